@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals'
 import { anEmail, expectError, mailTo, PASSWORD, post, put, type ApiAnswer } from './support/api.js'
 import { FORWARDED, from, many, MINUTE_MS, statuses, tokenPath, tried } from './support/guessing.js'
 import { startServer, type TestServer } from './support/server.js'
@@ -103,6 +103,16 @@ describe('guessing the password of one account', () => {
     for (let n = 0; n < 8; n += 1) expect((await guess(email, stranger(), PASSWORD)).status).toBe(200)
     const together = await Promise.all(Array.from({ length: 5 }, () => guess(email, '192.0.2.1', PASSWORD)))
     expect(statuses(together)).toEqual([200, 200, 200, 200, 200])
+  })
+
+  it('is taken back, when right, by the statement that opens the session', async () => {
+    const email = await aUserAt('192.0.2.1')
+    const query = jest.spyOn(server.context.db, 'query')
+    expect((await guess(email, '192.0.2.1', PASSWORD)).status).toBe(200)
+    const names = query.mock.calls.map(([statement]) => (statement as { name?: string }).name)
+    query.mockRestore()
+    const ofSignIn = names.filter((name) => name?.startsWith('guess') || name === 'session_open')
+    expect(ofSignIn).toEqual(['guess_begin_email', 'session_open'])
   })
 
   it('is forgotten after hours without a guess', async () => {

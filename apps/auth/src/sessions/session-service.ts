@@ -25,7 +25,12 @@ type Deps = {
 /** How somebody signs in: the `amr` entry, and for a passkey which one and how strong it was. */
 type Proof = { method: string; aal: Aal; passkeyId: string | null }
 
-type Opening = Proof & { user: User; passwordHash: string | null; auditRows: string | null }
+type Opening = Proof & {
+  user: User
+  passwordHash: string | null
+  auditRows: string | null
+  countedIn: Buffer | null
+}
 
 const weak = (method: string): Proof => ({ method, aal: 'aal1', passkeyId: null })
 
@@ -38,13 +43,19 @@ export class SessionService {
 
   /**
    * Signs in a user whose password was verified, with audit `login`. Null when the password has changed or the user
-   * may no longer sign in: verifying a password takes long enough for either to happen.
+   * may no longer sign in: verifying a password takes long enough for either to happen. The guess that was counted is
+   * taken back in both cases.
    */
-  async signIn(user: User, method: string, meta: RequestMeta, provider: string): Promise<SignedIn | null> {
+  async signIn(
+    user: User,
+    { method, provider, countedIn }: { method: string; provider: string; countedIn: Buffer },
+    meta: RequestMeta,
+  ): Promise<SignedIn | null> {
     const { db, audit, limits } = this.deps
     const payloads = [auditPayload('login', user, { provider })]
     const { passwordHash } = user
-    const opening = { ...weak(method), user, passwordHash, auditRows: audit.rowsFor(payloads) }
+    const auditRows = audit.rowsFor(payloads)
+    const opening = { ...weak(method), user, passwordHash, auditRows, countedIn }
     const signedIn = limits.singlePerUser
       ? await db.transaction((tx) => this.#openAlone(tx, opening, meta))
       : await this.#open(db, opening, meta)
@@ -135,7 +146,7 @@ export class SessionService {
   }
 
   async #openFor(tx: Tx, user: User, proof: Proof, meta: RequestMeta): Promise<SignedIn> {
-    const opening = { ...proof, user, passwordHash: null, auditRows: null }
+    const opening = { ...proof, user, passwordHash: null, auditRows: null, countedIn: null }
     const signedIn = await (this.deps.limits.singlePerUser
       ? this.#openAlone(tx, opening, meta)
       : this.#open(tx, opening, meta))
@@ -153,7 +164,7 @@ export class SessionService {
 
   async #open(
     db: Queryable,
-    { user, method, aal, passkeyId, passwordHash, auditRows }: Opening,
+    { user, method, aal, passkeyId, passwordHash, auditRows, countedIn }: Opening,
     meta: RequestMeta,
   ): Promise<SignedIn | null> {
     const { sessions, refreshTokens } = this.deps
@@ -174,6 +185,7 @@ export class SessionService {
         refreshSalt,
         passwordHash,
         auditRows,
+        countedIn,
       },
       now,
     )

@@ -3,6 +3,7 @@ import { tellEndedSessions } from '../account-events/account-event-store.js'
 import type { Tables } from '../database/tables.js'
 import { accountColumn, toUser, type AccountRow } from '../users/user-rows.js'
 import type { User } from '../users/user.js'
+import { takeBackGuess } from './right-guess.js'
 import type { Aal, AmrEntry, EndReason, Session } from './session.js'
 
 export type NewSession = {
@@ -22,6 +23,8 @@ export type NewSession = {
   passwordHash: string | null
   /** Audit rows to write along with it, as a JSON array. */
   auditRows: string | null
+  /** The counter of the guess that turned out right, which is taken back whether or not the session is opened. */
+  countedIn: Buffer | null
 }
 
 export type SiblingSession = { id: string; besideId: string; notAfter: Date | null; refreshSalt: Buffer }
@@ -100,6 +103,8 @@ export class SessionStore {
         )
         on conflict (user_id, network) do update
         set last_seen_at = greatest(k.last_seen_at, excluded.last_seen_at)
+      ), taken_back as (
+        ${takeBackGuess(t, '$14::bytea')}
       )
       insert into ${t.sessions} (id, user_id, aal, user_agent, ip, not_after, created_at, updated_at, amr, refresh_salt,
         passkey_id)
@@ -112,7 +117,7 @@ export class SessionStore {
         join ${t.users} u on u.id = asked.user_id`
   }
 
-  /** Session, audit entries and the user's sign-in time: one statement. False when the user may no longer sign in. */
+  /** Session, audit entries, the guess and the user's sign-in time: one statement. False when the user may no longer sign in. */
   async open(db: Queryable, session: NewSession, now: Date): Promise<boolean> {
     const { rowCount } = await db.query({ name: 'session_open', text: this.#open }, [
       session.id,
@@ -128,6 +133,7 @@ export class SessionStore {
       session.auditRows,
       session.network,
       session.passkeyId,
+      session.countedIn,
     ])
     return rowCount === 1
   }

@@ -1,5 +1,6 @@
 import type { Queryable } from '@signet/db'
 import type { Tables } from '../database/tables.js'
+import { takeBackGuess } from '../sessions/right-guess.js'
 import { accountColumn, signInHash, toUser, type AccountRow } from '../users/user-rows.js'
 import type { User } from '../users/user.js'
 
@@ -108,7 +109,7 @@ export class GuessStore {
     await db.query(
       {
         name: 'guess_take_back',
-        text: `update ${this.t.signInAttempts} set failures = failures - 1 where id = $1 and failures > 0`,
+        text: takeBackGuess(this.t, '$1'),
       },
       [id],
     )

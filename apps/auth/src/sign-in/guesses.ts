@@ -19,6 +19,8 @@ export type Attempt = {
   /** Compares. A password that could not be compared, because the server was busy or the client left, is no guess. */
   check(compare: () => Promise<boolean>): Promise<boolean>
   takeBack(): Promise<void>
+  /** As `takeBack`, for an `open` that takes back the guess in its own statement: one round trip instead of two. */
+  takeBackWith<T>(open: (countedIn: Buffer) => Promise<T>): Promise<T>
 }
 
 type Deps = {
@@ -63,15 +65,21 @@ export class Guesses {
     const takeBack = async () => {
       await Promise.all([store.takeBack(db, countedIn), putBack()])
     }
+    const orTakeBack = <T>(work: Promise<T>): Promise<T> =>
+      work.catch(async (error: unknown) => {
+        await takeBack()
+        throw error
+      })
     return {
       user,
       passwordHash,
-      check: (compare) =>
-        compare().catch(async (error: unknown) => {
-          await takeBack()
-          throw error
-        }),
+      check: (compare) => orTakeBack(compare()),
       takeBack,
+      async takeBackWith(open) {
+        const opened = await orTakeBack(open(countedIn))
+        await putBack()
+        return opened
+      },
     }
   }
 

@@ -59,10 +59,9 @@ export class PasswordService {
       await Promise.all([attempt.takeBack(), this.#recordFailure(user, address, obstacle.code, meta)])
       throw obstacle
     }
-    const [signedIn] = await Promise.all([
-      this.deps.sessions.signIn(user, 'password', meta, address.kind),
-      attempt.takeBack(),
-    ])
+    const signedIn = await attempt.takeBackWith((countedIn) =>
+      this.deps.sessions.signIn(user, { method: 'password', provider: address.kind, countedIn }, meta),
+    )
     if (signedIn !== null) await this.#rehash(user, password)
     return signedIn
   }
