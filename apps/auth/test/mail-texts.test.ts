@@ -28,7 +28,7 @@ const SUBJECTS: Record<MailKind | NoticeKind, string> = {
   identity_unlinked_notification: 'A sign-in method was removed from your account.',
   mfa_factor_enrolled_notification: 'A new verification method was added to your account.',
   mfa_factor_unenrolled_notification: 'A verification method was removed from your account.',
-  mfa_recovery_codes_created_notification: 'New recovery codes were made for your account.',
+  mfa_recovery_codes_created_notification: 'New recovery codes were created for your account.',
   mfa_recovery_code_used_notification: 'A recovery code was used to sign in to your account.',
   account_deletion_requested_notification: 'Your account will be deleted',
   account_deleted_notification: 'Your account was deleted',

@@ -136,7 +136,7 @@ describeInBrowser('the pages in Chromium', () => {
     const approve = await page.$('text=Approve')
     await approve?.click()
     expect(await page.textContent('h1')).toBe('This request is no longer open')
-    expect(await page.textContent('main')).toContain('answered already')
+    expect(await page.textContent('main')).toContain('already answered')
     const { rows } = await harness.db.query('select 1 from oauth_grants where account_id = $1', [user.id])
     expect(rows).toHaveLength(1)
   })

@@ -97,7 +97,7 @@ describe('the consent page', () => {
       await oauth.exchange(client, { code, verifier })
       const again = await press()
       expect([again.status, again.location]).toEqual([400, null])
-      expect(again.text).toContain('answered already')
+      expect(again.text).toContain('already answered')
     })
   })
 

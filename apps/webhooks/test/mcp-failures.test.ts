@@ -14,7 +14,7 @@ describe('a tool', () => {
     expect(errorOf(outcome)).toEqual({
       code: 'internal',
       message: 'Something went wrong on our side',
-      what_to_do: 'Look at the current state before you call again',
+      what_to_do: 'Check the current state before you call again',
     })
     const line = api.lines.find(({ msg, account_id }) => msg === 'tool call' && account_id === accountId)
     expect(line).toMatchObject({ level: 'error', outcome: 'internal' })

@@ -158,7 +158,7 @@ describe('a tool', () => {
       'create_webhook',
       { url: 'https://example.com', events: ['x'] },
       'bad_request',
-      'Unknown event type x: give one of summary.completed, webhook.ping',
+      'Unknown event type x: use one of summary.completed, webhook.ping',
     ],
     [
       'a misspelled argument',

@@ -217,7 +217,7 @@ describe('endpoints', () => {
       [id],
     )
     const disabled = await open(`/endpoints/${id}`)
-    expect(disabled.text).toContain('it answered 500')
+    expect(disabled.text).toContain('it responded with 500')
     const enabled = await sent(browser, disabled, '/enable')
     expect(enabled.text).toContain('active again')
     const saved = await sent(browser, enabled, `/endpoints/${id}`, {
@@ -287,7 +287,7 @@ describe('the delivery log', () => {
     expect([next.status, next.text.match(/<tr /g)?.length]).toEqual([200, 7])
     const only = await visit.open(`/endpoints/${id}/deliveries?status=2`)
     expect(only.text.match(/<tr /g)).toHaveLength(2)
-    expect(only.text).toContain('it answered 503')
+    expect(only.text).toContain('it responded with 503')
     const page = await visit.open(`/endpoints/${id}/deliveries/${failed.id}`)
     for (const text of [
       'please retry',
@@ -330,7 +330,7 @@ it('recovers what failed, with progress, one at a time', async () => {
   const late = await sent(browser, otherTab, '/stop')
   expect([late.status, late.text]).toEqual([
     409,
-    expect.stringContaining('The recovery is over: it was stopped.'),
+    expect.stringContaining('The recovery has ended: it was stopped.'),
   ])
 })
 

@@ -96,7 +96,7 @@ describe('POST …/deliveries/{delivery_id}/replay', () => {
     const made = (await replay(deliveries[0]?.id ?? '')).body as unknown as { item: { id: string } }
     const reply = await replay(deliveries[0]?.id ?? '')
     expect([reply.status, reply.body]).toEqual(
-      conflict(`The event is pending already, in delivery ${made.item.id}`),
+      conflict(`The event is already pending, in delivery ${made.item.id}`),
     )
   })
 
@@ -108,7 +108,7 @@ describe('POST …/deliveries/{delivery_id}/replay', () => {
     const event = deliveries[2]?.event.slice('evt_'.length)
     await api.internal('DELETE', `/internal/v1/accounts/${accountId}/recordings/${event}`)
     const gone = await replay(deleted ?? '')
-    const message = 'The recording was deleted, and with it what would be sent'
+    const message = 'The recording was deleted, so there is nothing left to send'
     expect([gone.status, gone.body]).toEqual(conflict(message))
     await disable(api, id)
     const disabled = await replay(failed ?? '')

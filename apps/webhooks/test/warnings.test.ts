@@ -148,7 +148,7 @@ describe('a warning', () => {
     await send()
     const [mail] = inbox.messages({ to: user.email })
     expect(mail?.subject).toBe('Your webhook was disabled after 20 failures in a row')
-    expect(mail?.text).toContain('it answered with status 404 (http_404)')
+    expect(mail?.text).toContain('it responded with status 404 (http_404)')
     expect(mail?.text).toContain(`POST /v1/webhooks/${endpoint.id}/enable`)
     expect(mail?.text).toContain(`POST /v1/webhooks/${endpoint.id}/recover`)
   })

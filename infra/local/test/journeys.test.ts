@@ -134,7 +134,7 @@ describeInBrowser('a person', () => {
       { timeoutMs: 60_000, describe: 'the endpoint is disabled' },
     )
     await page.click(`h2 >> text=${url}`)
-    await page.waitForSelector('text=it answered 500')
+    await page.waitForSelector('text=it responded with 500')
     await journey.picture(page, 'disabled-endpoint')
     const failed = (await journey.received(path)).length
     await journey.hook(path, { secret })

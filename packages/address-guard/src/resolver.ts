@@ -5,7 +5,7 @@ export type ResolvedAddress = { address: string; family: 4 | 6 }
 
 /**
  * Resolves a host name to all its addresses. The only place where names are resolved, which tests replace. Rejects or returns
- * an empty list if there are none. Needs no timeout of its own: the guard has one.
+ * an empty list if there are none. Needs no timeout: the guard has one.
  */
 export type Resolver = (hostname: string) => Promise<ResolvedAddress[]>
 

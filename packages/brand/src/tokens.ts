@@ -47,7 +47,7 @@ const DARK: Omit<Palette, 'accent' | 'onAccent'> = {
   badSoft: '#3a1a23',
 }
 
-/** What is not a colour, as CSS. */
+/** Everything except colours, as CSS. */
 export const measures = {
   font: 'system-ui, sans-serif',
   mono: 'ui-monospace, monospace',

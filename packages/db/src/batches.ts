@@ -12,7 +12,7 @@ export type BatchesOptions<Item, Result> = {
   /** Runs one batch. Returns the results in the order of the items. */
   send: (items: readonly Item[]) => Promise<readonly Result[]>
   /**
-   * Statements under way at once. Two for reads, so that PostgreSQL works on one while this process works on the results of
+   * Statements running at once. Two for reads, so that PostgreSQL works on one while this process works on the results of
    * the other. One for writes: a commit waits for the disk, which can be flushed only so often, so each flush is to carry
    * as much as possible.
    */
@@ -47,7 +47,7 @@ const MAX_BATCH = 64
 const SLOW_MS = 100
 
 /**
- * Puts the items that arrive while statements are under way into the next one, so that a busy process spends one round trip
+ * Puts the items that arrive while statements are running into the next one, so that a busy process spends one round trip
  * on many; one alone goes out at once, unless items linger for others. A statement is sent after all of its items came, so each sees what was committed
  * before it was added.
  */

@@ -1,6 +1,6 @@
 /**
  * Kinds of errors, independent of any transport. `packages/http` maps them to HTTP status codes. `invalid`: bad input;
- * `unprocessable`: well formed but violates a rule; `gone`: deleted for good; `limited`: retry later; `unavailable`: a
+ * `unprocessable`: well formed but violates a rule; `gone`: deleted permanently; `limited`: retry later; `unavailable`: a
  * dependency is down; `timeout`: we took too long; `internal`: our fault.
  */
 export const kinds = [

@@ -2,7 +2,7 @@ import { isIP } from 'node:net'
 import type { Request } from 'express'
 
 /**
- * The address of the client behind `hops` proxies of our own, each of which appended the address it saw to `X-Forwarded-For`.
+ * The address of the client behind `hops` of our own proxies, each of which appended the address it saw to `X-Forwarded-For`.
  * With 0 hops, forwarded headers are ignored and the socket's address is used.
  */
 export function clientAddress(req: Request, hops: number): string {

@@ -8,7 +8,7 @@ type Checks = Readonly<Record<string, () => unknown>>
 export type HealthOptions = {
   /** What the service cannot work without: each throws or rejects while it cannot be reached. */
   required: Checks
-  /** What it can do without for a while. */
+  /** Dependencies it can do without for a while. */
   optional?: Checks | undefined
   drain?: Drain
   /** Gets one line whenever the status changes. */

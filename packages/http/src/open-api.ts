@@ -25,7 +25,7 @@ export type OpenApiOptions = {
 
 /** True of every route table that `mountRoutes` mounts. */
 const METHODS =
-  'Another method on a path that is known answers 405 with `Allow`; where there is `GET`, `HEAD` answers the same without a body.'
+  'Any other method on a known path returns 405 with `Allow`; where there is `GET`, `HEAD` returns the same without a body.'
 
 /** Builds an OpenAPI 3.1 document from the route table that the server runs. Throws if two routes share an operationId. */
 export function openApiDocument(options: OpenApiOptions): JsonSchema {

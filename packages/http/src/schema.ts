@@ -48,7 +48,7 @@ const memberName = (pointer: string): string =>
     .replaceAll('/', '.')
     .replace(/^\./, '')
 
-/** What is wrong, in our words: the library's are for programmers, and may contain a regular expression. */
+/** Our own error text: the library's is for programmers and may contain a regular expression. */
 function reasonOf({ keyword, schema, parentSchema = {}, params }: ErrorObject): string {
   const { minimum, maximum, minLength = 0, maxLength, minItems = 0, maxItems } = parentSchema as Limits
   switch (keyword) {

@@ -8,7 +8,7 @@ import type { JwtKey, KeySource } from './key.js'
 /** Registered claims (RFC 7519 section 4.1; times in seconds since 1970) and any others. */
 export type JwtClaims = JWTPayload
 
-/** What else a token must fulfil besides its signature. */
+/** What a token must satisfy in addition to its signature. */
 export type VerifyOptions = {
   /** The token's `aud` must contain this value or one of these; an empty list accepts nothing. */
   readonly audience?: string | readonly string[]

@@ -38,7 +38,7 @@ export class KeySet implements KeySource {
     const { secret, algorithms = JWT_ALGORITHMS } = this.rules
     if (!algorithms.includes(alg)) throw new JwtError('algorithm')
     const named = [...this.keys, secret].find((key) => key?.kid !== undefined && key.kid === kid)
-    // Tokens minted outside with the shared secret often carry no kid, or one of their own.
+    // Tokens minted elsewhere with the shared secret often carry no kid, or a different one.
     const key = named ?? (alg === 'HS256' ? secret : undefined)
     if (!key) throw new JwtError('unknown_key')
     // The key decides, never the token (RFC 8725 section 3.1).

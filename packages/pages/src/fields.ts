@@ -81,7 +81,7 @@ export function fieldState({
 
 /**
  * A button for what cannot be done again at once. It says how long that takes, and with a script counts down. The
- * service refuses whoever presses it too early.
+ * service refuses a press that comes too early.
  */
 export const waitingButton = (
   t: PageTexts,

@@ -15,8 +15,8 @@ const POLL_FOR_MS = 3_600_000
  * - A refused form is not sent again by a reload, or on the way back from what came after it.
  * - A password can be shown.
  * - A button that must wait counts down.
- * - A page that waits for another device asks the service, and goes on.
- * - A page about what is under way keeps its part `data-live` up to date, and is loaded again when that is over.
+ * - A page that waits for another device polls the service and continues.
+ * - A page about work in progress keeps its part `data-live` up to date, and is reloaded when the work is done.
  */
 const SCRIPT = `{
   const all = (selector) => document.querySelectorAll(selector)
@@ -34,7 +34,7 @@ const SCRIPT = `{
   // The browser may restore the page from its back/forward cache.
   addEventListener('pageshow', rest)
 
-  // It is shown in the answer to a POST. As an address of its own it is that of the page with the form.
+  // It is shown in the response to a POST, so its URL would be that of the page with the form.
   const [{ responseStatus } = {}] = performance.getEntriesByType('navigation')
   if (responseStatus >= 400 && all('form').length > 0 && document.referrer.startsWith(location.origin + '/'))
     history.replaceState(null, '', document.referrer)

@@ -11,7 +11,7 @@ export type LivePart = {
 }
 
 /**
- * A part of a page about what is under way. The script of forms keeps it up to date on pages that poll; without a script,
+ * A part of a page about work in progress. The script of forms keeps it up to date on pages that poll; without a script,
  * the link does. It says as of when it is.
  */
 export const live = (t: PageTexts, { here, now, isUnderWay = true }: LivePart, content: Html): Html =>

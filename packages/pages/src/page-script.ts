@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { Answer } from '@signet/http'
 
-/** A script of pages, to be served by the service at `path`. Its URL changes with its content, so browsers may keep it for good. */
+/** A script of pages, to be served by the service at `path`. Its URL changes with its content, so browsers may cache it forever. */
 export function pageScript(content: string) {
   const version = createHash('sha256').update(content).digest('base64url').slice(0, 10)
   return {

@@ -2,7 +2,7 @@ import { format } from 'node:util'
 import { createLogger, type Logger, type LogLevel } from './logger.js'
 
 /**
- * The log of a process beside the one of its work: what libraries print, warnings of Node and errors that nobody catches become lines
+ * A process's second log, besides the one of its work: library output, Node's warnings and uncaught errors become lines
  * of JSON on standard error. One for each process, and only for services: it takes over the console.
  */
 export function createProcessLog(component: string): Logger {

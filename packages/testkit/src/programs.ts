@@ -38,7 +38,7 @@ type Schemathesis = {
   document: string
   url: string
   token: string
-  /** In schemathesis.toml, beside what all runs share. */
+  /** In schemathesis.toml, in addition to what all runs share. */
   settings?: string
   /** Which operations. */
   selection: string[]

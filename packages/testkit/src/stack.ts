@@ -70,7 +70,7 @@ export const phoneSettings = (number: string, code: string): Env => ({
 
 const mainOf = (app: AppName): string => join(APPS, app, 'dist/main.js')
 
-/** The services as built, each a process of its own, on databases of their own. Their answers must be ones that their documents promise. */
+/** The built services, each a separate process with its own database. Every response must match their documents. */
 export async function startStack({
   apps = ['auth', 'webhooks', 'dispatcher'],
   env = {},

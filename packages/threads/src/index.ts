@@ -8,7 +8,7 @@ export type ThreadEntry = { filename: string; execArgv: string[] }
 /**
  * The entry of worker threads: the file `name` beside the module `moduleUrl` (its `import.meta.url`). Built threads import and do not
  * require: Node aborts the process when a thread is terminated while it requires an ES module. From source (tests, development), the file
- * is TypeScript and needs a loader of its own.
+ * is TypeScript and needs its own loader.
  */
 export function threadEntry(moduleUrl: string, name: string): ThreadEntry {
   const fromSource = isSource(moduleUrl)

@@ -15,7 +15,7 @@ export type EventStore = {
    * lease is over may be taken by another one, because its owner died.
    */
   claim(eventId: string, owner: string, leaseSeconds: number): Claim | Promise<Claim>
-  /** The event was processed, and is `done` from now on, whoever holds the claim. */
+  /** The event was processed and is `done` from now on, no matter who holds the claim. */
   complete(eventId: string, owner: string): void | Promise<void>
   /** Processing failed: gives the claim back, if `owner` still holds it. */
   release(eventId: string, owner: string): void | Promise<void>

@@ -9,7 +9,7 @@ export type FastifyPluginOptions = HandlerOptions & {
   path: string
 }
 
-/** What is used of Fastify, so that its types need not be installed to use another server. */
+/** The parts of Fastify that are used, so that its types need not be installed for another server. */
 type ParserDone = (error: Error | null, body?: unknown) => void
 type FastifyLike = {
   removeAllContentTypeParsers(): unknown
@@ -45,7 +45,7 @@ export function webhookPlugin(
   const receiver = createReceiver(options)
   const bodyLimit = receiver.maxBytes
   return (instance) => {
-    // A plugin is a context of its own: what is removed and added here is so for this route only.
+    // A plugin has its own context: what is removed and added here affects only this route.
     instance.removeAllContentTypeParsers()
     instance.addContentTypeParser('*', { parseAs: 'buffer', bodyLimit }, (_request, body, done) =>
       done(null, body),

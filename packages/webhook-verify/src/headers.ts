@@ -6,7 +6,7 @@ export const DELIVERY_HEADER = 'X-Service-Delivery'
 export const TIMESTAMP_HEADER = 'X-Service-Timestamp'
 export const SIGNATURE_HEADER = 'X-Service-Signature'
 
-/** The header names of the Standard Webhooks specification, which a delivery carries beside its own. */
+/** The header names of the Standard Webhooks specification, which a delivery carries in addition to its own. */
 export const STANDARD_ID_HEADER = 'webhook-id'
 export const STANDARD_TIMESTAMP_HEADER = 'webhook-timestamp'
 export const STANDARD_SIGNATURE_HEADER = 'webhook-signature'

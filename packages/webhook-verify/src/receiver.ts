@@ -41,7 +41,7 @@ export function createReceiver({
 }
 
 /**
- * The answer to a failure of the receiver's function that has one of its own; undefined for all others, which are the
+ * The response to a failure of the receiver's function, if it has its own; undefined for all others, which are the
  * server's to handle.
  */
 export function refusalOf(error: unknown): Refusal | undefined {

@@ -44,7 +44,7 @@ export class AccountOverviewService {
     for (const session of await sessions.listOf(db, userId)) {
       if (session.revokedAt !== null || isExpired(session, limits, now())) continue
       const latest = signIns.get(session.signInId)
-      // An application may come from a server of its own; the device is that of the pages.
+      // An application may call from its own server; the device is that of the pages.
       if (latest === undefined) signIns.set(session.signInId, session)
       else if (latest.handedOver && !session.handedOver)
         signIns.set(session.signInId, { ...session, refreshedAt: latest.refreshedAt })

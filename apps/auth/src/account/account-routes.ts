@@ -97,7 +97,7 @@ export function accountRoutes(deps: Deps): Route[] {
       docs: docs('reauthenticate', 'Send a nonce for a password change', {
         tag: 'Account',
         security: 'user',
-        description: 'To the email address, else the phone number. `PUT /user` takes it as `nonce`.',
+        description: 'To the email address, otherwise the phone number. `PUT /user` takes it as `nonce`.',
         answer: { description: 'Sent', schema: 'MaybeMessageId' },
         errors: [400, 401, 403, 422, 429],
       }),

@@ -66,7 +66,7 @@ export class PasswordChanges {
     return isProven(user) ? 'nonce' : null
   }
 
-  /** Everything that is slow or needs no lock. `proof`: what is due besides what the settings ask for. */
+  /** Everything that is slow or needs no lock. `proof`: what is needed beyond what the settings ask for. */
   async prepare(
     { user, session }: Live,
     request: { password: string; nonce: string; currentPassword: string },

@@ -5,7 +5,7 @@ import type { AmrEntry, Live } from '../sessions/session.js'
 import { isProven, type User } from '../users/user.js'
 import type { CredentialStore } from '../webauthn/credential-store.js'
 
-/** A sign-in or a second factor older than this no longer proves who sits there. */
+/** A sign-in or a second factor older than this no longer proves who is at the browser. */
 const RECENT_MS = 600_000
 
 export const isRecent = (amr: readonly AmrEntry[], now: Date): boolean =>
@@ -22,7 +22,7 @@ type Deps = {
 export class RecentProofs {
   constructor(private readonly deps: Deps) {}
 
-  /** Whether somebody signs in again first; never who has nothing to sign in with. */
+  /** Whether somebody has to sign in again first; never people who have nothing to sign in with. */
   async isDue({ user, session }: Live): Promise<boolean> {
     const { db, sessions, credentials, now } = this.deps
     const amr = (await sessions.chainOf(db, session.id))?.amr ?? []

@@ -81,7 +81,7 @@ function detailOf(action: ShownAction, traits: Traits, byAdmin: boolean): string
   }
 }
 
-/** A new password has an entry of its own. */
+/** A new password has a separate entry. */
 function changeOf({ provider, changes, cancelled }: Traits): string | null {
   if (typeof provider === 'string') return provider
   if (typeof cancelled === 'string') return `${cancelled}_cancelled`

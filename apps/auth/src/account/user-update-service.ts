@@ -187,7 +187,7 @@ export class UserUpdateService {
     if (change.email !== null || change.phone !== null || change.password !== null) requireStrong(live)
   }
 
-  /** What a new password needs besides what the settings ask for. Without password and address that is a new sign-in. */
+  /** What a new password needs beyond what the settings ask for. Without password and address that is a new sign-in. */
   async #proofOf(caller: Caller): Promise<PasswordProof> {
     if (caller.recentProof !== true && !caller.session.handedOver) return null
     const proof = await this.deps.passwords.proofOf(caller)

@@ -25,7 +25,7 @@ export const securitySchemes = {
   admin: bearer('A token whose role is one of AUTH_JWT_ADMIN_ROLES.'),
 }
 
-/** What the tags are about, those first that most readers look for. */
+/** What the tags are about, starting with those that most readers look for. */
 export const tags: Readonly<Record<Exclude<Tag, 'Not available'>, string>> = {
   'Sign-in': 'Signing up, and the ways to a session.',
   Verification: 'Links and codes that were sent.',

@@ -42,7 +42,7 @@ export const accountSettings = {
   accountDeletionGrace: span({
     env: 'AUTH_ACCOUNT_DELETION_GRACE',
     fallback: 7 * 86_400_000,
-    doc: 'How long somebody who deleted their account can keep it after all; `0` deletes at once.',
+    doc: 'How long people who deleted their account can change their mind; `0` deletes at once.',
   }),
   manualLinkingEnabled: boolean({
     env: 'AUTH_SECURITY_MANUAL_LINKING_ENABLED',
@@ -83,7 +83,7 @@ export const accountSettings = {
   jwtAud: text({
     env: 'AUTH_JWT_AUD',
     fallback: 'authenticated',
-    doc: 'Audience of users that name none.',
+    doc: 'Audience of users who name none.',
   }),
   jwtAllowedAudiences: list({
     env: 'AUTH_JWT_ALLOWED_AUDIENCES',
@@ -208,7 +208,7 @@ export const accountSettings = {
   mfaMaxEnrolledFactors: integer({
     env: 'AUTH_MFA_MAX_ENROLLED_FACTORS',
     fallback: 10,
-    doc: 'Factors of one user, verified or not. The oldest unfinished enrollment gives way to a new one.',
+    doc: 'Factors of one user, verified or not. A new enrollment replaces the oldest unfinished one.',
   }),
   mfaMaxVerifiedFactors: integer({
     env: 'AUTH_MFA_MAX_VERIFIED_FACTORS',

@@ -52,7 +52,7 @@ export const limitSettings = {
     env: 'AUTH_SECURITY_CAPTCHA_TIMEOUT',
     fallback: 10_000,
     minMs: 1,
-    doc: 'Time for one question to the CAPTCHA service.',
+    doc: 'Time for one request to the CAPTCHA service.',
   }),
   forwardedForEnabled: boolean({
     env: 'AUTH_SECURITY_FORWARDED_FOR_ENABLED',
@@ -114,17 +114,17 @@ export const limitSettings = {
     fallback: 5,
     min: 1,
     max: 1_000_000,
-    doc: 'Wrong passwords that an account takes from strangers, and from each network it signed in from, before the next try has to wait: a second, then twice as long each time. One is forgotten every hour. Codes of a second factor are counted alike, wherever they come from.',
+    doc: 'Wrong passwords that an account accepts from strangers, and from each network it signed in from, before the next try has to wait: a second, then twice as long each time. One expires every hour. Second-factor codes are counted in the same way, wherever they come from.',
   }),
   signInMaxDelay: span({
     env: 'AUTH_SECURITY_SIGN_IN_MAX_DELAY',
     fallback: 900_000,
-    doc: 'The longest of these waits; 0 switches them off.',
+    doc: 'The longest of these waits; 0 turns them off.',
   }),
   knownNetworkRetention: span({
     env: 'AUTH_SECURITY_KNOWN_NETWORK_RETENTION',
     fallback: 7_776_000_000,
-    doc: 'How long after the last sign-in from there a network counts as one of the account.',
+    doc: 'How long a network counts as known to the account after the last sign-in from it.',
   }),
   rateLimitVerify: integer({
     env: 'AUTH_RATE_LIMIT_VERIFY',

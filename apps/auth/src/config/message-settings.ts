@@ -9,7 +9,7 @@ type DateOptions = { env: string; optional: true; doc: string }
 
 type PathOptions = { env: string; fallback: string; doc: string }
 
-/** Otherwise an owner who signs up again waits for an email that never comes, and nobody learns how to keep an account. */
+/** Otherwise an owner who signs up again waits for an email that never comes, and people do not learn how to keep their account. */
 const ON_BY_DEFAULT: ReadonlySet<NoticeKind> = new Set([
   'account_exists_notification',
   'account_deletion_requested_notification',
@@ -40,7 +40,7 @@ export const messageSettings = {
   smtpUser: text({
     env: 'AUTH_SMTP_USER',
     optional: true,
-    doc: 'SMTP user; without it no sign-in is tried.',
+    doc: 'SMTP user; without it the server does not authenticate.',
   }),
   smtpPass: text({ env: 'AUTH_SMTP_PASS', optional: true, secret: true, doc: 'SMTP password.' }),
   smtpSenderName: text({
@@ -133,7 +133,7 @@ export const messageSettings = {
   smsAutoconfirm: boolean({
     env: 'AUTH_SMS_AUTOCONFIRM',
     fallback: false,
-    doc: 'Take phone numbers as confirmed.',
+    doc: 'Treat phone numbers as confirmed.',
   }),
   smsMaxFrequency: span({
     env: 'AUTH_SMS_MAX_FREQUENCY',

@@ -13,7 +13,7 @@ export const serverSettings = {
   nodeEnv: text({
     env: 'NODE_ENV',
     fallback: 'development',
-    doc: '`production` refuses the secrets that stand in the repository for development.',
+    doc: '`production` refuses the development secrets in the repository.',
   }),
   siteUrl: httpUrl({
     env: 'AUTH_SITE_URL',
@@ -100,12 +100,12 @@ export const serverSettings = {
     env: 'AUTH_OUTBOX_ATTEMPT_TIMEOUT',
     fallback: 30_000,
     minMs: 100,
-    doc: 'Time for one attempt to send a message. What a server that died had in hand is sent by another one a few seconds after that.',
+    doc: 'Time for one attempt to send a message. A few seconds after that, another server sends what a dead one had claimed.',
   }),
   eventsUrl: httpUrl({
     env: 'AUTH_EVENTS_URL',
     optional: true,
-    fallbackDoc: 'nobody is told',
+    fallbackDoc: 'no notifications',
     doc: 'Where to POST bans, their ends, sign-outs and deletions, e.g. `http://webhooks:8083/internal/v1/account-events`.',
   }),
   eventsSecret: parsed<Buffer, SecretOptions>({

@@ -110,7 +110,7 @@ export const telemetrySettings = {
     env: otel('SERVICE_NAME'),
     optional: true,
     fallbackDoc: '`signet-auth`',
-    doc: 'Resource attribute `service.name`; wins over the one in the list of attributes.',
+    doc: 'Resource attribute `service.name`; overrides the one in the list of attributes.',
   }),
   otelResourceAttributes: parsed({
     env: otel('RESOURCE_ATTRIBUTES'),

@@ -23,12 +23,12 @@ export const uiSettings = {
   uiOtherDeviceEnabled: boolean({
     env: 'AUTH_UI_OTHER_DEVICE_ENABLED',
     fallback: true,
-    doc: 'Offer people who open such a link on another device to let the device that asked go on.',
+    doc: 'Let people who open such a link on another device choose to continue on the requesting device.',
   }),
   uiOperatorEnabled: boolean({
     env: 'AUTH_UI_OPERATOR_ENABLED',
     fallback: false,
-    doc: 'Serve the operator page at `/ui/operator`, for people with one of `AUTH_JWT_ADMIN_ROLES` who have shown a second factor.',
+    doc: 'Serve the operator page at `/ui/operator`, for people with one of `AUTH_JWT_ADMIN_ROLES` who have used a second factor.',
   }),
   uiCaptchaSiteKey: text({
     env: 'AUTH_UI_CAPTCHA_SITE_KEY',

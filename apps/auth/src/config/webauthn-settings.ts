@@ -34,7 +34,7 @@ export const webauthnSettings = {
     fallbackDoc: 'the host of `AUTH_SITE_URL`',
     pattern: /^(?=.{1,253}$)[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)*$/,
     expected: 'a host name in lower case, without scheme and port',
-    doc: 'The domain that passkeys and security keys belong to: that of the site and of this server, or a parent of both in which nobody else has names. Keys stop working when it changes.',
+    doc: 'The domain that passkeys and security keys belong to: that of the site and of this server, or a parent of both under which nobody else has names. Keys stop working when it changes.',
   }),
   webauthnRpDisplayName: text({
     env: 'AUTH_WEBAUTHN_RP_DISPLAY_NAME',
@@ -43,7 +43,7 @@ export const webauthnSettings = {
     // Authenticators keep 64 bytes (WebAuthn section 6.4.1), and cut off what is longer.
     pattern: /^(?!\s)[^\p{Cc}\p{Cf}]{1,64}(?<!\s)$/u,
     expected: 'a name of up to 64 characters',
-    doc: 'What browsers call the site when they make a key for it.',
+    doc: 'What browsers call the site when they create a key for it.',
   }),
   webauthnRpOrigins: list({
     env: 'AUTH_WEBAUTHN_RP_ORIGINS',

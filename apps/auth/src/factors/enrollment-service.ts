@@ -80,7 +80,7 @@ export class EnrollmentService {
     return { id, friendlyName, type: 'totp', secret, uri, qrCode: qrCodeSvg(uri) }
   }
 
-  /** By its name the owner knows which factor to remove, so whoever changes it has shown one. */
+  /** Owners choose which factor to remove by its name, so changing the name needs a second factor. */
   async rename({ user, session }: Live, id: string, name: string, meta: RequestMeta): Promise<void> {
     const { gate, factors, audit, now } = this.deps
     const friendlyName = visibleName(text('friendly_name', name))
@@ -130,7 +130,7 @@ export class EnrollmentService {
     return type
   }
 
-  /** Only verified factors count; unfinished ones give way to the new one (docs/specification.md#factors). */
+  /** Only verified factors count; the new one replaces unfinished ones (docs/specification.md#factors). */
   #check(user: User, session: Session, friendlyName: string, phone: string | null): void {
     const { maxEnrolled, maxVerified } = this.deps.rules
     requireFreeName(user.factors, friendlyName)

@@ -97,7 +97,7 @@ function ownRoutes({ bearer, guard, limits, enrollments, challenges, accessToken
               type: oneOf(['create', 'request'], 'As the challenge says'),
               credential_response: {
                 type: 'object',
-                description: 'What the browser made of the options, as JSON',
+                description: 'The browser’s response to the options, as JSON',
               },
             },
             description: 'Of a security key, instead of a code',

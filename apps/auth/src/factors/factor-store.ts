@@ -53,7 +53,7 @@ export class FactorStore {
     )
   }
 
-  /** Unfinished enrollments give way to what is being named: those with its name or number go. */
+  /** Deletes unfinished enrollments with the same name or number as the factor being named. */
   async makeWay(
     tx: Tx,
     userId: string,

@@ -8,7 +8,7 @@ export const FACTOR_METHODS = { totp: 'totp', phone: 'mfa/phone', webauthn: 'mfa
 /** The `amr` entry of a recovery code, which belongs to no factor. */
 export const RECOVERY_CODE = 'mfa/recovery_code'
 
-/** `isNew`: the factor is added with it, so it says nothing about who sits there, and later neither in this session. */
+/** `isNew`: this proof adds the factor, so it never says anything about who is there in this session. */
 export type Upgrade =
   | { factorId: string; method: (typeof FACTOR_METHODS)[keyof typeof FACTOR_METHODS]; isNew: boolean }
   | { factorId: null; method: typeof RECOVERY_CODE; isNew: false }

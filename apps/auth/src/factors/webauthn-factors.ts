@@ -64,7 +64,7 @@ export class WebauthnFactors {
     if (made === null) return false
     const owner = { id: randomUUID(), userId: user.id, factorId: factor.id, friendlyName: '' }
     if (await credentials.insert(tx, owner, made, now())) return true
-    throw authError('unprocessable', 'webauthn_credential_exists', 'This security key is registered already')
+    throw authError('unprocessable', 'webauthn_credential_exists', 'This security key is already registered')
   }
 
   async #check(tx: Tx, { held: { session }, factor, challengeId }: Step, response: object): Promise<boolean> {

@@ -43,7 +43,7 @@ export class InviteService {
   }
 }
 
-/** A person, if an administrator in person invites; nobody for a program with a token of its own. */
+/** The administrator who invites; nobody if a program with its own token does. */
 function nameOf({ person }: Admin): string | undefined {
   if (person === undefined) return undefined
   const { full_name: name } = person.userMetadata

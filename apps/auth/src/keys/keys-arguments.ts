@@ -35,7 +35,7 @@ const OPTIONS = {
   help: { type: 'boolean', short: 'h' },
 } as const
 
-/** Options and operands of a command besides `--json`; anything else is an error, not silently ignored. */
+/** Options and operands of a command other than `--json`; anything else is an error, not silently ignored. */
 const TAKES: Readonly<Record<string, { options: readonly string[]; operands: number }>> = {
   help: { options: [], operands: 0 },
   list: { options: [], operands: 0 },

@@ -61,7 +61,7 @@ export class LiveKeys {
     const pauseMs = Math.min(UNKNOWN_KEY_PAUSE_MS, this.deps.intervalMs)
     const waitMs = this.#triedAt + pauseMs - askedAt
     if (waitMs > 0) await sleep(waitMs)
-    // Whoever waited beside this call has read for it.
+    // A concurrent caller has already read the table.
     if (this.#triedAt > askedAt) return this.#ring ?? ring
     return this.#read().catch(() => ring)
   }

@@ -29,7 +29,7 @@ function contentOf(language: Language, kind: Kind): MailContent {
     button: optional('button'),
     recovery: optional('recovery'),
     code: mailKinds.some((withCode) => withCode === kind),
-    // Who invites is named; where their server stands says nothing.
+    // An invitation names the person who invites; the address of their server means nothing.
     ...(kind === 'invite'
       ? {}
       : { facts: [{ label: text(tellsWhatHappened ? 'happened' : 'asked'), value: '{{ .AskedBy }}' }] }),

@@ -93,7 +93,7 @@ function parsedSubject(subject: string | undefined, log: Logger): Template | und
 const absoluteUrl = (url: string, siteUrl: string) =>
   url.startsWith('http') ? url : `${siteUrl.replace(/\/+$/, '')}/${url.replace(/^\/+/, '')}`
 
-/** Whoever owns the address that an account is to lose must not ignore that. */
+/** The owner of the address that an account is about to lose must not ignore the email. */
 const isToOldAddress = ({ newEmail, sendingTo }: MailVariables): boolean =>
   newEmail !== undefined && sendingTo !== undefined && newEmail !== sendingTo
 

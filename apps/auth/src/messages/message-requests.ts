@@ -9,7 +9,7 @@ import type { MessageRequestStore } from './message-request-store.js'
 type Deps = { store: MessageRequestStore; key: KeyObject; now: () => Date }
 
 export type MessageRequest = {
-  /** What is requested; each kind has an interval of its own. */
+  /** What is requested; each kind has its own interval. */
   clock: 'confirmation' | 'recovery' | 'email_change' | 'phone_change'
   /** What the request named. */
   address: Address

@@ -37,7 +37,7 @@ export class CodeAttemptStore {
     )
   }
 
-  /** Begins a count, unless one is under way. */
+  /** Begins a count, unless one has already begun. */
   async putAsker(db: Queryable, id: Buffer, { now, endsAt }: Window): Promise<void> {
     await db.query(
       `insert into ${this.t.codeAttempts} as a (id, attempts, window_ends_at) values ($1, 0, $3)
@@ -47,7 +47,7 @@ export class CodeAttemptStore {
     )
   }
 
-  /** Counts one more attempt where a count is under way; null where none is. */
+  /** Adds an attempt to a count that has begun; null if there is none. */
   async countOfAsker(tx: Tx, id: Buffer, now: Date): Promise<number | null> {
     const { rows } = await tx.query<{ attempts: number }>(
       `update ${this.t.codeAttempts} set attempts = attempts + 1

@@ -8,7 +8,7 @@ export type CodeAttemptRules = {
   /** Wrong codes for one person and purpose in one window. */
   readonly max: number
   readonly windowMs: number
-  /** How long after the last sign-in from there a network counts as one of the account. */
+  /** How long a network counts as known to the account after the last sign-in from it. */
   readonly knownNetworkMs: number
 }
 

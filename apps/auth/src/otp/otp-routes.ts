@@ -68,7 +68,7 @@ const recoverDocs = docs('sendRecovery', 'Recover an account', {
   ...common,
   description: 'The link opens a session, in which the password can be changed.',
   body: bodyDoc(['email'], [...challenge, ...captcha]),
-  answer: { description: 'Sent, or nobody has the address', schema: 'Empty' },
+  answer: { description: 'Sent, or no account has the address', schema: 'Empty' },
 })
 
 const resendDocs = docs('resendConfirmation', 'Send a confirmation again', {
@@ -109,7 +109,7 @@ export function otpRoutes(deps: Deps): Route[] {
     sending('/otp', otpFields, otpDocs, async (req, body) => {
       const unknown = unknownOf(req, body)
       await otps.send(body, { ...(await where(req)), unknown }, guard.metaOf(req))
-      // Every answer has an id of our own: the gateway's would reveal that something was sent.
+      // Every response has an id made here: the gateway's would reveal that something was sent.
       return (body.phone ?? '') !== '' && isVersioned(req) ? { message_id: randomUUID() } : {}
     }),
     sending('/magiclink', magicLinkFields, magicLinkDocs, async (req, body) => {

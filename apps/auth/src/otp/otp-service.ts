@@ -85,7 +85,7 @@ export class OtpService {
   async #sendSms(request: OtpRequest, where: Where, meta: RequestMeta): Promise<void> {
     const { rules } = this.deps
     const channel = smsChannelOf(request.channel, rules.smsProvider)
-    // A code by SMS ends no flow, but malformed parameters are refused all the same.
+    // A code by SMS ends no flow, but malformed parameters are still refused.
     challengeOf(request)
     if (!rules.phoneEnabled)
       throw authError('invalid', 'phone_provider_disabled', 'Unsupported phone provider')

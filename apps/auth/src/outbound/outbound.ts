@@ -124,6 +124,6 @@ function failure(error: unknown, host: string, timedOut: boolean): OutboundError
   if (error instanceof OutboundError) return new OutboundError(error.reason, `${host}: ${error.message}`)
   if (error instanceof BlockedAddressError)
     return new OutboundError('refused_address', `${host}: the address is not public`, options)
-  if (timedOut) return new OutboundError('timeout', `${host}: no complete answer in time`, options)
+  if (timedOut) return new OutboundError('timeout', `${host}: no complete response in time`, options)
   return new OutboundError('network', `${host}: the exchange failed`, options)
 }

@@ -66,7 +66,7 @@ export class PasskeyRegistration {
       const at = now()
       const owner = { id, userId: user.id, factorId: null, friendlyName: newNameAmong(known) }
       if (!(await credentials.insert(tx, owner, made, at)))
-        throw authError('unprocessable', 'webauthn_credential_exists', 'This passkey is registered already')
+        throw authError('unprocessable', 'webauthn_credential_exists', 'This passkey is already registered')
       record('passkey_created', held.user, passkeyTraits(owner))
       const email = held.user.email ?? ''
       const variables = { email, provider: PASSKEY_PROVIDER, data: held.user.userMetadata }

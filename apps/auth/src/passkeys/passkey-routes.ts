@@ -37,7 +37,7 @@ const nameFields = { friendly_name: 'string' } as const
 const answerDoc = bodyDoc(['challenge_id'], [], {
   credential: {
     type: 'object',
-    description: 'What the browser made of the options, as JSON (WebAuthn section 5.1)',
+    description: 'The browser’s response to the options, as JSON (WebAuthn section 5.1)',
   },
 })
 const own = { tag: 'Passkeys', security: 'user' } as const

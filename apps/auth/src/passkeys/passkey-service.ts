@@ -56,7 +56,7 @@ export class PasskeyService {
     })
   }
 
-  /** Ends the other sessions that the passkey opened: whoever has it may be the reason. */
+  /** Ends the other sessions that the passkey opened: it may be in the wrong hands. */
   async remove({ user, session }: Live, id: string, meta: RequestMeta): Promise<void> {
     const { gate, audit } = this.deps
     await audit.transaction(meta, async (tx, record) => {

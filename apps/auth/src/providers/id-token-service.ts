@@ -60,7 +60,7 @@ type Expectation = {
   profile: (claims: JwtClaims) => ProviderProfile
 }
 
-/** Providers whose apps sign in with id tokens of their own (docs/specification.md#tokens). */
+/** Providers whose apps sign in with their own id tokens (docs/specification.md#tokens). */
 export const ID_TOKEN_PROVIDERS = ['apple', 'google', 'azure', 'facebook', 'keycloak', 'snapchat'] as const
 
 /** The id_token grant (docs/specification.md#tokens). */

@@ -20,7 +20,7 @@ const SYSTEMS: readonly (readonly [RegExp, string])[] = [
 /** Browser and system as a request names them; null when they are unknown. */
 export type Device = { readonly browser: string | null; readonly system: string | null }
 
-/** What the header claims is no proof of anything. */
+/** The header is only a claim; it proves nothing. */
 export function deviceOf(userAgent: string): Device {
   const nameIn = (known: typeof BROWSERS) => known.find(([pattern]) => pattern.test(userAgent))?.[1] ?? null
   return { browser: nameIn(BROWSERS), system: nameIn(SYSTEMS) }

@@ -13,7 +13,7 @@ type Deps = {
   now: () => Date
 }
 
-/** Ends sessions, for every reason except refresh token reuse. Other services are told of each one. */
+/** Ends sessions, for every reason except refresh token reuse. Other services are notified of each one. */
 export class SessionEnds {
   constructor(private readonly deps: Deps) {}
 

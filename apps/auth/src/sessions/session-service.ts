@@ -99,7 +99,7 @@ export class SessionService {
     return { user, session: { id, aal, createdAt }, amr: chain.amr, refreshToken }
   }
 
-  /** As {@link openBeside}, in a transaction of its own. */
+  /** As {@link openBeside}, in a separate transaction. */
   openBesideNow({ user, session }: Live): Promise<SignedIn> {
     const { db, gate } = this.deps
     return db.transaction(async (tx) =>

@@ -226,7 +226,7 @@ describe('SMS gateways', () => {
       ],
       [`${config.provider}: JSON null`, config, { status: 200, body: 'null' }, 'without a JSON object'],
       [`${config.provider}: a broken connection`, config, 'break', 'the exchange failed'],
-      [`${config.provider}: silence`, config, 'hang', 'no complete answer in time'],
+      [`${config.provider}: silence`, config, 'hang', 'no complete response in time'],
     ]),
   ])('a failure that may pass, %s', (_name, config, given, reason) =>
     expectRefusal(config, given, reason, false),

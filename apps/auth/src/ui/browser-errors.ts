@@ -8,7 +8,7 @@ export const withPages = (api: ErrorRenderer, pages: ErrorRenderer): ErrorRender
   render: (error, req) => (isOpenedByPerson(req) ? pages : api).render(error, req),
 })
 
-/** Who gets the errors of a route as pages. Some providers post their answer. */
+/** Which requests get a route's errors as pages. Some providers post their response. */
 export function errorPagesOf(method: string, path: string): 'everyone' | 'browsers' | 'nobody' {
   if (path === CONFIRM_PATH) return 'everyone'
   return method === 'GET' || (method === 'POST' && path === '/callback') ? 'browsers' : 'nobody'

@@ -62,7 +62,7 @@ export function uiRouter(
 /** All pages, and the forms on them. */
 export const uiPageRoutes = (context: UiContext): Route[] => pageRoutes(uiDeps(context), context.config)
 
-/** What is disabled has no routes. */
+/** Disabled features have no routes. */
 function uiRoutes(deps: UiDeps, config: AuthConfig): Route[] {
   const routes = pageRoutes(deps, config)
   return [...routes, ...reloadRoutes(deps, routes)]

@@ -48,7 +48,7 @@ export function verifyRoutes(deps: Deps): Route[] {
         parameters: [
           query(
             'type',
-            `What the link is for: ${EMAIL_TYPES.join(', ')}. Another one leads back with an error.`,
+            `What the link is for: ${EMAIL_TYPES.join(', ')}. Any other redirects back with an error.`,
             true,
           ),
           query('token', 'The secret of the link.', true),

@@ -126,7 +126,7 @@ export class VerifyService {
     const claim = await this.#claimOf(tx, match, request, passwordHash)
     const effect = await effects.apply(tx, audit, { type, user, token, claim }, meta)
     if (effect.kind === 'first_half') return { kind: 'first_half' }
-    // Whoever opens the link in another browser gets no session by it, and can still type the code.
+    // Opening the link in another browser gives no session there, and the code can still be typed.
     if (request.answer === 'code' && token.slot === 'recovery') await matcher.spendLink(tx, match)
     else await matcher.spendAll(tx, match, network)
     if (request.answer === 'code')

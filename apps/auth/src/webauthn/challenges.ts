@@ -75,4 +75,4 @@ const notFound = () =>
     'This challenge does not exist or was used before, ask for another',
   )
 const expired = () =>
-  authError('invalid', 'webauthn_challenge_expired', 'This challenge has expired, ask for another')
+  authError('invalid', 'webauthn_challenge_expired', 'This challenge has expired, request another')

@@ -33,7 +33,7 @@ export type NewCredential = {
   readonly transports: readonly string[]
 }
 
-/** What a verified answer says; the counter still has to be compared. */
+/** What a verified response says; the counter still has to be compared. */
 export type Assertion = { readonly signCount: number; readonly userVerified: boolean }
 
 type Known = { readonly credentialId: Buffer; readonly transports: readonly string[] }

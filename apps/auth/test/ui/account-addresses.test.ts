@@ -59,7 +59,7 @@ describe('the addresses on the account page', () => {
     const { browser } = await onAccount(server, user)
     const page = await browser.get('/ui/account/email')
     const same = await submitted(browser, page, '/ui/account/email', { email: user.email.toUpperCase() })
-    expect(noticeOf(same)).toBe('This is your email address already.')
+    expect(noticeOf(same)).toBe('This is already your email address.')
   })
 
   it('changes the phone number with a code, and keeps what was typed when it is taken', async () => {

@@ -52,7 +52,7 @@ describe('second factors on the account page', () => {
       code: shown[0] ?? '',
     })
     expect(noticeOf(used)).toBe(
-      'This recovery code is not right or was used already. Check it, or take another one.',
+      'This recovery code is wrong or was already used. Check it, or use another one.',
     )
     expect(noticeOf(refused)).toBe(noticeOf(used))
     expect(inside.text).toContain('You have 9 codes left.')
@@ -113,7 +113,7 @@ describe('the name of a second factor', () => {
 
   it.each([
     ['that another one has', 'the other', 422, 'You have a second factor with this name.'],
-    ['that nobody would see', ' \u200b ', 400, 'A name needs at least one character that people can see.'],
+    ['that nobody would see', ' \u200b ', 400, 'A name needs at least one visible character.'],
   ])('is none %s', async (_, name, status, notice) => {
     const { user, browser, page } = await inside()
     const begun = await begin(browser)
@@ -134,7 +134,7 @@ describe('the name of a second factor', () => {
     const { user } = await inside()
     const other = await inside()
     const taken = await other.browser.submit(other.page, RENAME, { factor: user.factorId, name: 'mine now' })
-    expect([taken.status, noticeOf(taken)]).toEqual([404, 'This second factor was removed already.'])
+    expect([taken.status, noticeOf(taken)]).toEqual([404, 'This second factor was already removed.'])
     const signedIn = await post(server, '/token?grant_type=password', {
       email: user.email,
       password: PASSWORD,
@@ -197,7 +197,7 @@ describe('recovery codes on the account page', () => {
     const { browser } = await onAccount(server, await aUser(server))
     const { text } = await browser.get(PATH)
     expect(text).toContain('Add one first.')
-    expect(text).not.toContain('Make ten new codes')
+    expect(text).not.toContain('Create ten new codes')
   })
 })
 

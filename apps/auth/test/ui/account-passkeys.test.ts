@@ -45,7 +45,7 @@ describe('passkeys on the account page', () => {
       expect([below, answer.status, noticeOf(answer)]).toEqual([
         below,
         404,
-        'This passkey has been removed already.',
+        'This passkey has already been removed.',
       ])
     }
     expect(await passkeysOf(owner)).toEqual([passkey])
@@ -70,7 +70,7 @@ describe('passkeys on the account page', () => {
     expect(page.text).toContain('by unlocking your device')
     expect((await create(browser)).text).toContain('Passkey created')
     const full = await browser.get('/ui/account/passkey')
-    expect(noticeOf(full)).toContain('You have as many passkeys as are allowed.')
+    expect(noticeOf(full)).toContain('You have the maximum number of passkeys.')
     expect(full.text).not.toContain('data-options')
     const { passkeys } = JSON.parse((await browser.get('/ui/account/export')).text) as { passkeys: Json[] }
     expect(passkeys).toMatchObject([{ friendly_name: 'Passkey', last_used_at: null }])

@@ -16,7 +16,7 @@ import {
   uiPath,
 } from './support.js'
 
-const AGAIN = 'Please confirm that it is you: sign in again.'
+const AGAIN = 'Please confirm that it’s you: sign in again.'
 const CODES = '/ui/account/recovery-codes'
 
 let server: TestServer

@@ -93,7 +93,7 @@ describe('the account page', () => {
       expect([session, answer.status, noticeOf(answer)]).toEqual([
         session,
         404,
-        'This session was over already.',
+        'This session had already ended.',
       ])
       expect(answer.text).not.toContain('Signed out there.')
     }
@@ -167,7 +167,7 @@ describe('a second factor that is not there', () => {
     const home = await submitted(browser, page, '/ui/factor', { code: user.code() })
     const { fields } = formOf(home, '/ui/account/factor/remove')
     const answer = await browser.post('/ui/account/factor/remove', { ...fields, factor })
-    expect([answer.status, noticeOf(answer)]).toEqual([404, 'This second factor was removed already.'])
+    expect([answer.status, noticeOf(answer)]).toEqual([404, 'This second factor was already removed.'])
     expect(answer.text).toContain('my app')
   })
 })

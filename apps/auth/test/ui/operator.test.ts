@@ -217,7 +217,7 @@ describe('an attack on the operator page', () => {
       await browser.submit(page, '/ui/sign-in', { identifier: admin.email, password: admin.password }),
     )
     const arrived = await settle(browser, await browser.submit(factor, '/ui/factor', { code: admin.code() }))
-    expect(arrived.text).toContain('What you do here is kept with your name')
+    expect(arrived.text).toContain('What you do here is recorded under your name')
   })
 
   it('by somebody who is no administrator finds nothing, as anywhere else', async () => {

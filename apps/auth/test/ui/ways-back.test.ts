@@ -13,7 +13,7 @@ describe('the address of the service', () => {
   it('says what this is to people, and to programs what it always said', async () => {
     const page = await aBrowser(server).get('/')
     expect([page.status, page.headers.get('x-frame-options')]).toEqual([200, 'DENY'])
-    expect(page.text).toContain('Accounts of <bdi>app.example.com</bdi>')
+    expect(page.text).toContain('<bdi>app.example.com</bdi> accounts')
     expect(page.text).toContain('href="/ui"')
     const answer = await get(server, '/')
     expect([answer.status, answer.body['error_code']]).toEqual([404, 'not_found'])

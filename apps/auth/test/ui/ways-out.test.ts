@@ -76,7 +76,7 @@ describe('people who did something wrong', () => {
     const page = await submitted(browser, await browser.get('/ui/forgot'), '/ui/forgot', {
       email: user.email,
     })
-    expect(page.text).toContain('You can ask for another one in 15 minutes.')
+    expect(page.text).toContain('You can request another one in 15 minutes.')
     expect(page.text).toContain('Sign in another way')
   })
 

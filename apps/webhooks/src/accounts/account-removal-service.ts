@@ -16,7 +16,7 @@ type Deps = { db: Db; webhookObserver: WebhookObserver }
 const BATCH = 1000
 const ACCOUNTS = 100
 
-/** Removes accounts with all they own, for good. */
+/** Permanently removes accounts with everything they own. */
 export class AccountRemovalService {
   readonly #stop = new AbortController()
   #purging: Promise<void> | undefined
@@ -52,7 +52,7 @@ export class AccountRemovalService {
     this.#purging ??= this.#purgeWhileAsked().finally(() => (this.#purging = undefined))
   }
 
-  /** Resolves when no purge is under way any more. */
+  /** Resolves when no purge is running any more. */
   async close(): Promise<void> {
     this.#stop.abort()
     await this.#purging

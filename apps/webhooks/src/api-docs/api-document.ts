@@ -28,7 +28,7 @@ export const publicComponents: Readonly<Record<string, JsonSchema>> = {
 /** The page for people leaves these out: browsers reach them through the authorization endpoint. */
 export const PAGES_TAG = 'Sign-in pages'
 
-/** What the tags are about, those first that most readers look for. */
+/** What the tags are about, starting with those that most readers look for. */
 export const publicTags = {
   Webhooks: 'Where events are sent, and which.',
   Deliveries: 'What was sent, and every attempt.',
@@ -36,7 +36,7 @@ export const publicTags = {
   'Signing secrets': 'Replacing the secret of a webhook without losing an event.',
   Samples: 'What events look like.',
   [EVENTS_TAG]: 'The requests that webhooks receive.',
-  'Personal tokens': 'Tokens for scripts, made by the command-line tool.',
+  'Personal tokens': 'Tokens for scripts, created by the command-line tool.',
   'OAuth 2.1': 'Connecting an application.',
   Discovery: 'Where OAuth clients find everything.',
   MCP: 'The same operations as tools of the Model Context Protocol.',

@@ -44,7 +44,7 @@ const headersOf = (type: string) =>
     'webhook-signature': {
       name: 'webhook-signature',
       description:
-        'Standard Webhooks: `v1,` and the base64 HMAC-SHA256 of id, timestamp and raw body with dots between them, keyed with the bytes behind `whsec_`. While a secret is replaced there are two, separated by a space.',
+        'Standard Webhooks: `v1,` and the base64 HMAC-SHA256 of id, timestamp and raw body separated by dots, keyed with the bytes after `whsec_`. While a secret is being replaced there are two, separated by a space.',
       schema: text('The signatures', 'v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=', { pattern: '^v1,' }),
     },
   }) satisfies Record<Header, { name: string; description: string; schema: JsonSchema }>
@@ -68,7 +68,7 @@ export const deliveredEvents = (
             operationId: `receive${component}`,
             summary: `Receive ${type}`,
             description:
-              'A request to the url of every webhook that takes this type. Verify a signature over the bytes as they came, before parsing them. Delivery is at least once and in no order.',
+              'A request to the URL of every webhook that subscribes to this type. Verify a signature over the bytes as received, before parsing them. Delivery is at least once, and the order is not guaranteed.',
             tags: [EVENTS_TAG],
             security: [],
             parameters: Object.values(headersOf(type)).map((header) => ({

@@ -40,12 +40,12 @@ export const errorReasons: readonly Reason[] = [
     status: 409,
     code: 'conflict',
     when: 'the resource is in another state: the message says which',
-    message: 'A next secret waits already',
+    message: 'Another secret is already pending',
   },
   {
     status: 410,
     code: 'account_deleted',
-    when: 'the account was deleted, for good',
+    when: 'the account was deleted permanently',
     message: 'The account was deleted',
   },
   { status: 413, code: 'bad_request', when: 'the body is too large', message: 'The body is too large' },
@@ -82,7 +82,7 @@ export const commonComponents: Readonly<Record<string, JsonSchema>> = {
   Ok: object({ ok: { type: 'boolean', const: true } }),
   Error: object({
     error: object({
-      code: { type: 'string', enum: codes, description: 'Go by this and by the status.' },
+      code: { type: 'string', enum: codes, description: 'Rely on this and on the status.' },
       message: text('For people; may change at any time', 'There is no such resource'),
     }),
   }),

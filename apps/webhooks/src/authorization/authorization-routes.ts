@@ -32,7 +32,7 @@ export const authorizationRoutes = (deps: Deps): Route[] => [
     docs: {
       ...pageDocs('authorize', 'Authorization endpoint'),
       description:
-        'Open it in the browser of the account. It leads to the sign-in page where needed, shows a page to consent, and then redirects with `code`, `state` and `iss`, or with `error`.',
+        'Open it in the browser of the account. It redirects to the sign-in page if needed, shows a consent page, and then redirects with `code`, `state` and `iss`, or with `error`.',
       tag: 'OAuth 2.1',
       parameters: authorizeParameters,
     },
@@ -110,7 +110,7 @@ async function authorize(
     : pages.consent(textsFor(req), begun)
 }
 
-/** Whoever was signed out in the meantime, in another tab say, signs in again, and the same request goes on. */
+/** People who were signed out in the meantime, for instance in another tab, sign in again, and the same request continues. */
 async function orSignInAgain(
   { authorizations, pages, sessions, cookie }: Deps,
   req: Request,
@@ -148,5 +148,5 @@ const requestIsOver = () =>
   new AppError(
     'invalid',
     'invalid_request',
-    'It was answered already, took longer than ten minutes, or belongs to another browser.',
+    'It was already answered, took longer than ten minutes, or belongs to another browser.',
   )

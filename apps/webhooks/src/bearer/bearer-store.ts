@@ -88,7 +88,7 @@ export async function touchPersonalToken(db: Queryable, id: string): Promise<voi
   )
 }
 
-/** Makes idleness permanent; false when it was revoked meanwhile. */
+/** Makes idleness permanent; false if it has been revoked in the meantime. */
 export async function revokeIdlePersonalToken(db: Queryable, id: string): Promise<boolean> {
   const { rowCount } = await db.query(
     `update personal_tokens set revoked_at = now(), revoke_reason = 'inactive'

@@ -25,7 +25,7 @@ export const mailSettings = {
   smtpUser: text({
     env: 'WEBHOOKS_SMTP_USER',
     optional: true,
-    doc: 'SMTP user; without it no sign-in is tried.',
+    doc: 'SMTP user; without it the server does not authenticate.',
   }),
   smtpPass: text({ env: 'WEBHOOKS_SMTP_PASS', optional: true, secret: true, doc: 'SMTP password.' }),
   smtpSenderName: text({
@@ -43,6 +43,6 @@ export const mailSettings = {
     env: 'WEBHOOKS_MANAGE_URL',
     optional: true,
     fallbackDoc: '`/portal` of this service',
-    doc: 'Page on which people see to their webhooks; emails link to it.',
+    doc: 'Page on which people manage their webhooks; emails link to it.',
   }),
 }

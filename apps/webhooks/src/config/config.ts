@@ -51,7 +51,7 @@ export const settings = defineSettings({
     fallback: 10,
     min: 1,
     max: 500,
-    doc: 'Database connections of one process at most.',
+    doc: 'Maximum number of database connections per process.',
   }),
   redisUrl: text({
     env: 'WEBHOOKS_REDIS_URL',
@@ -117,7 +117,7 @@ export const settings = defineSettings({
     env: 'WEBHOOKS_TRUST_PROXY_HOPS',
     fallback: 0,
     max: 10,
-    doc: 'Proxies of our own in front, each of which appends to X-Forwarded-For.',
+    doc: 'Our own proxies in front, each of which appends to X-Forwarded-For.',
   }),
   identityUrl: httpUrl({ env: 'WEBHOOKS_IDENTITY_URL', doc: 'Identity server, as this service reaches it.' }),
   identityPublicUrl: httpUrl({
@@ -200,7 +200,7 @@ export const settings = defineSettings({
     env: 'WEBHOOKS_OAUTH_RESOURCES',
     fallback: [],
     item: resourceIdentifier,
-    doc: 'Further resource servers that tokens may be asked for (RFC 8707).',
+    doc: 'Further resource servers that tokens may be requested for (RFC 8707).',
   }),
   codeTtlSeconds: integer({
     env: 'WEBHOOKS_OAUTH_CODE_TTL_SECONDS',
@@ -219,13 +219,13 @@ export const settings = defineSettings({
     env: 'WEBHOOKS_OAUTH_GRANT_MAX_DAYS',
     fallback: 0,
     max: 3650,
-    doc: 'How many days after consent refreshing ends; 0 means never.',
+    doc: 'Days after consent until refreshing ends; 0 means never.',
   }),
   introspectionClients: list({
     env: 'WEBHOOKS_OAUTH_INTROSPECTION_CLIENTS',
     fallback: [],
     item: clientId,
-    doc: 'Confidential clients that may introspect tokens; empty switches introspection off.',
+    doc: 'Confidential clients that may introspect tokens; empty turns introspection off.',
   }),
   serviceDocumentation: httpUrl({
     env: 'WEBHOOKS_SERVICE_DOCUMENTATION',

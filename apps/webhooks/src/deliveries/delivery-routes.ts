@@ -26,7 +26,7 @@ export const deliveryRoutes = ({ steps, endpoints, deliveryLog, replays }: Deps)
       effect: 'read',
       summary: 'List deliveries',
       description:
-        'Newest first. Entries are kept for 30 days. A page beyond the end is empty. With a filter or for long logs, follow `next_cursor` until it is empty; a page on the way may have fewer entries than asked for, or none.',
+        'Newest first. Entries are kept for 30 days. A page beyond the end is empty. With a filter or for long logs, follow `next_cursor` until it is empty; a page may have fewer entries than requested, or none.',
       parameters: deliveryParameters,
       responses: responses(
         { 200: { description: 'One page', schema: ref('DeliveryPage') } },
@@ -64,7 +64,7 @@ export const deliveryRoutes = ({ steps, endpoints, deliveryLog, replays }: Deps)
       operationId: 'getDelivery',
       effect: 'read',
       summary: 'Get a delivery with its attempts',
-      description: 'What each attempt met, with the beginning of the response.',
+      description: 'The result of each attempt, with the start of the response.',
       responses: responses({ 200: oneItem('The delivery', ref('DeliveryDetail')) }, 401, 403, 404, 429),
     },
     authenticate: steps.read,

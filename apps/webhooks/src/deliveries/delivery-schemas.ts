@@ -19,7 +19,7 @@ const DELIVERY = {
   endpoint_id: id('The webhook'),
   event_id: eventId('The event, the same for its replays'),
   event_type: { type: 'string', enum: eventTypes },
-  status: { type: 'integer', enum: [0, 1, 2], description: '0 pending, 1 delivered, 2 failed for good' },
+  status: { type: 'integer', enum: [0, 1, 2], description: '0 pending, 1 delivered, 2 failed permanently' },
   attempts: count('Attempts so far, those without an HTTP request included'),
   last_error: text(
     'The latest failure, such as `http_503`, `timeout`, `dns_error`, `tls_error` or `endpoint_disabled`; empty before the first one',
@@ -37,13 +37,13 @@ export const deliveryComponents: Readonly<Record<string, JsonSchema>> = {
   DeliveryPage: object({
     items: listOf(ref('Delivery')),
     next_cursor: text(
-      'Pass it as `cursor` with the same filters for what follows; empty at the end',
+      'Pass it as `cursor` with the same filters for the next page; empty at the end',
       'AAAAAAABPl0',
     ),
   }),
   DeliveryDetail: object({
     ...DELIVERY,
-    next_attempt_at: timeOrEmpty('Empty when it has ended, or while its first attempt is under way'),
+    next_attempt_at: timeOrEmpty('Empty when it has ended, or while its first attempt is in progress'),
     attempt_log: listOf(ref('DeliveryAttempt'), 'Oldest first'),
   }),
   DeliveryAttempt: object({
@@ -83,8 +83,8 @@ export const deliveryParameters: readonly ParameterDoc[] = [
     'Counted from 1. Without filters only.',
   ),
   pageSize,
-  query('cursor', { type: 'string' }, 'The `next_cursor` of an answer with the same filters.'),
-  query('status', { type: 'integer', enum: [0, 1, 2] }, '0 pending, 1 delivered, 2 failed for good.'),
+  query('cursor', { type: 'string' }, 'The `next_cursor` of a response with the same filters.'),
+  query('status', { type: 'integer', enum: [0, 1, 2] }, '0 pending, 1 delivered, 2 failed permanently.'),
   query('event_type', { type: 'string', enum: eventTypes }, 'Events of this type.'),
   query('event_id', eventId('An event'), 'One event: its delivery and its replays.'),
   query('since', time, 'Created at this time or later.'),

@@ -53,7 +53,7 @@ export async function findDeliveries(
     [
       endpointId,
       accountId,
-      // What is created at `until` has a higher id than 0, so it does not come before this place.
+      // A delivery created at `until` has an id above 0, so it does not come before this position.
       after?.createdAt ?? until ?? 'infinity',
       after?.id ?? (until ? '0' : MAX_ID),
       since ?? '-infinity',

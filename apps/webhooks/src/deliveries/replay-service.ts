@@ -41,7 +41,7 @@ export class ReplayService {
     if (endpoint.status === endpointStatus.disabled) return conflict('endpoint.disabled')
     const { gone, delivery } = await findObstacle(db, id)
     if (gone) return conflict('delivery.gone')
-    // What was in the way and ended since was pending.
+    // The obstacle was a pending delivery, even if it has ended since.
     if (!delivery || delivery.id === id) return conflict('delivery.pending')
     return conflict(delivery.pending ? 'delivery.elsewhere' : 'delivery.replayed', { id: delivery.id })
   }

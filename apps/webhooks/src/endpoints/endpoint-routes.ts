@@ -39,7 +39,7 @@ export const endpointRoutes = ({ steps, endpoints }: Deps): Route[] => [
       effect: 'add',
       summary: 'Create a webhook',
       description:
-        'At most 5 per account; disabled ones count until they are deleted. There is no idempotency key: after a lost answer, list before creating again.',
+        'At most 5 per account; disabled ones count until they are deleted. There is no idempotency key: if a response is lost, list before creating again.',
       body: createEndpointDoc,
       responses: responses(
         { 200: { description: 'Created', schema: ref('CreatedSubscription'), links: FROM_CREATED } },

@@ -16,7 +16,7 @@ const URL_DETAILS = {
 }
 const eventTypeSchema = { type: 'string', enum: eventTypes, description: 'An event type' }
 
-// What the service checks itself, with better words, is in the document only.
+// Rules that the service checks itself, with better messages, are only in the document.
 const loose = (url: JsonSchema, required: readonly string[]): JsonSchema => ({
   type: 'object',
   required,
@@ -68,7 +68,7 @@ export const endpointComponents: Readonly<Record<string, JsonSchema>> = {
       '',
     ),
     secret_activates_at: timeOrEmpty(
-      'When the next signing secret replaces the current one; empty while none waits',
+      'When the next signing secret replaces the current one; empty while none is pending',
     ),
     created_at: time,
     updated_at: { ...time, description: 'Moves forward with every delivery attempt' },

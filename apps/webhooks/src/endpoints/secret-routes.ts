@@ -38,7 +38,7 @@ export const secretRoutes = ({ steps, endpoints, secrets }: Deps): Route[] => [
       effect: 'renew',
       summary: 'Make the next secret',
       description:
-        'Until it is active, `X-Service-Signature` is made with the current secret, and `webhook-signature` has one signature of each. So let receivers accept both, then activate it or wait. The body may be left out.',
+        'Until it is active, `X-Service-Signature` is made with the current secret, and `webhook-signature` has one signature with each. Let receivers accept both, then activate it or wait. The body is optional.',
       responses: responses(
         { 200: { description: 'The next secret', schema: ref('NextSecret') } },
         400,

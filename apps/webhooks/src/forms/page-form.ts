@@ -12,7 +12,7 @@ const htmlPage = (description: string): ResponseDoc => ({
   mediaType: 'text/html',
 })
 
-/** Who accepts no HTML gets the error of OAuth. */
+/** Requests that do not accept HTML get the OAuth error. */
 const errorPage = (description: string): ResponseDoc => ({
   description,
   schema: ref('OAuthError'),

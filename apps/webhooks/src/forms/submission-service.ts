@@ -54,9 +54,14 @@ export class SubmissionService {
       }
       await setTimeout(POLL_MS)
     }
-    throw new AppError('unavailable', 'unavailable', 'The first press of this button is still under way.', {
-      retryAfterSeconds: DOUBLE_PRESS_SECONDS,
-    })
+    throw new AppError(
+      'unavailable',
+      'unavailable',
+      'The first press of this button is still being processed.',
+      {
+        retryAfterSeconds: DOUBLE_PRESS_SECONDS,
+      },
+    )
   }
 }
 

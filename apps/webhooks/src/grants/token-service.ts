@@ -234,4 +234,7 @@ const accountRefused = () =>
   )
 
 const invalidGrant = () =>
-  new OAuthError('invalid_grant', 'The code or token is unknown, expired, used, revoked or of another client')
+  new OAuthError(
+    'invalid_grant',
+    'The code or token is unknown, expired, used or revoked, or belongs to another client',
+  )

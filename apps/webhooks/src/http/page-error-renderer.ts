@@ -67,7 +67,7 @@ const MESSAGES: Readonly<Record<string, PageKey>> = {
   'This application is no longer registered. Remove the connection in the application and add it again.':
     'error.unregistered',
   'Too many requests': 'error.limited',
-  'It was answered already, took longer than ten minutes, or belongs to another browser.': 'error.over',
+  'It was already answered, took longer than ten minutes, or belongs to another browser.': 'error.over',
 }
 
 /** With how long to wait: a person does not see the header `Retry-After`. */

@@ -30,7 +30,7 @@ export const ingestRoutes = ({ authenticate, admit, ingest, parser }: Deps): Rou
       operationId: 'publishSummaryReady',
       summary: 'Report that the summary of a recording is ready',
       description:
-        'Idempotent per caller and `source_event_key`. The answer is sent when the event and the recording are committed.',
+        'Idempotent per caller and `source_event_key`. The response is sent when the event and the recording are committed.',
       responses: responses(
         {
           202: { description: 'Accepted', schema: ref('IngestResult') },
@@ -81,7 +81,7 @@ export const ingestRoutes = ({ authenticate, admit, ingest, parser }: Deps): Rou
       operationId: 'deleteRecording',
       summary: 'Delete a recording',
       description:
-        'With the bodies of its events; pending deliveries end with `recording_deleted`. Deleting what is not there is fine.',
+        'Also deletes the bodies of its events; pending deliveries end with `recording_deleted`. Deleting a missing recording succeeds.',
       responses: responses({ 200: { description: 'Deleted', schema: ref('Ok') } }, 401, 404),
     },
     authenticate,

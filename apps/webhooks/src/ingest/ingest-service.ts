@@ -55,7 +55,11 @@ export class IngestService {
       }
       case 'conflict':
         webhookObserver.summaryConflicted({ source: name, accountId }, meta)
-        throw new AppError('conflict', 'conflict', 'This source_event_key came with other content before')
+        throw new AppError(
+          'conflict',
+          'conflict',
+          'This source_event_key was used before with different content',
+        )
       case 'deleted':
         throw accountDeleted()
       case 'stored':

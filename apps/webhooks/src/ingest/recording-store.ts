@@ -97,7 +97,7 @@ const transcriptColumns = (transcripts: readonly EncodedParts['transcript'][]) =
   jsonArray(transcripts.map((transcript) => transcript?.segments ?? null)),
 ]
 
-/** Summaries are rows of their own: they name the position of their recording, which begins at one. */
+/** Summaries are separate rows: they have a position within their recording, starting at one. */
 function summaryColumns(lists: readonly EncodedParts['summaries'][]) {
   const rows = lists.flatMap((list, item) =>
     (list ?? []).map((summary, position) => ({ ...summary, item: item + 1, position })),

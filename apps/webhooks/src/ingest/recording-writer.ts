@@ -7,7 +7,7 @@ import {
   type WriteOutcome,
 } from './recording-store.js'
 
-/** A larger item gets a statement of its own, in parallel with those of the small ones, which never wait for it. */
+/** A larger item gets a separate statement, in parallel with those of the small ones, which never wait for it. */
 const LARGE_BYTES = 256 * 1024
 const BATCH_BYTES = 1024 * 1024
 /**
@@ -40,7 +40,7 @@ export class RecordingWriter {
     this.#waiting = new Batches({
       ...write,
       send: (changes) => writeRecordings(db, changes, { waitForTurn: true }),
-      // Each may wait for another process for a long time: they must not take all connections meanwhile.
+      // Each may wait for another process for a long time: they must not take all connections while they do.
       underWay: 2,
       maxItems: 1,
       slowMs: Infinity,

@@ -51,7 +51,7 @@ const schemaOf = (known: ReadonlyMap<string, Argument>): JsonSchema => ({
 })
 
 function callOf(route: Route, known: ReadonlyMap<string, Argument>, given: Arguments): RouteCall {
-  // Without prototypes, so that no name has a meaning of its own.
+  // Without prototypes, so that no name has a special meaning.
   const call = { params: empty<string>(), query: empty<string>(), body: empty<unknown>() }
   for (const [name, value] of Object.entries(given)) {
     const argument = known.get(name)

@@ -8,7 +8,7 @@ import { v1ErrorRenderer } from '../http/v1-error-renderer.js'
 /** Room for one event of the target size. More than that helps no model, and would be in memory several times over. */
 const MAX_RESULT_LENGTH = 2 * 1024 * 1024
 
-/** What a route answered: as text, for models and older clients, and as structured content. Throws when it is too much for a tool. */
+/** A route's response: as text, for models and older clients, and as structured content. Throws if it is too long for a tool. */
 export function toolResult({ body }: Answer): CallToolResult {
   const json = typeof body === 'string' ? body : JSON.stringify(body)
   if (json.length > MAX_RESULT_LENGTH) throw tooLong(json.length)
@@ -39,14 +39,14 @@ export function toolError(error: AppError, req: Request): CallToolResult {
 
 function whatToDo({ kind, retryAfterSeconds }: AppError): string {
   if (retryAfterSeconds !== undefined) return `Wait ${Math.ceil(retryAfterSeconds)} seconds, then call again`
-  return WHAT_TO_DO[kind] ?? 'Look at the current state before you call again'
+  return WHAT_TO_DO[kind] ?? 'Check the current state before you call again'
 }
 
 const WHAT_TO_DO: Partial<Record<ErrorKind, string>> = {
   invalid: 'Correct the arguments, then call again',
   not_found: 'Use an id that a list tool returned for this account',
-  conflict: 'Get the current state; the message says what is in the way',
-  limited: 'The account has as many as it may have: delete one first',
+  conflict: 'Get the current state; the message says what prevents the change',
+  limited: 'The account has reached its limit: delete one first',
   unauthenticated: 'Ask the person to connect again',
   forbidden: 'Ask the person to connect again',
 }

@@ -31,7 +31,7 @@ export function createMcpObserver(log: Logger, registry: Registry) {
         error: error?.cause,
       })
     },
-    /** What the protocol library reports besides its answers: a refused message, or a bug. */
+    /** What the protocol library reports in addition to its responses: a refused message, or a bug. */
     protocolError(error: Error, { requestId }: RequestMeta) {
       log.debug('MCP message refused', { request_id: requestId, error })
     },

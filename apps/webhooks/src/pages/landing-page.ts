@@ -8,7 +8,7 @@ export type LandingView = {
   links: { portal: string; signIn: string; docs: string }
 }
 
-/** What somebody sees who opens the bare address of the service. */
+/** The page at the service's base URL. */
 export const landingPage = (t: Texts, { product, person, links }: LandingView): Page => ({
   title: t('landing.title', { product }),
   body: html`<h1>${t('landing.title', { product })}</h1>

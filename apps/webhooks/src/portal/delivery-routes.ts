@@ -62,7 +62,7 @@ async function showLog(
   return deliveriesPage(portal, endpoint, { items, chosen, next })
 }
 
-/** What the form says, without what was left open; a range becomes the time that every further page keeps. */
+/** The form's values, without empty ones; a range becomes a time that all further pages keep. */
 function filledIn(query: Parameters, now: Date): Record<string, string> {
   const hours = RANGES.find(([name]) => name === query.get('range'))?.[1]
   const since = hours === undefined ? undefined : new Date(now.getTime() - hours * 3_600_000).toISOString()

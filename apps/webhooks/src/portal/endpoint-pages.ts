@@ -7,7 +7,7 @@ import { healthView } from './health-view.js'
 import type { PortalContext } from './portal-context.js'
 import { faultAt, reasonInWords, timeOf } from './show.js'
 
-/** What is in the form of an endpoint. */
+/** The fields of an endpoint's form. */
 type Entered = { url: string; events: readonly string[] }
 
 /** What was typed when the form was refused, or else what it starts with. */
@@ -57,7 +57,7 @@ export function newEndpointPage(portal: PortalContext): Answer {
   return portal.render({ title: t('portal.endpoints.add'), section: 'endpoints', body })
 }
 
-/** The secret that a form just made. Whoever comes later learns how to get another. */
+/** The secret that a form just created. Later visitors learn how to get another. */
 export function secretPage(portal: PortalContext, { id }: Endpoint): Answer {
   const { t } = portal
   const title = t('portal.secret.title')

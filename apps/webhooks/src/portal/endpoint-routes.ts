@@ -20,7 +20,7 @@ export type EndpointDeps = PortalDeps & {
   limits: Pick<Limits, 'testEvents'>
 }
 
-/** What a waiting secret may be given, in hours. */
+/** After how many hours a pending secret may take effect. */
 const ROTATIONS = [0, 24, 168] as const
 
 /** Endpoints: the rules are those of `/v1/webhooks`, whose services these pages call. */

@@ -28,7 +28,7 @@ type Opened = {
   handover?: Handover | null
 }
 
-/** Somebody who is signed in, and what they opened or sent. */
+/** A signed-in person, and what they opened or submitted. */
 export class PortalContext {
   readonly accountId: string
   readonly authenticatedAt: Date

@@ -26,7 +26,7 @@ export type PortalDeps = {
 
 export type { Next } from '../forms/submission-service.js'
 
-/** A page of the portal: only for who is signed in, within the limits of `/v1`. */
+/** A page of the portal: only for signed-in people, within the limits of `/v1`. */
 export const portalGet = (
   deps: PortalDeps,
   path: string,

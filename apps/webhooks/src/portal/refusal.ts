@@ -17,7 +17,7 @@ export class PageRefusal extends AppError {
   }
 }
 
-/** What a rule has against one field of the form. */
+/** A rule's objection to one field of the form. */
 class FieldError extends AppError {
   constructor(
     readonly field: string,
@@ -75,6 +75,6 @@ function ownWords(t: Texts, error: AppError): string | null {
   return t('error.wait', { message: t('error.limited'), time })
 }
 
-/** What no page should meet has a message of the API only: screen readers are told where it is in another language. */
+/** An error that no page should cause has only the API's message: the markup tells screen readers that it is in another language. */
 export const refusalText = (t: Texts, { message, language = t.language }: Refusal): string | Html =>
   language === t.language ? message : html`<span lang="${language}">${message}</span>`

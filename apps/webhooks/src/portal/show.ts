@@ -43,7 +43,7 @@ export function reasonInWords(t: Texts, reason: string): string {
   return known === undefined ? reason : t(`portal.reason.${known}`)
 }
 
-/** A part of a page about what is under way. */
+/** A part of a page about work in progress. */
 export const live = ({ t, now, req }: PortalContext, isUnderWay: boolean, content: Html): Html =>
   livePart(t, { here: req.originalUrl, now, isUnderWay }, content)
 

@@ -30,7 +30,7 @@ export const recoveryRoutes = ({ steps, endpoints, recoveries }: Deps): Route[] 
       effect: 'add',
       summary: 'Send again what was missed',
       description:
-        'Makes a new delivery of each event that matches, with the same event id, a little at a time and behind live events. One at a time per webhook.',
+        'Creates a new delivery of each matching event, with the same event id, a few at a time and behind live events. One at a time per webhook.',
       body: recoverDoc,
       responses: responses({ 200: one('Started') }, 400, 401, 403, 404, 409, 413, 429),
     },
@@ -57,7 +57,7 @@ export const recoveryRoutes = ({ steps, endpoints, recoveries }: Deps): Route[] 
       effect: 'read',
       summary: 'List recoveries',
       description:
-        'Newest first. The last 100 are kept. What became of their deliveries is in each one by itself.',
+        'Newest first. The last 100 are kept. Request a single one for the outcome of its deliveries.',
       parameters: recoveryParameters,
       responses: responses(
         { 200: { description: 'One page', schema: ref('RecoveryPage') } },
@@ -100,7 +100,7 @@ export const recoveryRoutes = ({ steps, endpoints, recoveries }: Deps): Route[] 
       operationId: 'cancelRecovery',
       effect: 'remove',
       summary: 'Cancel a recovery',
-      description: 'It makes no more deliveries. Those that it has queued are still sent.',
+      description: 'It creates no more deliveries. Those already queued are still sent.',
       responses: responses({ 200: one('Cancelled') }, 401, 403, 404, 409, 429),
     },
     authenticate: steps.write,

@@ -54,7 +54,7 @@ export const recoveryComponents: Readonly<Record<string, JsonSchema>> = {
   ListedRecovery: object({ ...LISTED, created_at: time }),
   RecoveryPage: object({
     items: listOf(ref('ListedRecovery')),
-    next_cursor: text('Pass it as `cursor` for what follows; empty at the end', ''),
+    next_cursor: text('Pass it as `cursor` for the next page; empty at the end', ''),
   }),
 }
 

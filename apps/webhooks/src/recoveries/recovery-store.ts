@@ -6,7 +6,7 @@ import type { LogOwner } from '../deliveries/delivery-row.js'
 export type RecoveryId = string & { readonly recovery: unique symbol }
 export type RecoveryState = 'running' | 'done' | 'cancelled' | 'stopped'
 
-/** What a recovery is, without what became of its deliveries. */
+/** A recovery, without the outcome of its deliveries. */
 export type ListedRecovery = {
   id: RecoveryId
   endpointId: EndpointId
@@ -51,7 +51,7 @@ export type Creation =
   | { kind: 'created'; id: RecoveryId }
   /** One that is in the way: it runs, or was started a moment ago. */
   | { kind: 'running' | 'started'; id: RecoveryId }
-  /** Somebody deleted the webhook meanwhile. */
+  /** The webhook has been deleted in the meantime. */
   | { kind: 'gone' }
   | { kind: 'too_many' }
 
@@ -93,7 +93,7 @@ export async function insertRecovery(tx: Tx, recovery: NewRecovery): Promise<Cre
   return rows[0] ? { kind: 'created', id: rows[0].id } : inTheWay(tx, recovery)
 }
 
-/** Asked with a statement of its own: one that another caller started meanwhile is not in the snapshot of the insert. */
+/** Uses a separate statement: a recovery that another caller has just started is not in the snapshot of the insert. */
 async function inTheWay(tx: Tx, { accountId, endpointId }: LogOwner): Promise<Creation> {
   const { rows } = await tx.query<{ id: RecoveryId; state: RecoveryState }>(
     `select r.id, r.state from webhook_recoveries r where ${OF_OWNER} order by r.id desc limit 1`,

@@ -50,7 +50,7 @@ export const sampleRoutes = ({ steps, samples }: Deps): Route[] => [
     async handle({ caller, req }) {
       const given = textParameter(req, 'event') ?? 'summary.completed'
       if (given === '')
-        throw badRequest(`event is empty: leave it out, or give one of ${eventTypes.join(', ')}`)
+        throw badRequest(`event is empty: leave it out, or use one of ${eventTypes.join(', ')}`)
       const type = knownType(given)
       const limit = numberParameter(req, 'limit', { fallback: 3, max: 10 })
       const bodies = await samples.list(caller.accountId, type, limit)

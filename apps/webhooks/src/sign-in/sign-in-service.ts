@@ -81,7 +81,7 @@ export class SignInService {
       return { kind: 'refused', reason, returnTo }
     }
     if (code === undefined) return refuse('not_completed')
-    // Only now: any site can send browsers here with a state of its own, and would use up the limit for everybody behind an address.
+    // Only now: any site can send browsers here with its own state, and would use up the limit for everybody behind an address.
     await limit()
     const verified = await this.#exchange(code, verifierOf(session, state), clientIp, meta)
     if (!verified) return refuse('not_completed')

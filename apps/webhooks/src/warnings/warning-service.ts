@@ -21,7 +21,7 @@ type Deps = WarningMailDeps & {
   pollMs?: number
 }
 
-/** Emails under way at once, and connections to the mail server. */
+/** Emails being sent at once, and connections to the mail server. */
 export const WARNINGS_AT_ONCE = 4
 const POLL_MS = 5000
 const ATTEMPT_MS = 30_000
@@ -34,7 +34,7 @@ const MAX_DELAY_SECONDS = 3600
 
 /**
  * Sends the warnings that the dispatcher recorded (docs/specification.md#warnings), in any number of replicas. At
- * least once: whoever dies after the mail server took an email sends it again, with the same Message-ID.
+ * least once: if a process dies after the mail server took an email, it is sent again with the same Message-ID.
  */
 export class WarningService {
   #timer: NodeJS.Timeout | undefined
@@ -56,7 +56,7 @@ export class WarningService {
     return this.#running
   }
 
-  /** Resolves when the emails under way are done; the rest is left to the next process. */
+  /** Resolves when the emails being sent are done; the rest is left to the next process. */
   async close(): Promise<void> {
     this.#closed = true
     clearInterval(this.#timer)

@@ -12,7 +12,7 @@ const METHODS = ['GET', 'POST', 'PATCH', 'DELETE'] as const
 type Method = (typeof METHODS)[number]
 type Options = { data?: string }
 
-/** Any call of the API, for what has no command of its own. */
+/** Any API call, for operations without a command. */
 export function apiCommand(parent: Command, host: Host): void {
   defineCommand(parent, 'api', 'call the API with your token and print the JSON that it answers', {
     examples: [

@@ -26,7 +26,7 @@ export type CreatedWebhook = {
 /** The answer to a rotation: the only time the next secret is shown. */
 export type NextSecret = { endpoint_id: string; secret: string; secret_activates_at: string }
 
-/** Status 0 is pending, 1 delivered, 2 failed for good. */
+/** Status 0 is pending, 1 delivered, 2 failed permanently. */
 export type Delivery = {
   id: string
   endpoint_id: string

@@ -1,7 +1,7 @@
 import { UsageError } from '../errors.js'
 import { plainUrl } from './plain-url.js'
 
-/** Where `npm start` in a checkout serves. A published tool has no service of its own to fall back on. */
+/** Where `npm start` in a checkout serves. A published tool has no default service. */
 export const DEFAULT_SERVICE_URL = 'http://localhost:8082'
 export const DEFAULT_IDENTITY_URL = 'http://localhost:8081'
 

@@ -25,7 +25,7 @@ type CommandOptions = {
   signsIn?: boolean
 }
 
-/** A command of its own with the common options, which may stand after it too. */
+/** A command with the common options, which may also follow its name. */
 export function defineCommand(
   parent: Command,
   usage: string,
@@ -38,7 +38,7 @@ export function defineCommand(
   return withExamples(command.addOption(json), examples)
 }
 
-/** A command that only has commands of its own. */
+/** A command that only has subcommands. */
 export const defineGroup = (
   parent: Command,
   name: string,

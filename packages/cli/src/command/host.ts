@@ -37,7 +37,7 @@ export function processHost(): ProcessHost {
         process.stderr.write(`error: The output cannot be written (${code})\n`)
         process.exit(ExitCode.output)
       }
-      // `signet … | head` closes the pipe early, which is no failure. A command that goes on tidies up first.
+      // `signet … | head` closes the pipe early, which is not a failure. A long-running command cleans up first.
       if (isListening) controller.abort()
       else process.exit(ExitCode.ok)
     },

@@ -15,7 +15,7 @@ import {
 
 type Options = {
   configDir: string
-  /** Each profile has sign-ins of its own. */
+  /** Each profile has its own sign-ins. */
   profile?: string
   preference: StorePreference
   warn: (text: string) => void
@@ -127,7 +127,7 @@ export class CredentialStore {
     }
   }
 
-  /** If the keychain refuses, it keeps a token that is already revoked. The sign-in is forgotten all the same. */
+  /** If the keychain refuses, it keeps a token that is already revoked. The sign-in is still forgotten. */
   async #forget(serviceUrl: string): Promise<void> {
     try {
       await (await this.#openKeychain())?.delete(this.#account(serviceUrl))

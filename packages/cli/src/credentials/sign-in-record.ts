@@ -1,4 +1,4 @@
-/** What is remembered of a sign-in to one service. Everything but the token itself. */
+/** What is stored about a sign-in to one service, except the token itself. */
 export type SignIn = {
   serviceUrl: string
   /** For later sign-ins with a password. */

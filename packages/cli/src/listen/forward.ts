@@ -15,7 +15,7 @@ export type Delivery = {
 
 /** Longer than the 5 s that the service waits, so that a slow application is seen to be slow. */
 const TIME_LIMIT_MS = 30_000
-/** What is kept of an answer, to be shown. */
+/** The part of a response that is shown. */
 const KEPT_BYTES = 4096
 
 // They belong to one connection (RFC 9110 section 7.6.1); the length and the host are those of the new one.

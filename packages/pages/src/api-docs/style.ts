@@ -2,7 +2,7 @@ import { tokenRules } from '@signet/brand'
 import { styles } from '../styles.js'
 import { wideStyle } from '../wide-style.js'
 
-/** What the kit has no use for elsewhere: contents beside the page, operations, and forms to try them. */
+/** Styles that only these pages need: a sidebar, operations, and forms to try them. */
 const OWN = `
 body { max-width: 80rem; min-height: 0; margin: 0 auto; padding-bottom: 4rem; place-items: start stretch }
 main { max-width: none }

@@ -49,7 +49,7 @@ const SCRIPT = `{
     return [(response.status + ' ' + response.statusText).trim() + withoutToken, await textOf(response)]
   }
 
-  // What was received is text, whatever its type.
+  // A response is shown as text, whatever its type.
   const show = (form, status, answer) => {
     const pre = form.querySelector('pre')
     form.querySelector('[role=status]').textContent = status

@@ -3,7 +3,7 @@ import formats from 'ajv-formats'
 
 /** Validators of the schemas inside an OpenAPI 3.1 document, by where they stand. */
 export function schemasOf(document: object): (...pointer: readonly unknown[]) => ValidateFunction {
-  // OpenAPI has members beside those of JSON Schema, such as `example`.
+  // OpenAPI has members that JSON Schema lacks, such as `example`.
   const ajv = new Ajv2020({ strict: false, allErrors: true })
   formats.default(ajv)
   ajv.addSchema(closed(document) as object, 'api')

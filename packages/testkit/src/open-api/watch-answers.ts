@@ -18,8 +18,8 @@ const CHANNEL = 'http.server.request.start'
 type Exchange = { request: IncomingMessage; response: ServerResponse }
 
 /**
- * Compares every answer of the services with their documents, whoever asked: a browser, a library of other people, or the
- * test itself. `wrong` is told of each that no document promises. Returns what ends the watch.
+ * Compares every response of the services with their documents, no matter who called: a browser, a third-party library, or the
+ * test itself. Calls `wrong` for each undocumented response. Returns a function that ends the watch.
  */
 export function watchAnswers(services: readonly WatchedService[], wrong: (problem: string) => void) {
   const watch = (message: unknown) => {

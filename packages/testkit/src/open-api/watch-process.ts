@@ -12,7 +12,7 @@ export type WatchedProcess = {
 const HOOK = new URL('../../dist/open-api/watched-process.js', import.meta.url).href
 const documentOf = (file: string) => fileURLToPath(new URL(`../../../../apps/${file}`, import.meta.url))
 
-/** What the services have beside what is in their documents: pages for people, and what probes and monitoring ask. */
+/** What the services offer outside their documents: pages for people, and endpoints for probes and monitoring. */
 export const UNDOCUMENTED = {
   auth: /^\/?(?:$|\?)|^\/(?:ui|readyz|favicon)\b/,
   webhooks: /^\/?(?:$|\?)|^\/(?:portal|favicon|form\.js|healthz|readyz)/,
@@ -26,7 +26,7 @@ const DOCUMENTS = {
 type Service = keyof typeof DOCUMENTS
 
 /**
- * Has services that run as processes of their own compare every answer with their documents. They start with `args` and
+ * Makes services that run as separate processes compare every response with their documents. They start with `args` and
  * `env`; `end` fails when there was an answer that no document promises.
  */
 export function watchProcess(folder: string, ports: Partial<Record<Service, number>>) {

@@ -3,7 +3,7 @@ import { documentChecker } from './document-checker.js'
 import { watchAnswers } from './watch-answers.js'
 import type { WatchedProcess } from './watch-process.js'
 
-// Imported by a service before its own modules, where a test runs it as a process of its own: see watch-process.ts.
+// Imported by a service before its own modules, where a test runs it as a separate process: see watch-process.ts.
 
 const { report, services } = JSON.parse(process.env['SIGNET_WATCHED_ANSWERS'] ?? '') as WatchedProcess
 

@@ -69,7 +69,7 @@ export type ProfileCall = {
 export type OpenIdRules = {
   /** Whether tokens of this issuer are the provider's. */
   isIssuer(issuer: string, settings: ProviderSettings): boolean
-  /** Where the keys are, for issuers without a discovery document of their own. */
+  /** Where the keys are, for issuers without their own discovery document. */
   keysUrl?(endpoint: Endpoint): string
   profile(claims: JwtClaims, settings: ProviderSettings): ProviderProfile
 }

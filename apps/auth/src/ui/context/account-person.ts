@@ -28,7 +28,7 @@ export async function forPerson(
 
 /**
  * Does what adds a way into the account only for whoever proved a moment ago who they are; others sign in again first,
- * so that nobody who finds a browser open lets themselves in for good.
+ * so that finding a browser open gives nobody permanent access.
  */
 export async function onceProved(
   { pages, recentProofs }: UiDeps,

@@ -85,7 +85,7 @@ export class BrowserState {
     cookies.set(res, HANDOVER, sealed, { maxAgeSeconds: HANDOVER_MS / 1000 })
   }
 
-  /** What {@link leave} left; null for whoever asks again, or late. */
+  /** What {@link leave} left; null when asked again, or too late. */
   take<T>(req: Request, res: Response, label: string): T | null {
     const { cookies, now } = this.deps
     const sealed = cookies.read(req, HANDOVER) ?? ''
@@ -132,7 +132,7 @@ export class BrowserState {
     return this.#hash('confirmed link', challenge, nonce).toString('base64url')
   }
 
-  /** Two digits that the browser shows which asked for a link, for whoever confirms the link elsewhere. */
+  /** Two digits shown by the browser that requested a link, for the person who confirms the link elsewhere. */
   matchingNumber({ challenge }: Challenge, nonce: string): string {
     return String(10 + (this.#hash('matching number', challenge, nonce).readUInt32BE() % 90))
   }

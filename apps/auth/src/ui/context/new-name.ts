@@ -2,7 +2,7 @@ import { withoutInvisible } from '@signet/pages/visible'
 import { PageRefusal } from './refusals.js'
 import type { Sent } from './sign-in-pages.js'
 
-/** What a passkey or a second factor is to be called from now on. */
+/** The new name of a passkey or a second factor. */
 export function newNameIn(sent: Sent): string {
   const name = sent.text('name')
   if (withoutInvisible(name).trim() === '') throw new PageRefusal('invalid', 'refusal.name-missing')

@@ -106,7 +106,7 @@ export class Progress {
 
   /**
    * Returns to the application like the flows of the API: with a code for PKCE, otherwise with tokens in the fragment.
-   * The application gets a session of its own. The pages keep theirs, so that nobody shows a second factor twice.
+   * The application gets a separate session. The pages keep theirs, so nobody has to use a second factor twice.
    */
   async #handOver(person: Person, context: Waiting): Promise<Answer> {
     const { pages, flowExchanges } = this.deps

@@ -16,7 +16,7 @@ export class PageRefusal extends AppError {
   }
 }
 
-/** Whoever was too fast also reads how long to wait. */
+/** A request that came too soon is also told how long to wait. */
 export function refusalText(t: UiTexts, error: AppError): string {
   return [reasonText(t, error), waitText(t, error)].filter((part) => part !== null).join(' ')
 }
@@ -35,7 +35,7 @@ function reasonText(t: UiTexts, error: AppError): string {
   return t.language === 'en' ? error.message : t('refusal.other')
 }
 
-/** What people meet under a code that says too little for a text of its own. */
+/** Errors that people see whose code is too general for its own text. */
 const MESSAGES: Readonly<Record<string, UiKey>> = {
   'Unable to validate email address: invalid format': 'refusal.email-format',
   'Invalid phone number format (E.164 required)': 'refusal.phone-format',

@@ -20,7 +20,7 @@ export type SignInContext = {
   readonly maxAgeSeconds: number | null
   /** The address that the person will probably use. */
   readonly loginHint: string | null
-  /** What the application wants the pages to speak. */
+  /** The languages that the application wants on the pages. */
   readonly language: Language | null
   /** A step to take between signing in and going on. */
   readonly next: 'password' | 'account' | 'operator' | null

@@ -82,7 +82,7 @@ export const recoveryCodesPage = (t: UiTexts, view: RecoveryCodesView): Page => 
     ${foot(link(view.back, t('me.back')))}`,
 })
 
-/** Codes that still work are replaced only by whoever says so. */
+/** Codes that still work are replaced only after a confirmation. */
 function makeCodes(t: UiTexts, { left, hasFactor, form }: RecoveryCodesView): Html {
   if (!hasFactor) return html`<p>${t('me.recovery.no-factor')}</p>`
   const count = html`<p>${t('me.recovery.left', { count: left })}</p>`

@@ -20,7 +20,7 @@ export const line = (title: string, more: string | null, ...actions: readonly (H
   html`<p><strong>${title}</strong></p>
     ${more === null ? null : html`<p class="soft">${more}</p>`} ${shown(actions)}`
 
-/** What a control does, and to which entry of a list, for whoever hears it without its surroundings. */
+/** What a control does, and to which list entry, for people who hear it out of context. */
 export const named = (label: string, entry: string | undefined): Html | undefined =>
   entry === undefined ? undefined : html` aria-label="${label}: ${entry}"`
 
@@ -43,7 +43,7 @@ export const disclosure = (label: string, entry: string, content: Html): Html =>
     ${content}
   </details>`
 
-/** Asks again without a page of its own, and without a script. */
+/** Asks for confirmation without a separate page and without a script. */
 export const guarded = (label: string, entry: string, question: string, form: Html): Html =>
   disclosure(
     label,

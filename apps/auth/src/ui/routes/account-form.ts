@@ -29,7 +29,7 @@ export type AccountForm = {
   refused: (step: AccountStep, refusal: Refusal) => Answer | Promise<Answer>
 }
 
-/** A form that whoever is signed in sends from the account page or one below it. */
+/** A form that a signed-in person submits from the account page or one below it. */
 export const accountForm = (
   deps: UiDeps,
   { path, summary, limit, whilePending = false, work, refused }: AccountForm,

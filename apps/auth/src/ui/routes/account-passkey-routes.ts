@@ -72,7 +72,7 @@ async function showNew(
   return pages.render(caller.t, page, refusal)
 }
 
-/** What the browser is asked for; or why this person can have no passkey. */
+/** What the browser is asked for, or why this person cannot have a passkey. */
 async function optionsFor({ pages, passkeyRegistrations }: UiDeps, caller: Caller, person: Person) {
   try {
     const { challenge, options } = await passkeyRegistrations.options(person)

@@ -59,7 +59,7 @@ export const setupRoutes = <More>(
     limit,
     async work(step) {
       const { sent, person, res } = step
-      // A setup that was begun can be finished: only whoever proved who they are has one for this session.
+      // A setup that was started can be finished: only a person with a recent proof has one for this session.
       if (sent.text('setup') === '') return onceProved(deps, sent, person, () => begin(step))
       const setup = openSetup<More>(deps, type, person, sent.text('setup'))
       if (setup === null) return toAccount(deps, sent)

@@ -25,7 +25,7 @@ export const linkRoutes = (deps: UiDeps): Route[] => [
       const caller = deps.pages.open(req, res)
       const opened = await open(deps, caller, (name) => textOf(req.query[name]))
       if (opened !== null) return show(deps, req, caller, opened)
-      // Who reloads the page of a link that they have used is signed in.
+      // A person who reloads the page of a link they have used is signed in.
       const person = await deps.progress.personOf(caller.browser)
       return person === null
         ? dead(deps, caller)
@@ -67,7 +67,7 @@ export const linkRoutes = (deps: UiDeps): Route[] => [
             return deps.pages.redirect(deps.pages.path('/link/half-confirmed', sent.context))
           if (verified.kind !== 'signed_in') throw new PageRefusal('invalid', 'link.useless')
           if (link.type === 'email_change') {
-            // Who is signed in here goes on with that session, which may have shown a second factor.
+            // A person signed in here continues with that session, which may have used a second factor.
             const person = await deps.progress.personOf(sent.browser)
             if (person?.user.id === verified.signedIn.user.id) {
               await deps.overviews.endSignIn(person, verified.signedIn.session.id, meta)

@@ -93,7 +93,7 @@ async function admit(
   if (person === null) return { answer: pages.redirect(pages.path('', { ...context, next: 'operator' })) }
   const { user, session } = person
   if (!adminRoles.includes(user.role)) throw new PageRefusal('not_found', 'error.nothing', 'not_found')
-  // Whoever asked for their own account to be deleted can only keep it until then.
+  // People who requested the deletion of their own account can only keep it until then.
   if (user.deletionDueAt !== null) return { answer: pages.redirect(pages.path('/account/delete', context)) }
   if (session.aal !== 'aal2')
     return {
