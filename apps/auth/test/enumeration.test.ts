@@ -80,6 +80,56 @@ describe('what strangers learn about accounts', () => {
     expectError(await signIn(banned.email, PASSWORD), 400, 'user_banned')
   })
 
+  it('nothing from signing in with the password of a sign-up, whether or not the address has an account', async () => {
+    const [known, unknown, invited] = [(await aUser(server)).email, anEmail(), anEmail()]
+    await post(server, '/invite', { email: invited }, { token: serviceToken() })
+    server.clock.advance(3_600_000)
+    const mine = 'the password of a stranger'
+    const answers = []
+    for (const email of [known, unknown, invited]) {
+      await post(server, '/signup', { email, password: mine })
+      answers.push(await signIn(email, mine), await signIn(email, 'another password'))
+    }
+    for (const answer of answers.filter((_, n) => n % 2 === 0))
+      expectError(answer, 400, 'email_not_confirmed')
+    for (const answer of answers.filter((_, n) => n % 2 === 1))
+      expectError(answer, 400, 'invalid_credentials')
+    expect(new Set(answers.map(({ text }) => text)).size).toBe(2)
+    // The owner is not disturbed, also not by a sign-up with the right password.
+    expect((await signIn(known, PASSWORD)).status).toBe(200)
+    server.clock.advance(3_600_000)
+    await post(server, '/signup', { email: known, password: PASSWORD })
+    expect((await signIn(known, PASSWORD)).status).toBe(200)
+  })
+
+  it('nothing about which number belongs to which address', async () => {
+    const { server: phones } = await startSmsServer()
+    try {
+      const [email, phone] = [anEmail(), aPhone()]
+      await post(
+        phones,
+        '/admin/users',
+        { email, phone, password: PASSWORD, email_confirm: true, phone_confirm: true },
+        { token: serviceToken() },
+      )
+      const mine = 'the password of a stranger'
+      await post(phones, '/signup', { email, password: mine })
+      expectError(
+        await post(phones, '/token?grant_type=password', { phone, password: mine }),
+        400,
+        'invalid_credentials',
+      )
+      await post(phones, '/signup', { phone, password: mine })
+      expectError(
+        await post(phones, '/token?grant_type=password', { phone, password: mine }),
+        400,
+        'phone_not_confirmed',
+      )
+    } finally {
+      await phones.close()
+    }
+  })
+
   it('nothing from a wrong or expired code, or one for an unknown address', async () => {
     const [waiting, late] = [anEmail(), anEmail()]
     await post(server, '/signup', { email: late, password: PASSWORD })
@@ -91,6 +141,20 @@ describe('what strangers learn about accounts', () => {
     const answers = [await verify(waiting), await verify(late, code), await verify(anEmail())]
     for (const answer of answers) expectError(answer, 403, 'otp_expired', 'Token has expired or is invalid')
     expect(new Set(answers.map(({ text }) => text)).size).toBe(1)
+  })
+})
+
+describe('the interval between two recoveries', () => {
+  it('is not begun by a link that a stranger requests', async () => {
+    const server = await startServer({})
+    try {
+      const { email } = await aUser(server)
+      expect((await post(server, '/otp', { email })).status).toBe(200)
+      expect((await post(server, '/recover', { email })).status).toBe(200)
+      expectError(await post(server, '/recover', { email }), 429, 'over_email_send_rate_limit')
+    } finally {
+      await server.close()
+    }
   })
 })
 

@@ -130,8 +130,10 @@ function refuseEmpty(_req: IncomingMessage, _res: unknown, bytes: Buffer): void 
 
 // The parsers would replace every invalid byte with U+FFFD, so that two different passwords could become the same.
 function refuseNoText(req: IncomingMessage, _res: unknown, bytes: Buffer): void {
-  const isOther = /charset *= *"?utf-(16|32)/i.test(req.headers['content-type'] ?? '')
-  if (!isOther && !isUtf8(bytes)) throw Object.assign(new Error('not UTF-8'), { type: NOT_UTF8 })
+  // A parser that knows other encodings would decode them; JSON and forms are UTF-8 (RFC 8259 section 8.1).
+  if (/charset *= *["']?utf-?(16|32)/i.test(req.headers['content-type'] ?? ''))
+    throw Object.assign(new Error('not UTF-8'), { type: 'charset.unsupported' })
+  if (!isUtf8(bytes)) throw Object.assign(new Error('not UTF-8'), { type: NOT_UTF8 })
 }
 
 const NOT_UTF8 = 'encoding.not-utf8'

@@ -2,7 +2,7 @@ import type { Db } from '@signet/db'
 import type { MessageRequest, MessageRequests } from '../messages/message-requests.js'
 import type { SecretMessages } from '../messages/secret-messages.js'
 import type { Outbox } from '../outbox/outbox.js'
-import type { MailPurpose } from '../quotas/send-quotas.js'
+import type { MessagePurpose } from '../quotas/send-quotas.js'
 import type { RequestMeta } from '../requests/request-meta.js'
 import type { AccountWork } from './account-work.js'
 
@@ -29,7 +29,7 @@ export class AccountRequests {
 
   async accept(
     work: AccountWork,
-    request: MessageRequest & { purpose: MailPurpose },
+    request: MessageRequest & { purpose: MessagePurpose },
     meta: RequestMeta,
   ): Promise<void> {
     const { db, outbox, messages, requests, lifeMs, now } = this.deps

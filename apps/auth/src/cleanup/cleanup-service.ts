@@ -99,6 +99,11 @@ export class CleanupService {
               condition: NEVER_CONFIRMED,
               olderThan: ago(rules.unconfirmedUserMs),
             } as const,
+            {
+              table: 'pendingSignUps',
+              condition: "origin = 'self' and created_at < $1",
+              olderThan: ago(rules.unconfirmedUserMs),
+            } as const,
           ]),
       ...(rules.anonymousUsers
         ? [

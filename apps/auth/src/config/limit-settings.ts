@@ -6,7 +6,7 @@ type QuotaOptions = { env: string; fallback: SendQuota; fallbackDoc: string; doc
 type DerivedQuotaOptions = { env: string; optional: true; fallbackDoc: string; doc: string }
 
 const QUOTA = { kind: '`n` or `n/duration`', parse: parseQuota }
-const FORMS = '`n` an hour, or `n/d`, a bucket of n that gains one each d; 0 for none.'
+const FORMS = '`n` an hour, or `n/d`, a bucket of n that gains one each d; 0 allows none.'
 
 const quota = (env: string, amount: number, what: string) =>
   parsed<SendQuota, QuotaOptions>({
@@ -159,7 +159,7 @@ export const limitSettings = {
   rateLimitEmailSentPerRecipient: quota(
     'AUTH_RATE_LIMIT_EMAIL_SENT_PER_RECIPIENT',
     10,
-    'Emails requested for one address',
+    'Emails requested for one address, counted separately for recoveries, confirmations, invitations and all others',
   ),
   rateLimitEmailSentPerClient: quotaPerClient(
     'AUTH_RATE_LIMIT_EMAIL_SENT',
@@ -175,7 +175,7 @@ export const limitSettings = {
   rateLimitSmsSentPerRecipient: quota(
     'AUTH_RATE_LIMIT_SMS_SENT_PER_RECIPIENT',
     10,
-    'SMS requested for one number',
+    'SMS requested for one number, counted separately for confirmations and all others',
   ),
   rateLimitSmsSentPerClient: quotaPerClient(
     'AUTH_RATE_LIMIT_SMS_SENT',

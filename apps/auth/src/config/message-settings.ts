@@ -52,17 +52,17 @@ export const messageSettings = {
   smtpMaxFrequency: span({
     env: 'AUTH_SMTP_MAX_FREQUENCY',
     fallback: 900_000,
-    doc: 'Shortest time between two confirmation or recovery emails to one user; 0 for none.',
+    doc: 'Shortest time between two confirmation or recovery emails to one user; 0 for no minimum.',
   }),
   mailerEmailChangeMaxFrequency: span({
     env: 'AUTH_MAILER_EMAIL_CHANGE_MAX_FREQUENCY',
     fallback: 60_000,
-    doc: 'Shortest time between two requests of one user to change the email address; 0 for none.',
+    doc: 'Shortest time between two requests of one user to change the email address; 0 for no minimum.',
   }),
   mailerReauthenticationMaxFrequency: span({
     env: 'AUTH_MAILER_REAUTHENTICATION_MAX_FREQUENCY',
     fallback: 60_000,
-    doc: 'Shortest time between two reauthentication codes emailed to one user; 0 for none.',
+    doc: 'Shortest time between two reauthentication codes emailed to one user; 0 for no minimum.',
   }),
   mailerMagicLinkMaxFrequency: span({
     env: 'AUTH_MAILER_MAGIC_LINK_MAX_FREQUENCY',
@@ -138,7 +138,7 @@ export const messageSettings = {
   smsMaxFrequency: span({
     env: 'AUTH_SMS_MAX_FREQUENCY',
     fallback: 60_000,
-    doc: 'Shortest time between two SMS of one kind to one user; 0 for none.',
+    doc: 'Shortest time between two SMS of one kind to one user; 0 for no minimum.',
   }),
   smsOtpExp: span({
     env: 'AUTH_SMS_OTP_EXP',

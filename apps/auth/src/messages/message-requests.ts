@@ -10,7 +10,7 @@ type Deps = { store: MessageRequestStore; key: KeyObject; now: () => Date }
 
 export type MessageRequest = {
   /** What is requested; each kind has its own interval. */
-  clock: 'confirmation' | 'recovery' | 'email_change' | 'phone_change'
+  clock: 'confirmation' | 'recovery' | 'magic_link' | 'email_change' | 'phone_change'
   /** What the request named. */
   address: Address
   /** Channel of the message, which does not always go to the address that the request named. */

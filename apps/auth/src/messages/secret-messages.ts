@@ -5,7 +5,7 @@ import type { MailKind } from '../mail/kinds.js'
 import type { Mailer } from '../mail/mailer.js'
 import type { CodeAttempts } from '../one-time-tokens/code-attempts.js'
 import type { MessageOrigin } from '../outbox/outbox-handler.js'
-import type { MailPurpose, SendQuotas } from '../quotas/send-quotas.js'
+import type { MessagePurpose, SendQuotas } from '../quotas/send-quotas.js'
 import type { RequestMeta } from '../requests/request-meta.js'
 import type { SmsMessages } from '../sms/sms-messages.js'
 import type { SmsChannel } from '../sms/sms-sender.js'
@@ -57,7 +57,7 @@ export class SecretMessages {
    */
   async counted<T>(
     address: Address,
-    purpose: MailPurpose,
+    purpose: MessagePurpose,
     meta: RequestMeta,
     work: () => Promise<T>,
   ): Promise<T> {
@@ -69,13 +69,13 @@ export class SecretMessages {
 
   #withinQuotas<T>(
     address: Address,
-    purpose: MailPurpose,
+    purpose: MessagePurpose,
     meta: RequestMeta,
     work: () => Promise<T>,
   ): Promise<T> {
     const { quotas } = this.deps
     if (address.kind === 'email') return quotas.mail({ purpose, to: address.value }, meta, work)
-    return this.#isTestNumber(address) ? work() : quotas.sms(address.value, meta, work)
+    return this.#isTestNumber(address) ? work() : quotas.sms({ purpose, to: address.value }, meta, work)
   }
 
   async mailLink(tx: Tx, mail: LinkMail, meta: MessageOrigin): Promise<void> {

@@ -79,7 +79,7 @@ export class OtpService {
       throw authError('unprocessable', 'email_provider_disabled', 'Email logins are disabled')
     const intervalMs = rules.magicLinkIntervalMs
     const input = { address, challenge, channel: 'sms' } as const
-    await this.#accept(request, where, input, { clock: 'recovery', intervalMs }, meta)
+    await this.#accept(request, where, input, { clock: 'magic_link', intervalMs }, meta)
   }
 
   async #sendSms(request: OtpRequest, where: Where, meta: RequestMeta): Promise<void> {

@@ -39,6 +39,8 @@ type Deps = {
 const RESERVED = new Set([
   ...['client_id', 'client_secret', 'redirect_uri', 'response_type', 'state', 'scope'],
   ...['code_challenge', 'code_challenge_method', 'code_verifier', 'response_mode'],
+  // These would replace, or add to, what is said here (RFC 9101, OpenID Connect Core 5.5 and 6).
+  ...['request', 'request_uri', 'registration', 'claims', 'nonce', 'id_token_hint', 'resource', 'dpop_jkt'],
   ...['provider', 'scopes', 'redirect_to', 'invite_token', 'skip_http_redirect', 'workos_provider'],
 ])
 
@@ -61,12 +63,18 @@ export class AuthorizeService {
       linkingTarget: linkingTarget && { userId: linkingTarget.user.id, sessionId: linkingTarget.session.id },
       emailOptional: provider.settings.emailOptional,
     }
+    let notSaved: unknown
+    const save = (secret: string | null) =>
+      this.#save({ ...flow, secret }).catch((error: unknown) => {
+        notSaved = error
+        throw error
+      })
     const outcome = await provider
       .authenticate(
         {
           query: {},
           body: {},
-          flow: { id: flow.id, secret: null, save: (secret) => this.#save({ ...flow, secret }) },
+          flow: { id: flow.id, secret: null, save },
         },
         {
           scope: scopesOf(provider, query['scopes']),
@@ -75,6 +83,8 @@ export class AuthorizeService {
         },
       )
       .catch((cause: unknown) => {
+        // What is wrong with the database is no fault of the provider.
+        if (notSaved !== undefined) throw notSaved
         throw authError('internal', 'unexpected_failure', 'The provider could not be reached', { cause })
       })
     if (outcome.kind !== 'redirect') throw new Error('a strategy without a redirect')
@@ -115,7 +125,10 @@ function authorizeParameters(
   { definition }: ConfiguredProvider,
   query: Readonly<Record<string, string>>,
 ): Record<string, string> {
-  const passed = Object.entries(query).filter(([name]) => !RESERVED.has(name.toLowerCase()))
+  const passed = Object.entries(query).filter(([name]) => !isReserved(name))
   if (passed.some(([name]) => name.length > 128)) throw invalid('A parameter name is too long')
   return { ...Object.fromEntries(passed), ...definition.authorizeParameters?.(query) }
 }
+
+/** Some providers read `redirect_uri[]` as another `redirect_uri`. */
+const isReserved = (name: string): boolean => RESERVED.has(name.toLowerCase().replace(/\[.*$/, ''))

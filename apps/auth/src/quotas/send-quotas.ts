@@ -8,12 +8,12 @@ const HOUR_MS = 3_600_000
 export type SendQuota = { amount: number; everyMs?: number | undefined }
 
 /**
- * Why an email is requested, judging by the request and never by the account, about which strangers must learn
+ * Why a message is requested, judging by the request and never by the account, about which strangers must learn
  * nothing. `invitation` is what an administrator sends.
  */
-export type MailPurpose = 'recovery' | 'confirmation' | 'invitation' | 'other'
+export type MessagePurpose = 'recovery' | 'confirmation' | 'invitation' | 'other'
 
-export type MailRequest = { purpose: MailPurpose; to: string }
+export type MessageQuotaRequest = { purpose: MessagePurpose; to: string }
 
 export type SendQuotaConfig = {
   /** Undefined while nothing is counted (AUTH_MAILER_AUTOCONFIRM, AUTH_SMS_AUTOCONFIRM). */
@@ -37,9 +37,9 @@ export type SendQuotas = {
    * Counts one email and runs `work`; if that fails, the email is not counted. Throws `over_email_send_rate_limit`
    * when recipient, client or server have used up their quota.
    */
-  mail<T>(request: MailRequest, meta: RequestMeta, work: () => Promise<T>): Promise<T>
+  mail<T>(request: MessageQuotaRequest, meta: RequestMeta, work: () => Promise<T>): Promise<T>
   /** The same for an SMS to a number, with `over_sms_send_rate_limit`. */
-  sms<T>(to: string, meta: RequestMeta, work: () => Promise<T>): Promise<T>
+  sms<T>(request: MessageQuotaRequest, meta: RequestMeta, work: () => Promise<T>): Promise<T>
 }
 
 type Deps = {
@@ -50,7 +50,7 @@ type Deps = {
 
 /** Purposes with a reserve may use it once the shared part is used up. */
 type Reserved = 'recovery' | 'confirmation'
-const isReserved = (purpose: MailPurpose): purpose is Reserved =>
+const isReserved = (purpose: MessagePurpose): purpose is Reserved =>
   purpose === 'recovery' || purpose === 'confirmation'
 
 export function createSendQuotas(config: SendQuotaConfig, { limiter, onMailRefused }: Deps): SendQuotas {
@@ -77,16 +77,16 @@ export function createSendQuotas(config: SendQuotaConfig, { limiter, onMailRefus
       if (!config.mail || !pools) return work()
       // Administrators' servers send for all users, so no client limit applies.
       const client = request.purpose === 'invitation' ? undefined : meta.client
-      const all = limitsOf('mail', config.mail, request.to, client)
+      const all = limitsOf('mail', config.mail, request, client)
       const from = isReserved(request.purpose) ? [pools.shared, pools[request.purpose]] : [pools.shared]
       return counted({ all, from }, work, (waitMs) => {
         onMailRefused?.(meta)
         return refusal('over_email_send_rate_limit', 'Email rate limit exceeded', waitMs)
       })
     },
-    sms(to, meta, work) {
+    sms(request, meta, work) {
       if (!config.sms) return work()
-      const all = [limitOf('sms:all', config.sms.total), ...limitsOf('sms', config.sms, to, meta.client)]
+      const all = [limitOf('sms:all', config.sms.total), ...limitsOf('sms', config.sms, request, meta.client)]
       return counted({ all, from: [] }, work, (waitMs) =>
         refusal('over_sms_send_rate_limit', 'SMS rate limit exceeded', waitMs),
       )
@@ -94,14 +94,17 @@ export function createSendQuotas(config: SendQuotaConfig, { limiter, onMailRefus
   }
 }
 
-/** Of the recipient, and of the client unless a proxy hides who that is. */
+/**
+ * Of the recipient, for each purpose alone, and of the client unless a proxy hides who that is. Strangers can ask for
+ * confirmations that nobody gets, because nothing waits for one; those must not use up what the owner needs to sign in.
+ */
 function limitsOf(
   what: 'mail' | 'sms',
   { perRecipient, perClient }: Quotas,
-  to: string,
+  { to, purpose }: MessageQuotaRequest,
   client: Client | undefined,
 ): Limit[] {
-  const all = [limitOf(`${what}:to:${to}`, perRecipient)]
+  const all = [limitOf(`${what}:to:${to}:${purpose}`, perRecipient)]
   if (client && !client.shared) all.push(limitOf(`${what}:by:${client.key}`, perClient))
   return all
 }

@@ -1,7 +1,7 @@
 import type { Queryable } from '@signet/db'
 import type { Tables } from '../database/tables.js'
 import { takeBackGuess } from '../sessions/right-guess.js'
-import { accountColumn, signInHash, toUser, type AccountRow } from '../users/user-rows.js'
+import { accountColumn, pendingHash, toUser, type AccountRow } from '../users/user-rows.js'
 import type { User } from '../users/user.js'
 
 /** Failures remembered beyond the free ones; the longest wait is reached earlier. */
@@ -31,7 +31,8 @@ export type GuessLimits = {
 }
 export type Counted = {
   user: User | null
-  passwordHash: string | null
+  /** Of a sign-up with this address that nobody has proved. */
+  pendingHash: string | null
   /** The row that counted the guess; null when it may not be tried. */
   countedIn: Buffer | null
   /** When the next try is allowed, as far as is known. */
@@ -40,7 +41,7 @@ export type Counted = {
 
 type Row = {
   account: AccountRow['account'] | null
-  password_hash: string | null
+  pending_hash: string | null
   counted_in: Buffer | null
   next_at: Date | null
 }
@@ -52,8 +53,8 @@ export class GuessStore {
 
   constructor(private readonly t: Tables) {
     this.#begin = {
-      email: this.#beginFor('lower(u.email) = $1 and not u.is_sso_user'),
-      phone: this.#beginFor('u.phone = $1'),
+      email: this.#beginFor('email', 'lower(u.email) = $1 and not u.is_sso_user'),
+      phone: this.#beginFor('phone', 'u.phone = $1'),
     }
     const { counted, wait } = counting({ freeAttempts: '$2', maxDelaySeconds: '$3', now: '$4' })
     this.#count = `
@@ -84,7 +85,7 @@ export class GuessStore {
     const [row] = rows
     return {
       user: row?.account ? toUser({ account: row.account }) : null,
-      passwordHash: row?.password_hash ?? null,
+      pendingHash: row?.pending_hash ?? null,
       countedIn: row?.counted_in ?? null,
       nextAt: row?.next_at ?? null,
     }
@@ -115,12 +116,12 @@ export class GuessStore {
     )
   }
 
-  #beginFor(account: string): string {
+  #beginFor(kind: Guess['by'], account: string): string {
     const { t } = this
     const { counted, wait } = counting({ freeAttempts: '$5', maxDelaySeconds: '$6', now: '$9' })
     return `
       with account as materialized (
-        select u.id, ${signInHash(t)} as password_hash, ${accountColumn(t)} from ${t.users} u where ${account}
+        select u.id, ${pendingHash(t, kind)} as pending_hash, ${accountColumn(t)} from ${t.users} u where ${account}
       ), budget as materialized (
         select case when exists (
           select from ${t.knownNetworks} k
@@ -131,7 +132,7 @@ export class GuessStore {
         select id, 1, $9::timestamptz from budget where $8::boolean or id = $3::bytea
         ${counted}
       )
-      select (select account from account) as account, (select password_hash from account) as password_hash,
+      select (select account from account) as account, (select pending_hash from account) as pending_hash,
         (select id from counted) as counted_in,
         (select a.last_at + ${wait} from ${t.signInAttempts} a where a.id = (select id from budget)) as next_at`
   }

@@ -14,10 +14,10 @@ export type GuessRules = { freeAttempts: number; maxDelayMs: number; knownNetwor
 /** A password that may be tried. It counts as wrong until `takeBack` says otherwise. */
 export type Attempt = {
   readonly user: User | null
-  /** The hash to compare with: that of a sign-up while nobody has proved the address. */
-  readonly passwordHash: string | null
+  /** Of the newest sign-up with this address that nobody has proved. */
+  readonly pendingHash: string | null
   /** Compares. A password that could not be compared, because the server was busy or the client left, is no guess. */
-  check(compare: () => Promise<boolean>): Promise<boolean>
+  check<T>(compare: () => Promise<T>): Promise<T>
   takeBack(): Promise<void>
   /** As `takeBack`, for an `open` that takes back the guess in its own statement: one round trip instead of two. */
   takeBackWith<T>(open: (countedIn: Buffer) => Promise<T>): Promise<T>
@@ -57,7 +57,7 @@ export class Guesses {
       ids: this.#idsOf(address, client.key),
     }
     const putBack = () => (networkWaitMs === 0 ? failures.putBack(client) : Promise.resolve())
-    const { user, passwordHash, countedIn, nextAt } = await store.begin(db, guess, limits, at)
+    const { user, pendingHash, countedIn, nextAt } = await store.begin(db, guess, limits, at)
     if (countedIn === null) {
       await putBack()
       throw tooMany(Math.max(networkWaitMs, (nextAt?.getTime() ?? 0) - at.getTime()))
@@ -72,7 +72,7 @@ export class Guesses {
       })
     return {
       user,
-      passwordHash,
+      pendingHash,
       check: (compare) => orTakeBack(compare()),
       takeBack,
       async takeBackWith(open) {

@@ -29,6 +29,9 @@ type Deps = {
   now: () => Date
 }
 
+/** What a password fits: the account, or a sign-up with its address that nobody has proved. */
+type Matched = 'the_password' | 'a_sign_up' | 'nothing'
+
 /** The second attempt covers a hash that was renewed, or a password that was changed, during the first. */
 const MAX_ROUNDS = 3
 
@@ -52,9 +55,15 @@ export class PasswordService {
   /** Null when the user changed during the check: was banned, deleted, or got another hash. */
   async #attempt(address: Address, password: string, meta: RequestMeta): Promise<SignedIn | null> {
     const attempt = await this.deps.guesses.begin(address, meta)
-    const user = await this.#matching(attempt, password, address, meta)
+    const matched = await attempt.check(() => this.#compare(attempt, password, meta))
+    const { user } = attempt
+    if (user === null || matched === 'nothing') {
+      await this.#recordFailure(user, address, reasonOf(attempt), meta)
+      throw invalidCredentials()
+    }
     // Only someone who knows the password learns why it is not enough.
-    const obstacle = this.#obstacleOf(user, address.kind)
+    const obstacle =
+      matched === 'a_sign_up' ? notConfirmed(address.kind) : this.#obstacleOf(user, address.kind)
     if (obstacle !== null) {
       await Promise.all([attempt.takeBack(), this.#recordFailure(user, address, obstacle.code, meta)])
       throw obstacle
@@ -86,23 +95,21 @@ export class PasswordService {
     return { kind: 'phone', value: normalisePhone(phone) }
   }
 
-  /** Same answer and about the same time for an unknown user, a user without a password and a wrong password. */
-  async #matching(attempt: Attempt, password: string, address: Address, meta: RequestMeta): Promise<User> {
-    const { user, passwordHash: hash } = attempt
-    const matches = await attempt.check(() => this.#compare(hash, password, meta))
-    if (user === null || hash === null || !matches) {
-      const reason = user === null ? 'unknown_account' : hash === null ? 'no_password' : 'wrong_password'
-      await this.#recordFailure(user, address, reason, meta)
-      throw invalidCredentials()
-    }
-    return user
-  }
-
-  async #compare(hash: string | null, password: string, { signal }: RequestMeta): Promise<boolean> {
+  /**
+   * Takes the same time for an unknown user, a user without a password and a wrong password; and, where a sign-up with the
+   * address waits, the same for an address that has an owner and for one that has none.
+   */
+  async #compare(
+    { user, pendingHash }: Attempt,
+    password: string,
+    { signal }: RequestMeta,
+  ): Promise<Matched> {
     const { hasher } = this.deps
-    if (hash !== null) return hasher.verify(hash, password, signal)
-    await hasher.verifyDummy(password, signal)
-    return false
+    const hash = user?.passwordHash ?? null
+    const isSignUps = pendingHash !== null && (await hasher.verify(pendingHash, password, signal))
+    if (hash === null) await hasher.verifyDummy(password, signal)
+    else if (await hasher.verify(hash, password, signal)) return 'the_password'
+    return isSignUps ? 'a_sign_up' : 'nothing'
   }
 
   async #rehash({ id, passwordHash: hash }: User, password: string): Promise<void> {
@@ -113,12 +120,8 @@ export class PasswordService {
 
   #obstacleOf(user: User, kind: Address['kind']): AppError | null {
     if (isBanned(user, this.deps.now())) return userBanned('invalid')
-    if (kind === 'email' && user.emailConfirmedAt === null)
-      return authError('invalid', 'email_not_confirmed', 'Email not confirmed')
-    if (kind === 'phone' && user.phoneConfirmedAt === null)
-      return authError('invalid', 'phone_not_confirmed', 'Phone not confirmed')
-    // The match came from a sign-up, which may not sign in yet.
-    return user.passwordHash === null ? invalidCredentials() : null
+    const confirmedAt = kind === 'email' ? user.emailConfirmedAt : user.phoneConfirmedAt
+    return confirmedAt === null ? notConfirmed(kind) : null
   }
 
   /** The same work for every identifier. */
@@ -131,6 +134,16 @@ export class PasswordService {
     const actor = user ?? { claimed: address.value }
     await this.deps.audit.record(meta, 'login_failed', actor, { provider: address.kind, reason })
   }
+}
+
+const notConfirmed = (kind: Address['kind']): AppError =>
+  kind === 'email'
+    ? authError('invalid', 'email_not_confirmed', 'Email not confirmed')
+    : authError('invalid', 'phone_not_confirmed', 'Phone not confirmed')
+
+function reasonOf({ user, pendingHash }: Attempt): string {
+  if (user === null) return 'unknown_account'
+  return user.passwordHash === null && pendingHash === null ? 'no_password' : 'wrong_password'
 }
 
 const invalidCredentials = () => authError('invalid', 'invalid_credentials', 'Invalid login credentials')

@@ -136,6 +136,7 @@ export class RegistrationService {
     const confirmedAt = kind === 'email' ? user.emailConfirmedAt : user.phoneConfirmedAt
     if (confirmedAt !== null) {
       audit('user_repeated_signup', user, { provider: kind })
+      if (passwordHash !== null && !rules.revealExisting) await this.#keepSignUp(tx, user, input)
       return { kind: 'known', user }
     }
     if (isNew && rules.autoconfirm[kind]) {
@@ -174,21 +175,11 @@ export class RegistrationService {
    * they apply its password and data to the account.
    */
   async #issue(tx: Tx, audit: Audit, user: User, input: Registration, meta: MessageOrigin): Promise<void> {
-    const { address, passwordHash, data, challenge } = input
-    const { signUps, tokens, now } = this.deps
+    const { address, challenge } = input
+    const { signUps, tokens } = this.deps
     await signUps.contest(tx, user.id)
     audit('user_confirmation_requested', user, { provider: address.kind })
-    const id = randomUUID()
-    const signUp = {
-      id,
-      userId: user.id,
-      origin: 'self',
-      passwordHash,
-      userMetadata: data,
-      identityId: null,
-    } as const
-    await signUps.keepNewest(tx, user.id, MAX_PENDING - 1)
-    await signUps.insert(tx, signUp, now())
+    const id = await this.#keepSignUp(tx, user, input)
     const issued = await tokens.issue(tx, user, {
       slot: 'confirmation',
       address,
@@ -196,6 +187,27 @@ export class RegistrationService {
       signUp: { id, isNew: true },
     })
     await this.#send(tx, user, issued, input, meta)
+  }
+
+  /** For an account that has an owner, no token leads to what is kept. */
+  async #keepSignUp(tx: Tx, user: User, { address, passwordHash, data }: Registration): Promise<string> {
+    const { signUps, now } = this.deps
+    const id = randomUUID()
+    await signUps.keepNewest(tx, user.id, MAX_PENDING - 1)
+    await signUps.insert(
+      tx,
+      {
+        id,
+        userId: user.id,
+        origin: 'self',
+        passwordHash,
+        addressKind: address.kind,
+        userMetadata: data,
+        identityId: null,
+      },
+      now(),
+    )
+    return id
   }
 
   /** The message shows the data of the sign-up, which the account does not have yet. */

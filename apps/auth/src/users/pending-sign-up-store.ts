@@ -1,4 +1,5 @@
 import type { Queryable, Tx } from '@signet/db'
+import type { Address } from '../addresses/address.js'
 import type { Tables } from '../database/tables.js'
 import type { JsonObject } from './user.js'
 
@@ -9,6 +10,8 @@ export type PendingSignUp = {
   /** Who brought it: a user, or an administrator, whose data applies however the address is proved. */
   readonly origin: 'self' | 'administrator'
   readonly passwordHash: string | null
+  /** Whose password it would be; left out where there is none, or where any address of the account will do. */
+  readonly addressKind?: Address['kind'] | undefined
   readonly userMetadata: JsonObject
   /** The account at a provider that came with it. */
   readonly identityId: string | null
@@ -29,8 +32,8 @@ export class PendingSignUpStore {
 
   async insert(tx: Tx, signUp: PendingSignUp, now: Date): Promise<void> {
     await tx.query(
-      `insert into ${this.t.pendingSignUps} (id, user_id, origin, password_hash, user_metadata, identity_id, created_at)
-       values ($1, $2, $3, $4, $5, $6, $7)`,
+      `insert into ${this.t.pendingSignUps} (id, user_id, origin, password_hash, user_metadata, identity_id, created_at, address_kind)
+       values ($1, $2, $3, $4, $5, $6, $7, $8)`,
       [
         signUp.id,
         signUp.userId,
@@ -39,6 +42,7 @@ export class PendingSignUpStore {
         JSON.stringify(signUp.userMetadata),
         signUp.identityId,
         now,
+        signUp.addressKind ?? null,
       ],
     )
   }

@@ -1,3 +1,4 @@
+import type { Address } from '../addresses/address.js'
 import type { Tables } from '../database/tables.js'
 import { StoredTime } from './stored-time.js'
 import type { Factor, Identity, JsonObject, User } from './user.js'
@@ -24,14 +25,14 @@ export const accountColumn = (t: Tables): string => `
   ) a) as account`
 
 /**
- * The hash that passwords are compared with. An unproved account uses that of its newest sign-up: it does not sign
- * in, but someone who knows it may be told to confirm the address.
+ * The hash of the newest sign-up with this address of an account. It does not sign in, but someone who knows the password is
+ * told to confirm the address, whether or not the account has an owner: otherwise a sign-up and a sign-in would together
+ * reveal that.
  */
-export const signInHash = (t: Tables): string => `
-  coalesce(u.encrypted_password, (
-    select s.password_hash from ${t.pendingSignUps} s
-    where s.user_id = u.id and s.password_hash is not null and u.confirmed_at is null
-    order by s.created_at desc, s.id desc limit 1))`
+export const pendingHash = (t: Tables, kind: Address['kind']): string => `
+  (select s.password_hash from ${t.pendingSignUps} s
+    where s.user_id = u.id and s.password_hash is not null and coalesce(s.address_kind, '${kind}') = '${kind}'
+    order by s.created_at desc, s.id desc limit 1)`
 
 /** A row of a query that selects {@link accountColumn}. Inside JSON PostgreSQL writes times as text. */
 export type AccountRow = { account: AccountJson }
