@@ -1,18 +1,27 @@
 // `npm run site`: builds the documentation as a site. What only this needs is installed now, not with everything else.
+// `npm run site -- check` builds it and looks at it: check.mjs
 import { spawnSync } from 'node:child_process'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { BootstrapError, installSite } from '../local/bootstrap.mjs'
+import { faultsOfSite } from './check.mjs'
 
 const folder = dirname(fileURLToPath(import.meta.url))
-const [command = 'build', ...args] = process.argv.slice(2)
+const [given = 'build', ...args] = process.argv.slice(2)
+const command = given === 'check' ? 'build' : given
+const dist = join(folder, 'dist')
 
 try {
   await installSite()
   const vitepress = join(folder, 'node_modules/vitepress/bin/vitepress.js')
   const { status } = spawnSync(process.execPath, [vitepress, command, folder, ...args], { stdio: 'inherit' })
-  if (status === 0 && command === 'build') console.log(`  ✓ the site is in ${join(folder, 'dist')}`)
+  if (status === 0 && command === 'build') console.log(`  ✓ the site is in ${dist}`)
   process.exitCode = status ?? 1
+  if (status === 0 && given === 'check') {
+    const faults = await faultsOfSite(dist)
+    console.log(faults.length === 0 ? '  ✓ nothing is wrong with its pages' : faults.join('\n'))
+    if (faults.length > 0) process.exitCode = 1
+  }
 } catch (error) {
   console.error(error instanceof BootstrapError ? `\n${error.message}` : error)
   process.exitCode = 1

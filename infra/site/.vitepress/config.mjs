@@ -1,6 +1,7 @@
 import { join } from 'node:path'
 import { diagrams } from './diagrams.mjs'
 import { copyLinkedFiles, repositoryLinks } from './links.mjs'
+import { mends } from './mends.mjs'
 import { copyPages, HOME, root, sidebar } from './pages.mjs'
 import { withPolicy } from './policy.mjs'
 
@@ -19,13 +20,13 @@ export default {
   rewrites: { [HOME]: 'index.md' },
   ignoreDeadLinks: false,
   markdown: {
-    theme: { light: 'github-light-high-contrast', dark: 'github-dark' },
+    theme: { light: 'github-light-high-contrast', dark: 'github-dark-high-contrast' },
     anchor: { slugify: slug },
-    config: (md) => md.use(diagrams).use(repositoryLinks).use(plainBraces),
+    config: (md) => md.use(diagrams).use(repositoryLinks).use(plainBraces).use(emptyHeadings),
   },
   transformHtml: withPolicy,
   buildEnd: ({ outDir }) => copyLinkedFiles(outDir),
-  vite: { build: { chunkSizeWarningLimit: 3000 } },
+  vite: { plugins: [mends], build: { chunkSizeWarningLimit: 3000 } },
   themeConfig: {
     sidebar: sidebar(),
     outline: [2, 3],
@@ -39,6 +40,16 @@ function plainBraces(md) {
   const { renderer } = md
   const render = renderer.render.bind(renderer)
   renderer.render = (...args) => render(...args).replaceAll('{{', '&#123;&#123;')
+}
+
+/** The first cell of a table that has headings on its left, too, heads nothing. */
+function emptyHeadings(md) {
+  md.core.ruler.push('empty-headings', ({ tokens }) => {
+    for (const [index, { type, content }] of tokens.entries()) {
+      const [before, after] = [tokens[index - 1], tokens[index + 1]]
+      if (type === 'inline' && content === '' && before.type === 'th_open') before.tag = after.tag = 'td'
+    }
+  })
 }
 
 /** The anchors that code hosts give headings, so that a link works in both places. */
