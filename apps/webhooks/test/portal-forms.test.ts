@@ -40,7 +40,7 @@ describe('the page that a form leads to', () => {
       false,
       1,
     ])
-    expect(again.text).toContain('was shown already')
+    expect(again.text).toContain('was already shown')
   })
 
   it('shows a new token once', async () => {

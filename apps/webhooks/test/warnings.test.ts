@@ -118,7 +118,7 @@ describe('a warning', () => {
       expect(body).toContain(`https://example.com/hook (id ${endpoint.id})`)
       expect(body).toContain('1 January 2026 at 00:00 UTC')
       expect(body).toContain('2 January 2026 at 03:04 UTC: no complete response within 5 seconds (timeout)')
-      expect(body).toContain('answer 200 first')
+      expect(body).toContain('respond with 200 first')
       expect(body).toContain('After 20 failures in a row it is disabled')
       expect(body).toContain('https://app.signet.example/webhooks')
       expect(body).not.toContain('s3cret')

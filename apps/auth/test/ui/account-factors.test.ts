@@ -168,7 +168,7 @@ describe('recovery codes on the account page', () => {
     expect(codesOn(made)).toHaveLength(10)
     const again = await browser.get(made.url)
     expect(codesOn(again)).toEqual([])
-    expect(again.text).toContain('were shown already')
+    expect(again.text).toContain('have already been shown')
     expect(again.text).toContain('You have 10 codes left.')
   })
 

@@ -57,7 +57,7 @@ describe('links and codes', () => {
     const page = await browser.get(link)
     const other = new URL(page.location ?? '')
     other.searchParams.set('redirect_to', 'https://other.example.com/elsewhere')
-    expect((await browser.get(other.href)).text).toContain('asked for in another browser')
+    expect((await browser.get(other.href)).text).toContain('requested in another browser')
   })
 
   it('look the same for addresses that nobody has, and send nothing there', async () => {

@@ -62,7 +62,7 @@ describe('the password page where a change needs a code', () => {
     const again = await browser.submit(await browser.get('/ui/password'), '/ui/password', {
       password: NEW_PASSWORD,
     })
-    expect([again.status, noticeOf(again)]).toEqual([429, expect.stringContaining('If you have one already')])
+    expect([again.status, noticeOf(again)]).toEqual([429, expect.stringContaining('If you already have one')])
     expect(server.inbox.messages({ to: person.user.email, subject: /verification code$/ })).toHaveLength(1)
     await expectChanged(
       person,
