@@ -114,9 +114,11 @@ async function statusesOf(mutate, test, report) {
   return results.map(({ status }) => status).filter((status) => !uncounted.includes(status))
 }
 
-/** What differs from jest.config.js, which Stryker reads: no database, and only these tests. */
+/** What differs from jest.config.js, which Stryker reads: modules of its own for each run, no database, and only these tests. */
 function jestConfigFor(test) {
   return {
+    testEnvironment: 'node',
+    testRunner: 'jest-circus/runner',
     globalSetup: null,
     globalTeardown: null,
     watchman: false,
