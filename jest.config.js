@@ -2,7 +2,10 @@ import { availableParallelism } from 'node:os'
 
 // Workspace packages resolve to their TypeScript source (`@signet/source`), so tests never run stale builds.
 export default {
-  testEnvironment: 'node',
+  testEnvironment: '<rootDir>/infra/local/jest/environment.mjs',
+  testRunner: '<rootDir>/infra/local/jest/runner.mjs',
+  testSequencer: '<rootDir>/infra/local/jest/sequencer.mjs',
+  // Those who share no modules: files that say `@jest-environment node`, and mutation runs.
   testEnvironmentOptions: { customExportConditions: ['@signet/source', 'node', 'node-addons'] },
   roots: ['<rootDir>/apps', '<rootDir>/packages', '<rootDir>/infra/local', '<rootDir>/infra/load'],
   testMatch: ['**/*.test.ts'],

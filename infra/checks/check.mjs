@@ -1,11 +1,19 @@
-// Every check that is not a test, in the order they run. `npm test` and `npm run check` both use this list.
+// Every check that is not a test, as many side by side as there are cores. `npm test` and `npm run check` both use this list.
 import { existsSync } from 'node:fs'
+import { availableParallelism } from 'node:os'
 import { pathToFileURL } from 'node:url'
 import { bootstrapOrExit, root, run, seconds, tool } from '../local/bootstrap.mjs'
 
+/** In the order they begin. Those with `built` wait for what `types` writes. The long ones come first. */
 const checks = [
-  // Types come first: the linter reads the declarations this writes, and the tests start servers from its output.
   { name: 'types', command: ['typescript/bin/tsc', '-b'] },
+  {
+    name: 'lint',
+    command: [
+      'eslint/bin/eslint.js',
+      ...['--cache', '--cache-location=.cache/eslint', '--cache-strategy=content', '.'],
+    ],
+  },
   {
     name: 'format',
     command: [
@@ -15,13 +23,6 @@ const checks = [
     fix: 'npm run format',
   },
   {
-    name: 'lint',
-    command: [
-      'eslint/bin/eslint.js',
-      ...['--cache', '--cache-location=.cache/eslint', '--cache-strategy=content', '.'],
-    ],
-  },
-  {
     name: 'layers',
     command: cruise('.dependency-cruiser.cjs', 'apps', 'packages', 'infra/local/src', 'infra/load/src'),
   },
@@ -29,7 +30,7 @@ const checks = [
   { name: 'dead code', command: ['knip/bin/knip.js', '--no-progress', '--no-config-hints'] },
   { name: 'package entries', script: 'infra/checks/entries.mjs' },
   { name: 'references', script: 'infra/checks/references.mjs' },
-  { name: 'generated docs', script: 'infra/checks/docs.mjs', fix: 'npm run docs' },
+  { name: 'generated docs', script: 'infra/checks/docs.mjs', built: true, fix: 'npm run docs' },
   { name: 'OpenAPI', script: 'infra/checks/open-api.mjs' },
 ]
 
@@ -47,10 +48,24 @@ function cruise(config, ...folders) {
 /** Runs them all, even when one fails, and returns the names of those that failed. */
 export async function runChecks() {
   const failed = []
-  for (const check of checks) {
-    if (!(await runCheck(check))) failed.push(check.name)
+  const waiting = [...checks]
+  const running = new Map()
+  while (waiting.length + running.size > 0) {
+    const next = waiting.findIndex(({ built }) => !built || !isPending('types'))
+    if (next !== -1 && running.size < availableParallelism()) {
+      const [check] = waiting.splice(next, 1)
+      running.set(check.name, runCheck(check))
+    } else {
+      const { name, ok } = await Promise.race(running.values())
+      running.delete(name)
+      if (!ok) failed.push(name)
+    }
   }
   return failed
+
+  function isPending(name) {
+    return running.has(name) || waiting.some((check) => check.name === name)
+  }
 }
 
 async function runCheck({ name, command, script, fix }) {
@@ -59,7 +74,7 @@ async function runCheck({ name, command, script, fix }) {
   const { ok, output } = await run(process.execPath, args)
   console.log(`  ${ok ? '✓' : '✗'} ${name.padEnd(16)} ${seconds(startedAt).padStart(8)}`)
   if (!ok) console.log(`\n${output.trim()}\n${fix ? `\n  To fix it: ${fix}\n` : ''}`)
-  return ok
+  return { name, ok }
 }
 
 const isMain =

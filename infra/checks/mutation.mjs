@@ -99,7 +99,10 @@ async function statusesOf(mutate, test, report) {
     timeoutMS: 20_000,
     timeoutFactor: 4,
     // What no mutant or test of these cores reads.
-    ignorePatterns: ['.ci', '.data', '.github', 'infra', '**/dist', '**/docs', '**/migrations', '**/*.html'],
+    ignorePatterns: [
+      ...['.cache', '.ci', '.data', '.github', 'infra'],
+      ...['**/dist', '**/docs', '**/migrations', '**/*.html'],
+    ],
     tempDirName: '.cache/stryker',
     reporters: ['clear-text', 'html', 'progress-append-only'],
     clearTextReporter: { allowColor: false, logTests: false, reportTests: false, reportScoreTable: false },
@@ -114,9 +117,13 @@ async function statusesOf(mutate, test, report) {
   return results.map(({ status }) => status).filter((status) => !uncounted.includes(status))
 }
 
-/** What differs from jest.config.js, which Stryker reads: no database, and only these tests. */
+/** What differs from jest.config.js, which Stryker reads: modules of its own for each run, no database, and only these tests. */
 function jestConfigFor(test) {
   return {
+    testEnvironment: 'node',
+    testRunner: 'jest-circus/runner',
+    // Stryker's copy of the tree has no infra.
+    testSequencer: join(root, 'infra/local/jest/sequencer.mjs'),
     globalSetup: null,
     globalTeardown: null,
     watchman: false,

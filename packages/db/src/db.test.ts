@@ -152,7 +152,14 @@ describe('an unlimited pool', () => {
     const name = 'held'
     const held = new Db({ connectionString: url, max: 'unlimited', applicationName: name, slowMs: 20 })
     const gate = deferred()
-    const holders = Array.from({ length: 25 }, () => held.transaction(() => gate.promise))
+    const began = Array.from({ length: 25 }, deferred)
+    const holders = began.map(({ resolve }) =>
+      held.transaction(() => {
+        resolve()
+        return gate.promise
+      }),
+    )
+    await Promise.all(began.map(({ promise }) => promise))
     expect((await held.query('select 1 as one')).rows).toEqual([{ one: 1 }])
     expect(await open(name)).toBe(26)
     gate.resolve()

@@ -39,4 +39,5 @@ export function startThread(
   })
 }
 
-const isSource = (moduleUrl: string) => moduleUrl.endsWith('.ts')
+/** A test in watch mode has a query behind the name of each module. */
+const isSource = (moduleUrl: string) => /\.ts(\?|$)/.test(moduleUrl)

@@ -1,0 +1,62 @@
+// jest's own runner of test files, except that modules are loaded by Node and stay loaded for the next file of the same
+// worker. jest loads every module again for each file, which took most of the time of most files.
+import { createRequire, register } from 'node:module'
+import { pathToFileURL } from 'node:url'
+import { setGlobals } from './globals.mjs'
+import { stackInTypeScript } from './typescript.mjs'
+
+register('./module-hooks.mjs', import.meta.url)
+
+const require = createRequire(import.meta.url)
+const circus = require('jest-circus/runner').default
+const NEEDS_OWN_MODULES = /mock$|^(isolate|reset)Modules/i
+const runs = new Map()
+
+export default async function runTestFile(globalConfig, config, environment, runtime, path, ...rest) {
+  // A file that asks for `@jest-environment node`, or a mutation run.
+  if (environment.getVmContext() !== null)
+    return circus(globalConfig, config, environment, runtime, path, ...rest)
+  const sharing = Object.create(runtime, {
+    requireInternalModule: { value: requireAgain },
+    unstable_importModule: { value: (file) => importTest(file, runtime) },
+  })
+  Error.prepareStackTrace = stackInTypeScript
+  try {
+    return await circus(globalConfig, config, environment, sharing, path, ...rest)
+  } finally {
+    forgetTests()
+  }
+}
+
+/** The part of jest that keeps the state of one file. What it requires in turn stays loaded. */
+function requireAgain(path) {
+  delete require.cache[path]
+  return require(path)
+}
+
+function importTest(file, runtime) {
+  const { jest, ...globals } = runtime.requireModuleOrMock(file, '@jest/globals')
+  setGlobals({ ...globals, jest: withoutMockedModules(jest) })
+  const run = (runs.get(file) ?? 0) + 1
+  runs.set(file, run)
+  return import(`${pathToFileURL(file).href}${run > 1 ? `?run=${run}` : ''}`)
+}
+
+/** They would mock nothing here, without a word. */
+function withoutMockedModules(jest) {
+  const refuse = (name) => () => {
+    throw new Error(
+      `jest.${name} needs modules of its own: begin the file with /** @jest-environment node */`,
+    )
+  }
+  const names = Object.keys(jest).filter((name) => NEEDS_OWN_MODULES.test(name))
+  return { ...jest, ...Object.fromEntries(names.map((name) => [name, refuse(name)])) }
+}
+
+/** jest keeps them in globals, which used to end with the file. */
+function forgetTests() {
+  for (const symbol of Object.getOwnPropertySymbols(globalThis)) {
+    if (symbol.description === 'JEST_STATE_SYMBOL') delete globalThis[symbol]
+  }
+  delete globalThis[Symbol.for('EVENT_HANDLERS')]
+}
