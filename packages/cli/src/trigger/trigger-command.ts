@@ -24,7 +24,7 @@ export function triggerCommand(parent: Command, host: Host): void {
       'signet trigger webhook.ping --webhook 42',
     ],
   })
-    .argument('<type>', 'event type: summary.completed or webhook.ping')
+    .argument('<type>', 'event type, such as summary.completed or webhook.ping')
     .option(
       '--to <address>',
       'send a sample from this computer, signed with SIGNET_WEBHOOK_SECRET',
