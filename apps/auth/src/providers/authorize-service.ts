@@ -84,7 +84,7 @@ export class AuthorizeService {
       )
       .catch((cause: unknown) => {
         // What is wrong with the database is no fault of the provider.
-        if (notSaved !== undefined) throw notSaved
+        if (notSaved instanceof Error) throw notSaved
         throw authError('internal', 'unexpected_failure', 'The provider could not be reached', { cause })
       })
     if (outcome.kind !== 'redirect') throw new Error('a strategy without a redirect')

@@ -4,7 +4,6 @@ import {
   readRecordings,
   recordingReader,
   type RecordingContent,
-  type RecordingPart,
   type RecordingReader,
   type RecordingRef,
 } from '@signet/webhook-core/stores'
@@ -12,7 +11,7 @@ import { BATCH_BYTES, BatchSize } from '../batching/batch-size.js'
 import type { RetryWhileUnavailable } from '../database/retry-while-unavailable.js'
 
 /** A part missing from a payload. Never contains text of the recording. */
-export type PartProblem = { part: RecordingPart; ref: RecordingRef; error: unknown }
+export type PartProblem = { part: keyof RecordingReader; ref: RecordingRef; error: unknown }
 
 export type PartsReaderDeps = {
   /** Reads only recordings. Its `statement_timeout` should also be `ENRICHMENT_TIMEOUT_MS`. */

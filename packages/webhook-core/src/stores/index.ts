@@ -14,7 +14,6 @@ export {
   listEndpoints,
   patchEndpoint,
   type Endpoint,
-  type EndpointPatch,
 } from './endpoint-store.js'
 export { closeAccount, deleteAccountEndpoints, deleteAccountEvents, purgeRecording } from './purge-store.js'
 export {
@@ -22,7 +21,6 @@ export {
   readRecordings,
   recordingReader,
   type RecordingContent,
-  type RecordingPart,
   type RecordingReader,
 } from './recording-reader.js'
 export { creatingReplays, isRecoverable, type RecoveryScope } from './replay-store.js'
