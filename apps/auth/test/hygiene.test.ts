@@ -92,6 +92,15 @@ describe('invalid input', () => {
     },
   )
 
+  it.each(['utf-16', 'UTF-16LE', '"utf-32"'])('includes bodies in %s', async (charset) => {
+    const answer = await fetch(`${server.url}/otp`, {
+      method: 'POST',
+      headers: { 'content-type': `application/json; charset=${charset}` },
+      body: Buffer.from(JSON.stringify({ email: 'a@example.com' }), 'utf16le'),
+    })
+    expect([answer.status, await answer.text()]).toEqual([415, expect.stringContaining('not supported')])
+  })
+
   it('includes percent-encoded bytes that are not UTF-8, in a form and in every query', async () => {
     const send = async (path: string, body?: string) => {
       const headers = { 'content-type': 'application/x-www-form-urlencoded' }

@@ -39,8 +39,8 @@ type Deps = {
 const RESERVED = new Set([
   ...['client_id', 'client_secret', 'redirect_uri', 'response_type', 'state', 'scope'],
   ...['code_challenge', 'code_challenge_method', 'code_verifier', 'response_mode'],
-  // These would replace, or add to, what is said here (RFC 9101, OpenID Connect Core 5.5 and 6).
-  ...['request', 'request_uri', 'registration', 'claims', 'nonce', 'id_token_hint', 'resource', 'dpop_jkt'],
+  // A request object would replace everything that is said here (RFC 9101).
+  ...['request', 'request_uri', 'registration'],
   ...['provider', 'scopes', 'redirect_to', 'invite_token', 'skip_http_redirect', 'workos_provider'],
 ])
 

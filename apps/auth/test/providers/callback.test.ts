@@ -52,6 +52,13 @@ describe('the way out (docs/specification.md#providers)', () => {
     const passed = { prompt: 'login', login_hint: 'ann', nonce: 'n' }
     const { location } = await depart(site.server, 'github', { ...CHALLENGE, ...passed, Code_Challenge: 'x' })
     expect(Object.fromEntries(location.searchParams)).toMatchObject(passed)
+    const replacing = {
+      request: 'e30.e30.',
+      Request_URI: 'https://evil.example/r',
+      'redirect_uri[]': 'https://evil.example',
+    }
+    const { location: own } = await depart(site.server, 'github', { ...CHALLENGE, ...replacing })
+    for (const name of Object.keys(replacing)) expect(own.searchParams.has(name)).toBe(false)
     expect([...location.searchParams.keys()].filter((name) => /challenge/i.test(name))).toEqual([])
   })
 
