@@ -98,7 +98,7 @@ describe('invalid input', () => {
       headers: { 'content-type': `application/json; charset=${charset}` },
       body: Buffer.from(JSON.stringify({ email: 'a@example.com' }), 'utf16le'),
     })
-    expect([answer.status, await answer.text()]).toEqual([415, expect.stringContaining('not supported')])
+    expect([answer.status, await answer.text()]).toEqual([400, expect.stringContaining('not supported')])
   })
 
   it('includes percent-encoded bytes that are not UTF-8, in a form and in every query', async () => {
