@@ -95,8 +95,10 @@ describe('POST /signup with email confirmation', () => {
     expectError(
       await post(server, '/token?grant_type=password', { email: user.email, password: 'another password' }),
       400,
-      'invalid_credentials',
+      'email_not_confirmed',
     )
+    const own = { email: user.email, password: user.password }
+    expect((await post(server, '/token?grant_type=password', own)).status).toBe(200)
   })
 
   it('accepts another sign-up for an unproven address after the interval of 900 s, each with its own link', async () => {
