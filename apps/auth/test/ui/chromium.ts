@@ -46,6 +46,10 @@ export function inChromium(serverOf: () => TestServer) {
     press,
     open: (query: Record<string, string> = {}, below = '') =>
       page.goto(`${serverOf().url}${uiPath(query, below)}`),
+    /** Browsers focus a field with `autofocus` some time after the page has loaded; keys pressed before that go nowhere. */
+    focusOn: async (id: string): Promise<void> => {
+      await page.waitForSelector(`#${id}:focus`)
+    },
     heading: () => page.getByRole('heading', { level: 1 }).textContent(),
     signIn: async (email: string, password = PASSWORD) => {
       await page.getByLabel('Email').fill(email)

@@ -26,7 +26,7 @@ describeInBrowser('signing in, in Chromium', () => {
     provider.close()
   })
   const home = () => application.home
-  const { page, open, heading, press, signIn } = inChromium(() => server)
+  const { page, open, focusOn, heading, press, signIn } = inChromium(() => server)
 
   it('signs in for an application, whose page has the session in its fragment', async () => {
     const user = await aUser(server)
@@ -179,7 +179,7 @@ describeInBrowser('signing in, in Chromium', () => {
   it('puts the focus where the mistake is, and says so to a screen reader', async () => {
     await open()
     await signIn('somebody@example.com', 'wrong')
-    expect(await page().evaluate<string>('document.activeElement.id')).toBe('password')
+    await focusOn('password')
     const input = page().getByLabel('Password')
     expect(await input.getAttribute('aria-describedby')).toBe('notice')
     expect(await page().locator('#notice').textContent()).toContain('incorrect')
@@ -198,6 +198,7 @@ describeInBrowser('signing in, in Chromium', () => {
   it('is used with the keyboard, and shows where the focus is', async () => {
     const user = await aUser(server)
     await open()
+    await focusOn('identifier')
     await page().keyboard.type(user.email)
     await page().keyboard.press('Tab')
     await page().keyboard.type(PASSWORD)
