@@ -22,7 +22,7 @@ const shown = ({ headers }: ApiAnswer) => ({
 const GUARDED = { caching: 'no-store', sniffing: 'nosniff' }
 
 describe('every answer', () => {
-  it('of every route has no-store and nosniff, whatever its status', async () => {
+  it('of every route has no-store and nosniff, with any status', async () => {
     const { access_token: token } = await aUser(site.server)
     for (const { method, path } of authRoutes(site.server.context)) {
       if (KEPT.has(path)) continue

@@ -138,7 +138,7 @@ describe('every action of the audit log', () => {
     })
   })
 
-  it('user_signedup and invite_accepted, by whoever follows the link', async () => {
+  it('user_signedup and invite_accepted, by the person who follows the link', async () => {
     const [email, invited] = [anEmail(), anEmail()]
     await post(server, '/signup', { email, password: PASSWORD })
     await post(server, '/invite', { email: invited }, admin)

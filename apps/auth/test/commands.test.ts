@@ -10,8 +10,7 @@ import { watchProcess } from '@signet/testkit/open-api'
 import { startOtlpCollector } from '@signet/testkit/otlp'
 import pg from 'pg'
 import { anEmail, PASSWORD, post } from './support/api.js'
-import { MAIN } from './support/process.js'
-import { JWT_SECRET, SITE } from './support/server.js'
+import { MAIN, requiredEnv } from './support/process.js'
 
 let database: TestDatabase
 let folder: string
@@ -53,13 +52,8 @@ function start(args: string[], env: Record<string, string> = {}, { isWatched = t
 }
 
 const environment = (port = 0): Record<string, string> => ({
-  AUTH_SITE_URL: SITE,
-  AUTH_API_EXTERNAL_URL: 'https://auth.example.com',
-  AUTH_DB_DRIVER: 'postgres',
-  DATABASE_URL: database.url,
-  AUTH_JWT_SECRET: JWT_SECRET,
+  ...requiredEnv(database.url),
   AUTH_EXTERNAL_EMAIL_ENABLED: 'false',
-  AUTH_API_HOST: '127.0.0.1',
   PORT: String(port),
 })
 

@@ -96,7 +96,7 @@ describe('several sign-ups with one address', () => {
 })
 
 describe('an address that a stranger merely claims', () => {
-  it('goes to whoever proves it', async () => {
+  it('goes to the person who proves it', async () => {
     const [email, own] = [anEmail(), anEmail()]
     await site.secretsOf(email, () => site.signUp({ email }, STRANGER))
     const { token } = await site.secretsOf(own, () => site.signUp({ email: own }, OWNER))

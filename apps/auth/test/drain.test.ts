@@ -1,46 +1,22 @@
-import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtempSync, rmSync } from 'node:fs'
 import { Agent, request } from 'node:http'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { afterAll, describe, expect, it } from '@jest/globals'
-import { createTestDatabase, waitFor } from '@signet/testkit'
+import { waitFor } from '@signet/testkit'
 import { get } from './support/api.js'
-import { watchedProgram } from './support/process.js'
-import { JWT_SECRET, SITE, startServer } from './support/server.js'
+import { createInstallation } from './support/process.js'
+import { startServer } from './support/server.js'
 
 const cleanups: (() => unknown)[] = []
 afterAll(async () => {
   for (const cleanup of cleanups.reverse()) await cleanup()
 })
 
-async function startProcess(env: Record<string, string>) {
-  const database = await createTestDatabase({ key: 'auth:empty', migrate: () => Promise.resolve() })
-  cleanups.push(() => database.drop())
-  const folder = mkdtempSync(join(tmpdir(), 'signet-auth-drain-'))
-  cleanups.push(() => rmSync(folder, { recursive: true }))
-  const { port, ...program } = await watchedProgram(folder)
-  cleanups.push(program.end)
-  const child = spawn(process.execPath, program.args, {
-    cwd: folder,
-    env: {
-      PATH: process.env['PATH'],
-      AUTH_SITE_URL: SITE,
-      AUTH_API_EXTERNAL_URL: 'https://auth.example.com',
-      AUTH_DB_DRIVER: 'postgres',
-      DATABASE_URL: database.url,
-      AUTH_JWT_SECRET: JWT_SECRET,
-      AUTH_EXTERNAL_EMAIL_ENABLED: 'false',
-      AUTH_API_HOST: '127.0.0.1',
-      ...program.env,
-      ...env,
-    },
-    stdio: 'ignore',
-  })
-  cleanups.push(() => child.kill('SIGKILL'))
+async function startProcess(settings: Record<string, string>) {
+  const installation = await createInstallation({ AUTH_EXTERNAL_EMAIL_ENABLED: 'false', ...settings })
+  cleanups.push(() => installation.close())
+  const { url, port, child } = await installation.start()
   const exit = once(child, 'exit') as Promise<[number | null]>
-  const ready = async () => (await fetch(`http://127.0.0.1:${port}/readyz`)).status
+  const ready = async () => (await fetch(`${url}/readyz`)).status
   await waitFor(async () => (await ready()) === 200)
   return { port, child, exit, ready }
 }

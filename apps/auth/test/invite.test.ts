@@ -59,7 +59,7 @@ describe('POST /invite', () => {
     expectError(await post(server, '/invite', { email: 'nonsense' }, admin), 400, 'validation_failed')
   })
 
-  it("hides the invited user's data and the invitation from whoever signs up with the address", async () => {
+  it("hides the invited user's data and the invitation from anyone who signs up with the address", async () => {
     const open = await startServer({ ...NO_EMAIL_GAPS })
     try {
       const email = anEmail()

@@ -1,34 +1,15 @@
-import { execFile, spawn } from 'node:child_process'
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { execFile } from 'node:child_process'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
-import { createTestDatabase, waitFor, type TestDatabase } from '@signet/testkit'
+import { waitFor } from '@signet/testkit'
 import { createRemoteJWKSet, decodeProtectedHeader, errors, jwtVerify } from 'jose'
 import { anEmail, get, PASSWORD, post, type Json } from './support/api.js'
-import { MAIN, watchedProgram } from './support/process.js'
-import { JWT_SECRET, SITE } from './support/server.js'
+import { createInstallation, MAIN, NO_MAIL_SERVER } from './support/process.js'
 
-let database: TestDatabase
-let folder: string
-let environment: Record<string, string>
-const children: ReturnType<typeof spawn>[] = []
-const ends: (() => void)[] = []
+let installation: Awaited<ReturnType<typeof createInstallation>>
 beforeAll(async () => {
-  database = await createTestDatabase({ key: 'auth:empty', migrate: () => Promise.resolve() })
-  folder = mkdtempSync(join(tmpdir(), 'signet-auth-keys-'))
-  environment = {
-    PATH: process.env['PATH'] ?? '',
-    AUTH_SITE_URL: SITE,
-    AUTH_API_EXTERNAL_URL: 'https://auth.example.com',
-    AUTH_DB_DRIVER: 'postgres',
-    DATABASE_URL: database.url,
-    AUTH_JWT_SECRET: JWT_SECRET,
-    AUTH_SMTP_HOST: '127.0.0.1',
-    AUTH_SMTP_PORT: '1',
-    AUTH_SMTP_ADMIN_EMAIL: 'a@example.com',
+  installation = await createInstallation({
+    ...NO_MAIL_SERVER,
     AUTH_MAILER_AUTOCONFIRM: 'true',
-    AUTH_API_HOST: '127.0.0.1',
     // The defaults, a few hundred times faster.
     AUTH_JWT_EXP: '3s',
     AUTH_JWT_JWKS_MAX_AGE: '1s',
@@ -37,42 +18,18 @@ beforeAll(async () => {
     // Clients without pause, all from one address, on a machine that may be busy.
     AUTH_RATE_LIMIT_SHARED_ADDRESS_FACTOR: '100000',
     AUTH_API_MAX_REQUEST_DURATION: '60s',
-  }
+  })
 })
-afterAll(async () => {
-  for (const child of children) child.kill('SIGKILL')
-  try {
-    for (const end of ends) end()
-  } finally {
-    rmSync(folder, { recursive: true })
-    await database.drop()
-  }
-})
+afterAll(() => installation.close())
 
 type Server = { url: string }
 
-async function startProcess(overrides: Record<string, string> = {}): Promise<Server> {
-  const { url, args, env, end } = await watchedProgram(folder)
-  const child = spawn(process.execPath, args, {
-    cwd: folder,
-    env: { ...environment, ...overrides, ...env },
-    stdio: ['ignore', 'ignore', 'inherit'],
-  })
-  children.push(child)
-  ends.push(end)
-  await waitFor(async () => (await fetch(`${url}/health`)).ok)
-  return { url }
-}
-
 /** The command line of an operator. */
 function keys(...args: string[]): Promise<{ code: number; stdout: string; stderr: string }> {
+  const { folder, env } = installation
   return new Promise((resolve) => {
-    execFile(
-      process.execPath,
-      [MAIN, 'keys', ...args],
-      { cwd: folder, env: environment },
-      (error, stdout, stderr) =>
-        resolve({ code: typeof error?.code === 'number' ? error.code : error ? -1 : 0, stdout, stderr }),
+    execFile(process.execPath, [MAIN, 'keys', ...args], { cwd: folder, env }, (error, stdout, stderr) =>
+      resolve({ code: typeof error?.code === 'number' ? error.code : error ? -1 : 0, stdout, stderr }),
     )
   })
 }
@@ -81,7 +38,7 @@ const listed = async () => (JSON.parse((await keys('list', '--json')).stdout) as
 
 describe('auth keys', () => {
   it('rotates and retires under two running servers without a failing token', async () => {
-    const [one, two] = [await startProcess(), await startProcess()]
+    const [one, two] = [await installation.start(), await installation.start()]
     const email = anEmail()
     expect((await post(one, '/signup', { email, password: PASSWORD })).status).toBe(200)
     // As another service verifies: with the JWK Set of one replica, kept for as long as its header allows.
@@ -144,7 +101,7 @@ describe('auth keys', () => {
 
   it("replaces a leaked key at once without a failing refresh, and refuses only that key's tokens", async () => {
     const longLived = { AUTH_JWT_EXP: '1h' }
-    const servers = [await startProcess(longLived), await startProcess(longLived)] as const
+    const servers = [await installation.start(longLived), await installation.start(longLived)] as const
     const email = anEmail()
     expect((await post(servers[0], '/signup', { email, password: PASSWORD })).status).toBe(200)
     const leaked = (await listed()).find(({ state }) => state === 'signing')?.kid ?? ''

@@ -237,7 +237,7 @@ describe('the emails, from the request to the mailbox (docs/specification.md#ema
     magic_link: ['https://auth.example.com/auth/v1/recover-here?token=', 'magiclink'],
     email_change: ['https://auth.example.com/auth/v1/changed?token=', 'email_change'],
   }
-  /** Beside SiteURL, Email and Data. */
+  /** In addition to SiteURL, Email and Data. */
   const FURTHER: Record<Kind, Record<string, RegExp | string>> = {
     invite: { Token: /^\d{6}$/, TokenHash: /^[0-9a-f]{56}$/, RedirectTo: TARGET, SendingTo: /@/ },
     confirmation: { Token: /^\d{6}$/, TokenHash: /^[0-9a-f]{56}$/, RedirectTo: TARGET, SendingTo: /@/ },

@@ -42,7 +42,7 @@ describe('a token', () => {
     expectError(await site.signIn({ email: other }, STRANGERS_PASSWORD), 400, 'invalid_credentials')
   })
 
-  it('sent to a former address opens nothing, whatever changed the address', async () => {
+  it('sent to a former address opens nothing, no matter how the address changed', async () => {
     const { server } = site
     const email = anEmail()
     const signedUp = await site.secretsOf(email, () => site.signUp({ email }, OWNER))

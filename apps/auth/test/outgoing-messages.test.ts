@@ -1,15 +1,11 @@
-import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createServer, type AddressInfo } from 'node:net'
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals'
 import { startInbox } from '@signet/local'
-import { createTestDatabase, waitFor } from '@signet/testkit'
+import { waitFor } from '@signet/testkit'
 import { anEmail, aUser, mailTo, PASSWORD, post, put } from './support/api.js'
-import { watchedProgram } from './support/process.js'
-import { NO_EMAIL_GAPS, JWT_SECRET, SITE, startServer, type TestServer } from './support/server.js'
+import { createInstallation } from './support/process.js'
+import { NO_EMAIL_GAPS, startServer, type TestServer } from './support/server.js'
 
 const givenUp = async (server: TestServer) => {
   const { rows } = await server.context.db.query<{ traits: Record<string, unknown> }>(
@@ -115,39 +111,20 @@ describe('a process that is killed', () => {
 
   /** What the processes of one test share, and how one starts. */
   async function prepare() {
-    const database = await createTestDatabase({ key: 'auth:empty', migrate: () => Promise.resolve() })
-    cleanups.push(() => database.drop())
     const inbox = await startInbox()
     cleanups.push(() => inbox.close())
-    const folder = mkdtempSync(join(tmpdir(), 'signet-auth-killed-'))
-    cleanups.push(() => rmSync(folder, { recursive: true }))
+    const installation = await createInstallation({
+      AUTH_SMTP_HOST: '127.0.0.1',
+      AUTH_SMTP_ADMIN_EMAIL: 'no-reply@example.com',
+      // Hashing may wait long on a busy machine.
+      AUTH_API_MAX_REQUEST_DURATION: '60s',
+      AUTH_OUTBOX_ATTEMPT_TIMEOUT: '1s',
+      AUTH_OUTBOX_POLL_INTERVAL: '50ms',
+    })
+    cleanups.push(() => installation.close())
 
     const start = async (smtpPort: number): Promise<{ url: string; kill: () => Promise<void> }> => {
-      const { url, args, env, end } = await watchedProgram(folder)
-      cleanups.push(end)
-      const child = spawn(process.execPath, args, {
-        cwd: folder,
-        env: {
-          PATH: process.env['PATH'],
-          AUTH_SITE_URL: SITE,
-          AUTH_API_EXTERNAL_URL: 'https://auth.example.com',
-          AUTH_DB_DRIVER: 'postgres',
-          DATABASE_URL: database.url,
-          AUTH_JWT_SECRET: JWT_SECRET,
-          AUTH_SMTP_HOST: '127.0.0.1',
-          AUTH_SMTP_PORT: String(smtpPort),
-          AUTH_SMTP_ADMIN_EMAIL: 'no-reply@example.com',
-          // Hashing may wait long on a busy machine.
-          AUTH_API_MAX_REQUEST_DURATION: '60s',
-          AUTH_OUTBOX_ATTEMPT_TIMEOUT: '1s',
-          AUTH_OUTBOX_POLL_INTERVAL: '50ms',
-          AUTH_API_HOST: '127.0.0.1',
-          ...env,
-        },
-        stdio: 'ignore',
-      })
-      cleanups.push(() => child.kill('SIGKILL'))
-      await waitFor(async () => (await fetch(`${url}/health`)).ok)
+      const { url, child } = await installation.start({ AUTH_SMTP_PORT: String(smtpPort) })
       const kill = async () => {
         child.kill('SIGKILL')
         await once(child, 'exit')

@@ -68,7 +68,7 @@ describe('an answer to a sign-in', () => {
     expectError(await finishSignIn(asked, credential), 400, 'webauthn_challenge_not_found')
   })
 
-  it('that is wrong leaves the challenge to whoever can answer it', async () => {
+  it('that is wrong leaves the challenge valid for its owner', async () => {
     const { authenticator } = await aPasskey()
     const stranger = await aPasskey()
     const asked = await startSignIn()
@@ -140,7 +140,7 @@ describe('an answer to a sign-in', () => {
     await signIn(authenticator)
   })
 
-  it('is refused for a key that nobody registered, whoever it claims to be', async () => {
+  it('is refused for a key that nobody registered, no matter which account it claims', async () => {
     const { user } = await aPasskey()
     const foreign = anAuthenticator()
     const asked = await startRegistration(user)

@@ -127,7 +127,7 @@ describe('PKCE in email flows', () => {
     expectError(await post(server, '/verify', wrong), 400, 'bad_code_verifier')
   })
 
-  it('gives the code of a link to whoever requested that message, not to whoever requested last', async () => {
+  it('gives the code of a link to the client that requested that message, not to the last one that requested any', async () => {
     const [owner, thief] = [aFlow(), aFlow()]
     const { email, token } = await signUp(owner.request)
     await post(server, '/signup', { email, password: 'of the thief', ...thief.request })

@@ -73,7 +73,7 @@ describe('recovery codes', () => {
     expect(statuses(answers).filter((status) => status === 200)).toHaveLength(1)
   })
 
-  it('are spent by the statement itself, whoever else holds the row', async () => {
+  it('are spent by the statement itself, even if another transaction holds the row', async () => {
     const { user, codes } = await withCodes()
     const { db, stores, recoveryCodes } = server.context
     const { rows } = await db.query<{ code_hash: Buffer }>(

@@ -24,10 +24,10 @@ async function aSession(): Promise<Session & { id: string }> {
   return { ...user, id: sessionIdIn(id) }
 }
 
-it('answers each token of a batch by itself, and lets nobody wait for a session that is locked', async () => {
+it('answers each token of a batch separately, and holds none of them up for a locked session', async () => {
   const { db } = server.context
-  const [opener, forged, reused, banned, locked, good, alsoGood, ...later] = await Promise.all(
-    Array.from({ length: 12 }, aSession),
+  const [opener, forged, reused, banned, locked, good, alsoGood] = await Promise.all(
+    Array.from({ length: 7 }, aSession),
   )
   if (!opener || !forged || !reused || !banned || !locked || !good || !alsoGood) throw new Error('too few')
   const { refreshToken: parent } = await refresh(reused.refresh_token)
@@ -42,18 +42,16 @@ it('answers each token of a batch by itself, and lets nobody wait for a session 
   )
   const lateAnswer = await db.transaction(async (tx) => {
     await tx.query('select 1 from sessions where id = $1 for update', [locked.id])
-    // The first goes alone; of those that come meanwhile, half share the next statement.
+    // The first is sent alone; those that arrive meanwhile share the next statement.
     const first = outcome(opener.refresh_token)
     const answers = inBatch.map(outcome)
-    const others = later.map((one) => outcome(one.refresh_token))
-    expect(await Promise.all([first, ...answers.filter((_, place) => place !== 4), ...others])).toEqual([
+    expect(await Promise.all([first, ...answers.filter((_, index) => index !== 4)])).toEqual([
       'refreshed',
       'refresh_token_not_found',
       'refresh_token_already_used',
       'user_banned',
       'refreshed',
       'refreshed',
-      ...later.map(() => 'refreshed'),
     ])
     return { settled: answers[4] }
   })
@@ -64,7 +62,7 @@ it('answers each token of a batch by itself, and lets nobody wait for a session 
     .map(([, values]) => (values?.[6] as string[]).map((id) => id.replaceAll('-', '')))
   query.mockRestore()
   // A statement that waited for the lock would fail after five seconds, and each of its tokens be tried again.
-  expect(batches).toEqual([[opener.id], inBatch.map(sessionIdIn), later.map(({ id }) => id)])
+  expect(batches).toEqual([[opener.id], inBatch.map(sessionIdIn)])
   const { rows } = await db.query<{ reason: string | null; audited: number }>(
     `select s.revoked_reason as reason, (select count(*)::int from audit_log_entries a
        where a.payload ->> 'action' = 'session_revoked' and a.payload -> 'traits' ->> 'session_id' = s.id::text) as audited

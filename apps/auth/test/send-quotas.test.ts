@@ -54,7 +54,7 @@ describe('quotas of emails', () => {
     expect((await signUp(server)).status).toBe(200)
   })
 
-  it('limit one address to ten an hour, whoever asks', async () => {
+  it('limit one address to ten an hour, no matter who asks', async () => {
     const server = await aServer({ AUTH_MAILER_MAGIC_LINK_MAX_FREQUENCY: '0' })
     const { email } = await aUser(server)
     const ask = () => post(server, '/magiclink', { email }, aClient())
@@ -140,7 +140,7 @@ describe('quotas of SMS', () => {
     expect(count(await statuses(times(15, () => askFor(server, aPhone()))), 200)).toBe(10)
   })
 
-  it('limit one number to ten an hour, whoever asks', async () => {
+  it('limit one number to ten an hour, no matter who asks', async () => {
     const server = await anSmsServer({ AUTH_SMS_MAX_FREQUENCY: '0' })
     const phone = aPhone()
     const seen: number[] = []

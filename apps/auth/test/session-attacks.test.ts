@@ -50,7 +50,7 @@ const administer = (userId: string, body: object) =>
   put(server, `/admin/users/${userId}`, body, { token: serviceToken(), versioned: true })
 /** Until as many statements as given stand in line for a lock in the database of the server. */
 describe('a stolen refresh token', () => {
-  it('ends the session of whoever used it first, no matter how late the other copy is used', async () => {
+  it('ends the session of the party that used it first, no matter how late the other copy is used', async () => {
     const victim = await aUser(server)
     let thiefs = victim.refresh_token
     for (let hours = 0; hours < 25; hours += 5) {

@@ -122,7 +122,7 @@ const MOST = 1.5
 describe('what strangers learn from time', () => {
   let server: TestServer
   beforeAll(async () => {
-    // The cheapest hashes of the tests: beside real ones the rest would not be seen.
+    // The cheapest hashes of the tests: the cost of real ones would hide the rest.
     server = await startServer({
       AUTH_SMTP_MAX_FREQUENCY: '0',
       AUTH_MAILER_MAGIC_LINK_MAX_FREQUENCY: '0',
@@ -133,9 +133,9 @@ describe('what strangers learn from time', () => {
   afterAll(() => server.close())
 
   const ROUNDS = 13
-  /** With other tests beside it, one run in some fails by chance. A rule that is broken fails each. */
+  /** Next to other tests, some runs fail by chance. A broken rule fails every run. */
   const RUNS = 8
-  /** For measurements that are made anew on a busy machine. */
+  /** For measurements that are repeated on a busy machine. */
   const PATIENCE_MS = 240_000
 
   /** The usual time for addresses in each state. Taken in turns, so that a busy machine slows all of them alike. */

@@ -223,7 +223,7 @@ describe('keys', () => {
     }
   })
 
-  it('accept HS256 by the secret beside other keys, unless the methods exclude it', async () => {
+  it('accept HS256 with the secret along with other keys, unless the methods exclude it', async () => {
     const keys = [jwk(keyPair('ES256'), 'k1', ['sign', 'verify'])]
     const open = await start(keys)
     const { user } = await aUser(open)

@@ -51,7 +51,7 @@ export function createPublicApp(ctx: Context): Express {
   app.use(withContext(ctx))
   mountHealth(app, ctx)
   app.use(new URL(config.baseUrl).pathname, createBaseRouter(ctx, routes))
-  // With a path in the base URL, the path-inserted well-known documents lie beside it.
+  // With a path in the base URL, the well-known documents are outside that path (RFC 8414 section 3.1).
   app.use(
     serve({
       ...rest,

@@ -62,7 +62,7 @@ const POWER = { access: 200, personal: 200, refresh: 200, jwt: 201, browser: 'si
 const NONE = { access: 401, personal: 401, refresh: 401, jwt: 401, browser: 'signed out' }
 
 describe('account events of the identity server', () => {
-  it('takes all power from who is banned, at once, and gives it back', async () => {
+  it('blocks all access of a banned account immediately, and restores it', async () => {
     const person = await aPerson()
     expect(await person.answers()).toEqual(POWER)
     expect(await tell(banned(person.user))).toBe(204)

@@ -7,7 +7,7 @@ beforeAll(async () => {
 })
 afterAll(() => harness.close())
 
-it('a service that SIGTERM asks to go takes readiness away first, and goes on answering on both ports', async () => {
+it('a service that receives SIGTERM reports that it is not ready first, and keeps answering on both ports', async () => {
   const ask = async (url: string) => {
     const answer = await fetch(url)
     await answer.arrayBuffer()

@@ -37,7 +37,7 @@ async function fromTheMirror(accountId: string): Promise<string> {
 }
 
 describe('a notice with every part', () => {
-  it('is frozen with its event, whatever becomes of the recording later', async () => {
+  it('is frozen with its event, even if the recording changes later', async () => {
     const { accountId } = await api.anAccount()
     await ingest(aNotice(accountId, { summaries: MARKDOWN }))
     const body = await frozen(accountId)
@@ -76,7 +76,7 @@ describe('a notice with every part', () => {
     expect(Buffer.byteLength(body ?? '')).toBeLessThanOrEqual(1_048_576)
   })
 
-  it('says what a dispatcher would build from the recording, whatever is in it', async () => {
+  it('equals what a dispatcher would build from the recording, for any content', async () => {
     const text = fc.string({ unit: 'binary', maxLength: 20 }).map((any) => `${any}\0\ud800`.slice(0, 22))
     const nullable = <T>(value: fc.Arbitrary<T>) => fc.option(value, { nil: null })
     const seconds = fc.double({ noNaN: true, noDefaultInfinity: true })

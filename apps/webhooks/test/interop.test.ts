@@ -130,7 +130,7 @@ function deliveries(): { cases: Case[]; verdicts: string[] } {
   }
 }
 
-function judge(command: string, args: string[], cwd: string) {
+function checkVerdicts(command: string, args: string[], cwd: string) {
   const { cases, verdicts } = deliveries()
   const { stdout, stderr } = spawnSync(command, args, {
     cwd,
@@ -144,20 +144,20 @@ function judge(command: string, args: string[], cwd: string) {
 describe('standardwebhooks for Python', () => {
   const test = withModules('standardwebhooks')
   test('takes deliveries with either secret and refuses forged and old ones', () => {
-    judge(python, ['standardwebhooks_verify.py'], PYTHON_FOLDER)
+    checkVerdicts(python, ['standardwebhooks_verify.py'], PYTHON_FOLDER)
   })
 })
 
 describe('standardwebhooks for Go', () => {
   const test = withGoPackage('./standardwebhooks')
   test('takes deliveries with either secret and refuses forged and old ones', () => {
-    judge('go', ['run', './standardwebhooks'], GO)
+    checkVerdicts('go', ['run', './standardwebhooks'], GO)
   })
 })
 
 describe('standardwebhooks for Rust', () => {
   const test = succeeds('cargo', ['build', '--quiet', '--offline', '--locked'], RUST) ? it : it.skip
   test('takes deliveries with either secret and refuses forged and old ones', () => {
-    judge('cargo', ['run', '--quiet', '--offline', '--locked'], RUST)
+    checkVerdicts('cargo', ['run', '--quiet', '--offline', '--locked'], RUST)
   })
 })

@@ -210,7 +210,7 @@ describe('the transport', () => {
     expect((await post(api, batch, { token, headers })).status).toBe(400)
   })
 
-  it('answers each message of a batch by itself, also what is none', async () => {
+  it('answers each message of a batch separately, including items that are not messages', async () => {
     const { token } = await api.anAccount()
     const bad = [
       7,

@@ -132,7 +132,7 @@ describe('identity server and webhooks API', () => {
     await until(401, person)
   })
 
-  it('agree after the webhooks API was away, whatever was decided meanwhile', async () => {
+  it('agree after the webhooks API was down, no matter what was decided meanwhile', async () => {
     const [banned, freed, deleted] = [await aPerson(), await aPerson(), await aPerson()]
     await ban(freed.id, '24h')
     await until(401, freed)

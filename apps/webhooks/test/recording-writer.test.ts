@@ -126,7 +126,7 @@ describe('statements of several processes', () => {
     return Number(rows[0]?.deadlocks)
   }
 
-  it('never wait for one another crosswise, whatever order their recordings and keys are in', async () => {
+  it('never deadlock, in any order of their recordings and keys', async () => {
     const accounts = Array.from({ length: 8 }, anAccount)
     const before = await deadlocks()
     for (let n = 0; n < 10; n += 1) {

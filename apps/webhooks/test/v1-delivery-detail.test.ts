@@ -88,7 +88,7 @@ it('has no attempts before the first, and no next one after the end', async () =
   expect((await get(id, deliveryId)).body).toMatchObject({ item: { next_attempt_at: '', attempt_log: [] } })
 })
 
-it('answers 404 for whatever is not a delivery of this endpoint of this account', async () => {
+it('answers 404 for anything that is not a delivery of this endpoint of this account', async () => {
   const [own, other] = [await given(), await given()]
   const second = await subscribe(api, own.token)
   const replies = await Promise.all([

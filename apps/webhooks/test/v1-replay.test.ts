@@ -219,7 +219,7 @@ describe('/v1/webhooks/{endpoint_id}/recover', () => {
     expect((await api.call('GET', `/v1/webhooks/${id}/recover`, { token: other.token })).status).toBe(404)
   })
 
-  it('ends with its endpoint: 404 for whatever asks for it', async () => {
+  it('ends with its endpoint: every request for it gets 404', async () => {
     const { id, post, token } = await given(2)
     const { item } = (await post('/recover', { since })).body as unknown as Item
     await api.call('DELETE', `/v1/webhooks/${id}`, { token })

@@ -8,7 +8,7 @@ const api = useApi()
 type Accepted = { event_id: string; queued: boolean }
 
 describe('POST /v1/webhooks/{endpoint_id}/test', () => {
-  it('answers when the event is committed, whatever the events of the subscription and whatever the body', async () => {
+  it('answers when the event is committed, for any subscription and any body', async () => {
     const { accountId, token } = await api.anAccount()
     const { id } = await subscribe(api, token, { url: 'https://example.com/hook' })
     const reply = await api.call('POST', `/v1/webhooks/${id}/test`, {

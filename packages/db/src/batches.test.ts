@@ -41,19 +41,6 @@ it('never puts more than 64 into one statement', async () => {
   expect(await Promise.all(answers)).toHaveLength(102)
 })
 
-it('sends half of what is on its way at a time, where asked to', async () => {
-  const { batches, sent } = heldBatches({ underWay: 1, inHalves: true, slowMs: Infinity })
-  const add = (count: number) => Array.from({ length: count }, () => void batches.add('item'))
-  add(16)
-  // Whoever is answered comes again, while the next batch is under way.
-  for (let index = 0; index < 6; index += 1) {
-    sent[index]?.end()
-    await turn()
-    add(sent[index]?.items.length ?? 0)
-  }
-  expect(sent.map(({ items }) => items.length)).toEqual([1, 8, 8, 8, 8, 8, 8])
-})
-
 it('keeps items with a common key apart, in the order they came, until the first has its result', async () => {
   const { batches, sent } = heldBatches({ keysOf: (item) => item.match(/[a-z]/g) ?? [], slowMs: Infinity })
   for (const item of ['x', 'y', 'a1', 'a2', 'b1', 'a-b']) void batches.add(item)

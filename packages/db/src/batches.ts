@@ -23,12 +23,6 @@ export type BatchesOptions<Item, Result> = {
   shareOf?: (item: Item) => string
   /** A function is asked for each batch: for callers that learn how large items are. */
   maxItems?: number | (() => number)
-  /**
-   * For one statement at a time under a constant load: a batch takes no more than half of the items that are on their way,
-   * so that this process works on the results of one half while PostgreSQL works on the other. Otherwise the first item to
-   * come back would go alone, and all others together while this process has nothing to do.
-   */
-  inHalves?: boolean
   /** How long the first item waits for others, in milliseconds; the wait for an earlier batch counts. By default not at all. */
   lingerMs?: number
   /**
@@ -56,8 +50,6 @@ export class Batches<Item, Result> {
   readonly #waiting = new FairQueue<Waiting<Item, Result>>()
   readonly #keysUnderWay = new Set<string>()
   #underWay = 0
-  /** How many items the batch that ended last had: where callers come again, they are about to. */
-  #endedItems = 0
   /** When the oldest waiting item came, or an older one. */
   #waitingSince = 0
   #startedAt = -Infinity
@@ -68,7 +60,6 @@ export class Batches<Item, Result> {
       keysOf: () => [],
       shareOf: () => '',
       maxItems: MAX_BATCH,
-      inHalves: false,
       lingerMs: 0,
       paceMs: 0,
       bytesOf: () => 0,
@@ -100,7 +91,6 @@ export class Batches<Item, Result> {
       if (!counts) return
       counts = false
       this.#underWay -= 1
-      this.#endedItems = batch.length
       for (const { keys } of batch) for (const key of keys) this.#keysUnderWay.delete(key)
       this.#next()
     }
@@ -130,9 +120,8 @@ export class Batches<Item, Result> {
   }
 
   #maxItems(): number {
-    const { maxItems, inHalves } = this.#options
-    const limit = typeof maxItems === 'number' ? maxItems : maxItems()
-    return inHalves ? Math.min(limit, Math.ceil((this.#endedItems + this.#waiting.size) / 2)) : limit
+    const { maxItems } = this.#options
+    return typeof maxItems === 'number' ? maxItems : maxItems()
   }
 
   #take(): Waiting<Item, Result>[] {

@@ -24,7 +24,7 @@ export type DeletionRules = {
   keepUrl: string
 }
 
-/** What somebody shows once more before the account goes; a guest has nothing but the session. */
+/** What the owner proves again before the account is deleted; a guest has only the session. */
 export type DeletionProof = 'password' | 'nonce' | 'none'
 
 type Deps = {

@@ -43,7 +43,7 @@ type Deps = {
   now: () => Date
 }
 
-/** What somebody shows once more before the password changes. */
+/** What the owner proves again before the password changes. */
 export type PasswordProof = 'current_password' | 'nonce' | null
 
 /** Sessions opened by these prove control of an address, and stand in for a forgotten password. */
@@ -54,8 +54,8 @@ export class PasswordChanges {
   constructor(private readonly deps: Deps) {}
 
   /**
-   * What the pages ask for beyond the settings (docs/specification.md#the-account-page): whoever finds an open browser
-   * must not be able to set a password, and with it prove everything else.
+   * What the pages ask for beyond the settings (docs/specification.md#the-account-page): a stranger who finds the
+   * browser open must not be able to set a password, and use it to prove everything else.
    */
   async proofOf({ user, session }: Live): Promise<PasswordProof> {
     const { db, sessions, now } = this.deps

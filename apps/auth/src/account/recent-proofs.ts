@@ -22,7 +22,7 @@ type Deps = {
 export class RecentProofs {
   constructor(private readonly deps: Deps) {}
 
-  /** Whether somebody has to sign in again first; never people who have nothing to sign in with. */
+  /** Whether this person has to sign in again first; never true for people who have nothing to sign in with. */
   async isDue({ user, session }: Live): Promise<boolean> {
     const { db, sessions, credentials, now } = this.deps
     const amr = (await sessions.chainOf(db, session.id))?.amr ?? []
@@ -31,8 +31,8 @@ export class RecentProofs {
   }
 
   /**
-   * What the pages ask for, an application with one of their sessions is asked for too: they hand it over to whoever has the
-   * browser.
+   * An application that holds a session of the pages has to meet the same rule as the pages, because they give such a session to
+   * anyone who has the browser.
    */
   async requireOfHandedOver(live: Live): Promise<void> {
     if (live.session.handedOver) await this.require(live)

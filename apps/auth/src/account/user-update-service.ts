@@ -3,7 +3,7 @@ import type { Address } from '../addresses/address.js'
 import { normaliseEmail } from '../addresses/email.js'
 import { normalisePhone } from '../addresses/phone.js'
 import type { Audit, AuditLog } from '../audit/audit-log.js'
-import { authError } from '../errors/auth-error.js'
+import { addressExists, authError } from '../errors/auth-error.js'
 import { challengeOf, type Challenge } from '../flows/pkce.js'
 import { tellPhoneChanged } from '../mail/address-notices.js'
 import type { Mailer } from '../mail/mailer.js'
@@ -198,8 +198,8 @@ export class UserUpdateService {
   async #refuseTaken(email: string | null, phone: string | null): Promise<void> {
     const { db, proofs } = this.deps
     const isTaken = (kind: Address['kind'], value: string) => proofs.isTaken(db, { kind, value })
-    if (email !== null && (await isTaken('email', email))) throw emailTaken()
-    if (phone !== null && (await isTaken('phone', phone))) throw phoneTaken()
+    if (email !== null && (await isTaken('email', email))) throw addressExists('email')
+    if (phone !== null && (await isTaken('phone', phone))) throw addressExists('phone')
   }
 
   async #apply(
@@ -226,7 +226,7 @@ export class UserUpdateService {
       await users.update(tx, user.id, metadata, now())
     }
     const pending = await addresses.begin(tx, user.id, change).catch((error: unknown) => {
-      if (isUniqueViolation(error)) throw change.email === null ? phoneTaken() : emailTaken()
+      if (isUniqueViolation(error)) throw addressExists(change.email === null ? 'phone' : 'email')
       throw error
     })
     audit('user_modified', user, { changes: changesOf(change) })
@@ -269,8 +269,3 @@ function changed(
   const value = raw === null ? null : normalise(raw)
   return value === current ? null : value
 }
-
-const emailTaken = () =>
-  authError('unprocessable', 'email_exists', 'A user with this email address has already been registered')
-const phoneTaken = () =>
-  authError('unprocessable', 'phone_exists', 'A user with this phone number has already been registered')

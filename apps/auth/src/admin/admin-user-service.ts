@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { isUniqueViolation, type Db, type Tx } from '@signet/db'
 import type { AuditLog } from '../audit/audit-log.js'
 import type { AuditActor } from '../audit/audit.js'
-import { authError, invalid } from '../errors/auth-error.js'
+import { addressExists, authError, invalid } from '../errors/auth-error.js'
 import type { OneTimeTokenStore } from '../one-time-tokens/one-time-token-store.js'
 import { isUsableHash } from '../passwords/hash-formats.js'
 import type { PasswordHasher } from '../passwords/password-hasher.js'
@@ -269,8 +269,3 @@ export const traitsOf = (user: User) => ({
 })
 
 export const userNotFound = () => authError('not_found', 'user_not_found', 'User not found')
-
-const addressExists = (kind: 'email' | 'phone') =>
-  kind === 'email'
-    ? authError('unprocessable', 'email_exists', 'A user with this email address has already been registered')
-    : authError('unprocessable', 'phone_exists', 'A user with this phone number has already been registered')

@@ -1,7 +1,7 @@
 import type { Db, Tx } from '@signet/db'
 import { normaliseEmail } from '../addresses/email.js'
 import type { Audit, AuditLog } from '../audit/audit-log.js'
-import { authError, invalid } from '../errors/auth-error.js'
+import { addressExists, invalid } from '../errors/auth-error.js'
 import type { Slot } from '../one-time-tokens/one-time-token.js'
 import type { Issued } from '../one-time-tokens/one-time-tokens.js'
 import type { LinkKind, SecretMessages } from '../messages/secret-messages.js'
@@ -94,7 +94,7 @@ export class LinkService {
     if (type !== 'email_change_current' && type !== 'email_change_new') return null
     const newEmail = normaliseEmail(request.new_email ?? '')
     const { db, proofs } = this.deps
-    if (await proofs.isTaken(db, { kind: 'email', value: newEmail })) throw emailExists()
+    if (await proofs.isTaken(db, { kind: 'email', value: newEmail })) throw addressExists('email')
     return newEmail
   }
 
@@ -166,6 +166,3 @@ function auditActionOf(type: GeneratedType) {
   if (type === 'signup') return 'user_confirmation_requested'
   return type === 'magiclink' || type === 'recovery' ? 'user_recovery_requested' : 'user_modified'
 }
-
-const emailExists = () =>
-  authError('unprocessable', 'email_exists', 'A user with this email address has already been registered')

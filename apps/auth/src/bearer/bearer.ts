@@ -14,7 +14,7 @@ import { isVersioned } from '../requests/versioning.js'
 
 /** Who sent a user's bearer token. `aud` is the audience of the request. */
 export type Reader = { user: User; session: Session | null; claims: Readonly<JwtClaims>; aud: string }
-/** A caller whom the session gate has let pass: may change or get something. */
+/** A caller that passed the session gate: may read or change data. */
 export type Caller = Live & { claims: Readonly<JwtClaims>; aud: string }
 /** `person`: whose token it is, unless it is that of a program. */
 export type AdminCaller = { role: string; aud: string; person?: User }

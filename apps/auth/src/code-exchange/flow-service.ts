@@ -72,7 +72,7 @@ export class FlowService {
     return flow !== null && !this.#isExpired(flow)
   }
 
-  /** A code for a session beside one that is already open, for the application that holds the verifier. */
+  /** A code for a second session of someone who is already signed in, for the application that holds the verifier. */
   async handOver({ user, session }: Live, challenge: Challenge): Promise<string> {
     const { db, flows, now } = this.deps
     const code = randomUUID()

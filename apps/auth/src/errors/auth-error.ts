@@ -16,6 +16,12 @@ export const invalid = (message: string): AppError => authError('invalid', 'vali
 export const otpExpired = (): AppError =>
   authError('forbidden', 'otp_expired', 'Token has expired or is invalid')
 
+/** 422 `email_exists` or `phone_exists`: another account has this address. */
+export const addressExists = (kind: 'email' | 'phone'): AppError =>
+  kind === 'email'
+    ? authError('unprocessable', 'email_exists', 'A user with this email address has already been registered')
+    : authError('unprocessable', 'phone_exists', 'A user with this phone number has already been registered')
+
 export const userBanned = (kind: 'invalid' | 'forbidden'): AppError =>
   authError(kind, 'user_banned', 'User is banned')
 

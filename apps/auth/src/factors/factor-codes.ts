@@ -1,9 +1,8 @@
 import type { Tx } from '@signet/db'
 import { authError } from '../errors/auth-error.js'
-import type { Observer } from '../observers/observer.js'
 import type { MessageOrigin, OutboxHandler } from '../outbox/outbox-handler.js'
 import type { Outbox } from '../outbox/outbox.js'
-import { smsRetryDelayMs } from '../sms/sms-handler.js'
+import { codeSending, type CodeSending } from '../sms/sms-handler.js'
 import type { SmsChannel, SmsSender } from '../sms/sms-sender.js'
 import type { ChallengeStore } from './challenge-store.js'
 import type { FactorStore } from './factor-store.js'
@@ -42,32 +41,15 @@ export class FactorCodes {
   }
 }
 
-type HandlerDeps = {
-  sender: SmsSender
-  challenges: ChallengeStore
-  factors: FactorStore
-  observer: Observer
-  concurrency: number
-  attemptMs: number
-}
+type HandlerDeps = CodeSending & { challenges: ChallengeStore; factors: FactorStore }
 
 export const factorCodeHandler = ({
-  sender,
   challenges,
   factors,
-  observer,
-  concurrency,
-  attemptMs,
+  ...sending
 }: HandlerDeps): OutboxHandler<FactorCode> => ({
   kind: FACTOR_SMS,
-  ordered: false,
-  concurrency,
-  attemptMs,
-  retryDelayMs: smsRetryDelayMs,
-  async send({ phone, code, channel }, { id, meta }) {
-    const { messageId } = await sender.send(phone, code, channel)
-    observer.smsTaken(id, messageId, meta.requestId)
-  },
+  ...codeSending(sending),
   /** Nobody can answer this challenge, so the next one need not wait for it. */
   async givenUp(tx, { userId, challengeId, factorId, challengedAt, challengedBefore }) {
     await challenges.remove(tx, challengeId)

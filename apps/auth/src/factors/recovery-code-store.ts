@@ -33,7 +33,7 @@ export class RecoveryCodeStore {
     return rows[0]?.left ?? null
   }
 
-  /** Null for somebody who has none. */
+  /** Null for a user who has none. */
   async count(db: Queryable, userId: string): Promise<RecoveryCodeCount | null> {
     const { rows } = await db.query<{ left: number; created_at: Date | null }>(
       `select count(*) filter (where used_at is null)::int as left, max(created_at) as created_at

@@ -12,6 +12,6 @@ export function newRecoveryCode(): string {
   return `${characters.slice(0, LENGTH / 2).join('')}-${characters.slice(LENGTH / 2).join('')}`
 }
 
-/** The form that is hashed: case, spaces and dashes depend on how somebody copied the code. */
+/** The form that is hashed: case, spaces and dashes depend on how the code was copied. */
 export const plainRecoveryCode = (typed: string): string =>
   typed.toLowerCase().replace(/[\s\-\u2010-\u2015]/g, '')

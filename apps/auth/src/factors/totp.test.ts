@@ -50,7 +50,7 @@ describe('TOTP (RFC 6238)', () => {
     },
   )
 
-  it('writes the address that authenticator apps read, whatever is in the names', () => {
+  it('writes the address that authenticator apps read, with any characters in the names', () => {
     const secret = newTotpSecret()
     const uri = totpUri({ secret, issuer: 'Ex&mple: Inc', account: 'a+b@c.de' })
     expect(uri).toBe(

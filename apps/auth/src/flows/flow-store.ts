@@ -16,7 +16,7 @@ export type NewMailCode = {
   codeHash: Buffer
 }
 
-/** A sign-in that is already complete: the code opens a session beside it. */
+/** A sign-in that is already complete: the code opens a second session. */
 export type HandOver = {
   id: string
   userId: string
@@ -58,7 +58,7 @@ export class FlowStore {
   constructor(private readonly t: Tables) {}
 
   /**
-   * The challenge comes from the link's own token, so the code belongs to whoever requested this message. A code that
+   * The challenge comes from the link's own token, so the code belongs to the person who requested this message. A code that
    * is not random belongs to the last link that was confirmed for its challenge.
    */
   async insertMailCode(tx: Tx, flow: NewMailCode, now: Date): Promise<void> {

@@ -80,7 +80,7 @@ export class KeyRing extends KeySet {
     return new KeyRing(this.secret, [...this.keys, ...keys], this.validMethods, signingKey)
   }
 
-  /** The body of `/.well-known/jwks.json`: all asymmetric keys, also those that sign no more or not yet. */
+  /** The body of `/.well-known/jwks.json`: all asymmetric keys, including those that no longer sign or do not sign yet. */
   publicJwks(): { readonly keys: readonly JWK[] } {
     const published = this.keys.filter(({ alg }) => alg !== 'HS256')
     // Exported from the public KeyObject, so that nothing private can slip through.

@@ -3,7 +3,7 @@ import { importJwk, isJsonObject, type NamedKey } from '@signet/jwt'
 
 const PROBE = Buffer.from('{}')
 
-/** Imports a JWK with what it can sign with, if it holds that; throws a TypeError about what is wrong with it. */
+/** Imports a JWK, with the key that signs if it has one; throws a TypeError that says what is wrong with it. */
 export function importPrivateJwk(jwk: unknown): NamedKey {
   const key = importJwk(jwk)
   if (key.alg === 'HS256') return { ...key, signKey: key.verifyKey }

@@ -11,14 +11,14 @@ export type MailOrigin = Omit<MessageOrigin, 'requestId'> & { readonly at: Date 
 export const languageOf = ({ data }: MailVariables, { language }: MailOrigin): Language =>
   languageOfLocale(data?.['locale']) ?? language ?? DEFAULT_LANGUAGE
 
-/** When, from where and on what somebody asked for an email or made a change; for administrators only when. */
+/** When, from where and with which browser a person asked for an email or made a change; for administrators only when. */
 export function askedBy(language: Language, { at, ip, route, userAgent }: MailOrigin): string {
   const isByAdministrator = /^\/(admin|invite|ui\/operator)\b/.test(route)
   const place = isByAdministrator ? [] : [ip, deviceIn(language, userAgent ?? '')]
   return [dateTimeText(language, at), ...place].filter((part) => part !== '').join(', ')
 }
 
-/** Empty for what is no browser that we know: programs call the API for people. */
+/** Empty unless it is a browser we know, because programs also call the API on behalf of people. */
 function deviceIn(language: Language, userAgent: string): string {
   const { browser, system } = deviceOf(userAgent)
   if (browser === null) return ''

@@ -68,7 +68,7 @@ export class ResendService {
     )
   }
 
-  /** Resends what is waiting for confirmation. */
+  /** Resends the messages of changes that wait for confirmation. */
   async fulfil({ type, address, challenge, redirectTo }: ResendWork, meta: MessageOrigin): Promise<void> {
     const { users, audit, messages } = this.deps
     const known = await this.#find(address)

@@ -165,7 +165,7 @@ describe('outbound calls (docs/specification.md#providers)', () => {
       expect(asked).toBe(1)
     })
 
-    it('refuses a certificate nobody vouches for', async () => {
+    it('refuses a certificate without a trusted issuer', async () => {
       const { port } = await tlsServer()
       const resolver = () => Promise.resolve([{ address: '127.0.0.1', family: 4 as const }])
       await expect(

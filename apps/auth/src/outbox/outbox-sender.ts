@@ -1,20 +1,19 @@
 import { AsyncResource } from 'node:async_hooks'
 import type { OutboxHandler } from './outbox-handler.js'
-import { OutboxLane, type LaneDeps } from './outbox-lane.js'
+import { OutboxWorker, type OutboxWorkerDeps } from './outbox-worker.js'
 
-type Deps = LaneDeps & { pollMs: number; handlers: readonly OutboxHandler<object>[] }
+type Deps = OutboxWorkerDeps & { pollMs: number; handlers: readonly OutboxHandler<object>[] }
 
 /**
- * Sends the messages of the outbox, in the process that answers requests. Each kind has its own lane, so that a slow
- * mail server does not hold up SMS. Any number of replicas may run one: each message is claimed by one replica at a
- * time.
+ * Sends the messages of the outbox, in the process that answers requests. Each kind has its own worker, so a slow mail
+ * server does not hold up SMS. Any number of replicas may run one: each message is claimed by one replica at a time.
  */
 export class OutboxSender {
-  readonly #lanes: ReadonlyMap<string, OutboxLane>
+  readonly #workers: ReadonlyMap<string, OutboxWorker>
   #polling: Promise<void> | undefined
 
   constructor(private readonly deps: Deps) {
-    this.#lanes = new Map(deps.handlers.map((handler) => [handler.kind, new OutboxLane(handler, deps)]))
+    this.#workers = new Map(deps.handlers.map((handler) => [handler.kind, new OutboxWorker(handler, deps)]))
   }
 
   /**
@@ -24,7 +23,7 @@ export class OutboxSender {
   start(): () => Promise<void> {
     const { outbox, pollMs } = this.deps
     // Outside the async context of the request that just committed: its trace and limits end with its answer.
-    outbox.onCommitted = AsyncResource.bind((kind: string) => this.#lanes.get(kind)?.wake())
+    outbox.onCommitted = AsyncResource.bind((kind: string) => this.#workers.get(kind)?.wake())
     const timer = setInterval(() => void this.poll(), pollMs)
     timer.unref()
     void this.poll()
@@ -32,11 +31,11 @@ export class OutboxSender {
       clearInterval(timer)
       outbox.onCommitted = () => undefined
       await this.#polling
-      await Promise.all([...this.#lanes.values()].map((lane) => lane.stop()))
+      await Promise.all([...this.#workers.values()].map((worker) => worker.stop()))
     }
   }
 
-  /** Wakes the lanes that have something due. */
+  /** Wakes the workers that have something due. */
   poll(): Promise<void> {
     this.#polling ??= this.#poll().finally(() => (this.#polling = undefined))
     return this.#polling
@@ -44,16 +43,17 @@ export class OutboxSender {
 
   /** Resolves when everything that is due has had its attempt. */
   async settled(): Promise<void> {
-    const lanes = [...this.#lanes.values()]
-    // Sending in one lane may add messages to another.
-    while (lanes.some((lane) => lane.isBusy)) await Promise.all(lanes.map((lane) => lane.settled()))
+    const workers = [...this.#workers.values()]
+    // Sending a message of one kind may add messages of another.
+    while (workers.some((worker) => worker.isBusy))
+      await Promise.all(workers.map((worker) => worker.settled()))
   }
 
   async #poll(): Promise<void> {
     const { db, store, observer, now } = this.deps
     try {
-      for (const kind of await store.dueKinds(db, [...this.#lanes.keys()], now()))
-        this.#lanes.get(kind)?.wake()
+      for (const kind of await store.dueKinds(db, [...this.#workers.keys()], now()))
+        this.#workers.get(kind)?.wake()
     } catch (error) {
       observer.outboxUnreachable('all', error)
     }

@@ -8,8 +8,8 @@ const HOUR_MS = 3_600_000
 export type SendQuota = { amount: number; everyMs?: number | undefined }
 
 /**
- * Why a message is requested, judging by the request and never by the account, about which strangers must learn
- * nothing. `invitation` is what an administrator sends.
+ * Why a message is requested. It depends on the request and never on the account, because strangers must not learn
+ * anything about accounts. `invitation` is what an administrator sends.
  */
 export type MessagePurpose = 'recovery' | 'confirmation' | 'invitation' | 'other'
 

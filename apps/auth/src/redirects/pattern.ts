@@ -54,7 +54,7 @@ export function parsePattern(text: string): Pattern {
   }
 }
 
-/** Whether a target is one that the pattern names; each part by itself, so nothing reaches across. */
+/** Whether the pattern covers a target. Parts are matched separately, so no wildcard reaches from one into the next. */
 export function matchesPattern(pattern: Pattern, target: Target): boolean {
   return (
     pattern.scheme === target.scheme &&

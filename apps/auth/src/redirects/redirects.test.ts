@@ -118,7 +118,7 @@ describe('an entry of the allow-list', () => {
     expect(allowed('https://app.dev', [entry], candidate)).toBe(answer)
   })
 
-  it('decides in time however many wildcards there are and whatever is sent', () => {
+  it('decides in time for any number of wildcards and any input', () => {
     const redirects = new Redirects({
       siteUrl: 'https://app.dev',
       uriAllowList: [`https://ok.example/${'**a'.repeat(40)}`],
@@ -150,7 +150,7 @@ it('gives a target as it came, or escaped when a header could not carry it', () 
   expect(redirects.accepted('https://app.dev/ü')).not.toContain('ü')
 })
 
-it('has no site when the setting is none that a browser could go to', () => {
+it('has no site when the setting is not a URL that a browser could open', () => {
   expect(allowed('https://user@app.dev', [], 'https://app.dev/')).toBe(false)
   expect(allowed('myapp://home', [], 'myapp://home')).toBe(false)
 })

@@ -29,7 +29,7 @@ const NEVER = new Set([
 ])
 /** Encoded slashes, backslashes and control characters that only a later server would decode. */
 const HIDDEN_SEPARATOR = /%(2f|5c|[01][0-9a-f]|7f)/i
-/** Of labels, none of which is empty. */
+/** Consists of labels that are not empty. */
 const PLAIN_HOST = /^(?!.*\.\.)[a-z0-9]([a-z0-9.-]*[a-z0-9])?$/i
 
 export const hasNetworkHost = (scheme: string): boolean => NETWORK.has(scheme)

@@ -1,4 +1,4 @@
-/** A text with `*`, each of which stands for any run of characters but the separators, and `**`, which knows none. */
+/** A text in which `*` stands for any run of characters without a separator, and `**` for any run at all. */
 export type Wildcards = { readonly parts: readonly string[]; readonly separators: ReadonlySet<string> }
 
 export const wildcards = (pattern: string, separators = ''): Wildcards => ({

@@ -38,7 +38,6 @@ export class RefreshService {
   constructor(private readonly deps: Deps) {
     this.#batches = new Batches({
       underWay: 1,
-      inHalves: true,
       keysOf: ({ presented }) => [presented.sessionId],
       send: async (requests) => {
         const found = await this.#exchange(requests, 'passing')

@@ -22,7 +22,7 @@ type Deps = {
   now: () => Date
 }
 
-/** How somebody signs in: the `amr` entry, and for a passkey which one and how strong it was. */
+/** How a person signs in: the `amr` entry, and for a passkey which one and how strong it was. */
 type Proof = { method: string; aal: Aal; passkeyId: string | null }
 
 type Opening = Proof & {
@@ -68,7 +68,7 @@ export class SessionService {
     return this.#openFor(tx, user, weak(method), meta)
   }
 
-  /** As {@link open}, with a passkey. With user verification it was two factors at once: the device, and what unlocks it. */
+  /** As {@link open}, with a passkey. With user verification it counts as two factors: the device, and what unlocks it. */
   openByPasskey(
     tx: Tx,
     user: User,
@@ -111,7 +111,7 @@ export class SessionService {
     return this.deps.sessions.keepOnPages(this.deps.db, id, signIn)
   }
 
-  /** The pages forget somebody, because somebody else signs in there. */
+  /** The pages forget one person because another one signs in there. */
   async leavePages({ user, session }: Live): Promise<void> {
     await this.deps.db.transaction((tx) => this.deps.ends.one(tx, user.id, session.id, 'logout'))
   }

@@ -38,7 +38,7 @@ export type EndScope = {
   except?: string
   aal?: Aal
   passkeyId?: string
-  /** With all that was opened beside it. */
+  /** Including all sessions that were opened from it. */
   onlySignIn?: string
   exceptSignIn?: string
 }

@@ -27,7 +27,7 @@ export type EndReason =
 export type Session = {
   readonly id: string
   readonly userId: string
-  /** On the pages, that of one person in one browser, also of what was opened beside it; elsewhere that of the session alone. */
+  /** Shared by a session of the pages and those opened from it (one person in one browser); elsewhere, each session has its own. */
   readonly signInId: string
   /** Whether the pages opened it for an application. */
   readonly handedOver: boolean
@@ -51,7 +51,7 @@ export type Live = { readonly user: User; readonly session: Session & { readonly
 /** A session locked until the transaction ends; required to issue or upgrade anything. */
 export type Held = Live & { readonly [held]: true }
 
-/** How somebody proved who they are, and when (claim `amr`). `isNew`: with a factor that was added there and then. */
+/** How a person proved who they are, and when (claim `amr`). `isNew`: with a factor that was only just added. */
 export type AmrEntry = { readonly method: string; readonly at: Date; readonly isNew: boolean }
 
 /** A session with all that a token response is made of. */

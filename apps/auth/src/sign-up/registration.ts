@@ -189,7 +189,7 @@ export class RegistrationService {
     await this.#send(tx, user, issued, input, meta)
   }
 
-  /** For an account that has an owner, no token leads to what is kept. */
+  /** If the account has an owner, no token leads to the stored sign-up. */
   async #keepSignUp(tx: Tx, user: User, { address, passwordHash, data }: Registration): Promise<string> {
     const { signUps, now } = this.deps
     const id = randomUUID()

@@ -89,7 +89,7 @@ export class SignUpService {
     }
   }
 
-  /** A user without address, signed in at once. */
+  /** A user without an address, signed in immediately. */
   async signUpAnonymously(given: JsonObject, aud: string, meta: RequestMeta): Promise<SignedIn> {
     const data = withoutClaims(given)
     const { users, sessions, audit, rules, now } = this.deps

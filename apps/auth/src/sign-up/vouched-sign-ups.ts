@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { Tx } from '@signet/db'
 import type { Address } from '../addresses/address.js'
-import { authError } from '../errors/auth-error.js'
+import { addressExists } from '../errors/auth-error.js'
 import type { Issued } from '../one-time-tokens/one-time-tokens.js'
 import type { TokenIssuer } from '../one-time-tokens/token-issuer.js'
 import { withoutClaims } from '../users/identity-claims.js'
@@ -37,12 +37,7 @@ export class VouchedSignUps {
     const { users, factory, now } = this.deps
     const given = withoutClaims(data)
     const { user, isNew } = await factory.findOrInsert(tx, { address, aud, data: {} })
-    if (user.emailConfirmedAt !== null)
-      throw authError(
-        'unprocessable',
-        'email_exists',
-        'A user with this email address has already been registered',
-      )
+    if (user.emailConfirmedAt !== null) throw addressExists('email')
     const userMetadata = mergeMetadata(user.userMetadata, given)
     refuseLargeMetadata({ userMetadata }, isNew ? {} : user)
     await users.update(tx, user.id, { userMetadata }, now())

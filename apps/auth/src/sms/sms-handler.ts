@@ -1,6 +1,6 @@
 import type { Observer } from '../observers/observer.js'
 import type { OneTimeTokens, Withdrawable } from '../one-time-tokens/one-time-tokens.js'
-import { exponentialDelay, type OutboxHandler } from '../outbox/outbox-handler.js'
+import { exponentialDelay, type Attempt, type OutboxHandler } from '../outbox/outbox-handler.js'
 import type { SmsChannel, SmsSender } from './sms-sender.js'
 
 export const SMS = 'sms'
@@ -14,33 +14,30 @@ export type SmsPayload = {
   secret: Withdrawable
 }
 
-type Deps = {
-  sender: SmsSender
-  tokens: Pick<OneTimeTokens, 'withdraw'>
-  observer: Observer
-  concurrency: number
-  attemptMs: number
-}
+/** What sends codes to phones. */
+export type CodeSending = { sender: SmsSender; observer: Observer; concurrency: number; attemptMs: number }
 
-/** Codes by SMS live for a minute or so. */
-export const smsRetryDelayMs = exponentialDelay(1000, 15_000)
-
-export const smsHandler = ({
-  sender,
-  tokens,
-  observer,
-  concurrency,
-  attemptMs,
-}: Deps): OutboxHandler<SmsPayload> => ({
-  kind: SMS,
+/** How a handler sends codes to phones. Handlers differ in what they undo when a code is given up. */
+export const codeSending = ({ sender, observer, concurrency, attemptMs }: CodeSending) => ({
   ordered: false,
   concurrency,
   attemptMs,
-  retryDelayMs: smsRetryDelayMs,
-  async send({ phone, code, channel }, { id, meta }) {
+  // A code is only valid for a minute or so.
+  retryDelayMs: exponentialDelay(1000, 15_000),
+  async send(
+    { phone, code, channel }: Pick<SmsPayload, 'phone' | 'code' | 'channel'>,
+    { id, meta }: Attempt,
+  ): Promise<void> {
     const { messageId } = await sender.send(phone, code, channel)
     observer.smsTaken(id, messageId, meta.requestId)
   },
+})
+
+type Deps = CodeSending & { tokens: Pick<OneTimeTokens, 'withdraw'> }
+
+export const smsHandler = ({ tokens, ...sending }: Deps): OutboxHandler<SmsPayload> => ({
+  kind: SMS,
+  ...codeSending(sending),
   async givenUp(tx, { secret }) {
     await tokens.withdraw(tx, secret)
     return { user_id: secret.userId }

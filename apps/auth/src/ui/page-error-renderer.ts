@@ -41,7 +41,7 @@ export const pageErrorRenderer = (config: PageErrorConfig): ErrorRenderer => ({
 
 type Site = { base: string; apiExternalUrl: string; uiEnabled: boolean }
 
-/** Back to the page whose form came too often or too late, which has what was typed; otherwise to the beginning. */
+/** Leads back to the page whose form was sent too often or too late, with what was typed; otherwise to the first page. */
 function wayOn(t: UiTexts, req: Request, { base, apiExternalUrl, uiEnabled }: Site, error: AppError) {
   if (!uiEnabled) return undefined
   if (error instanceof StaleForm) return { href: error.back, label: t('error.back') }

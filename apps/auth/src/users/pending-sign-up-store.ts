@@ -3,7 +3,7 @@ import type { Address } from '../addresses/address.js'
 import type { Tables } from '../database/tables.js'
 import type { JsonObject } from './user.js'
 
-/** What a sign-up brought for an address not yet proved. */
+/** What a sign-up sent for an address that is not proved yet. */
 export type PendingSignUp = {
   readonly id: string
   readonly userId: string

@@ -95,7 +95,7 @@ export class UserStore {
     return this.findById(tx, id)
   }
 
-  /** Locks one user whose deletion is due and whom nobody else is deleting; null when there is none. */
+  /** Locks one user whose deletion is due and has not been started elsewhere; null when there is none. */
   async lockDueForDeletion(tx: Tx, now: Date): Promise<User | null> {
     const { rows } = await tx.query<{ id: string }>(
       `select id from ${this.t.users} where deletion_due_at <= $1
@@ -167,7 +167,7 @@ export class UserStore {
     )
   }
 
-  /** Voids one change of address that its owner no longer wants; false when none waits. */
+  /** Voids one change of address that its owner no longer wants; false when none is pending. */
   async dropAddressChange(tx: Tx, id: string, pending: 'newEmail' | 'newPhone', now: Date): Promise<boolean> {
     const column = COLUMNS[pending]
     const { rowCount } = await tx.query(

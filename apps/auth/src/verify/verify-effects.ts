@@ -1,7 +1,7 @@
 import { isUniqueViolation, type Tx } from '@signet/db'
 import type { Address } from '../addresses/address.js'
 import type { Audit } from '../audit/audit-log.js'
-import { authError } from '../errors/auth-error.js'
+import { addressExists } from '../errors/auth-error.js'
 import { tellEmailChanged, tellPhoneChanged } from '../mail/address-notices.js'
 import type { Mailer } from '../mail/mailer.js'
 import type { OneTimeTokenStore, StoredToken } from '../one-time-tokens/one-time-token-store.js'
@@ -89,12 +89,7 @@ export class VerifyEffects {
     const owned = await proofs.beforeChange(tx, user, 'email')
     await proofs.release(tx, { kind: 'email', value: newEmail })
     const changed = await confirmations.setEmail(tx, owned, newEmail).catch((error: unknown) => {
-      if (!isUniqueViolation(error)) throw error
-      throw authError(
-        'unprocessable',
-        'email_exists',
-        'A user with this email address has already been registered',
-      )
+      throw isUniqueViolation(error) ? addressExists('email') : error
     })
     await tellEmailChanged(tx, mailer, user, newEmail, meta)
     return { kind: 'done', user: changed }
@@ -112,12 +107,7 @@ export class VerifyEffects {
     const owned = await proofs.beforeChange(tx, user, 'phone')
     await proofs.release(tx, token.sentTo)
     const changed = await confirmations.setPhone(tx, owned, token.sentTo.value).catch((error: unknown) => {
-      if (!isUniqueViolation(error)) throw error
-      throw authError(
-        'unprocessable',
-        'phone_exists',
-        'A user with this phone number has already been registered',
-      )
+      throw isUniqueViolation(error) ? addressExists('phone') : error
     })
     await tellPhoneChanged(tx, mailer, user, changed, meta)
     return { kind: 'done', user: changed }

@@ -51,7 +51,7 @@ export type VerifyRules = { mailTokenMs: number; smsTokenMs: number; passwords: 
 export type LinkPreview = {
   address: string
   challenge: Challenge | null
-  /** Of a sign-up, and somebody else has signed up with the address since. */
+  /** The link belongs to a sign-up, and another person has signed up with the same address since. */
   contested: boolean
 }
 export type LinkProof = { type: VerifyType; token: string }

@@ -43,7 +43,7 @@ export class Challenges {
     return this.#bytesOf(id, purpose)
   }
 
-  /** Uses a challenge up, once its answer was found good: nobody else can void what somebody is about to answer. */
+  /** Uses a challenge up after a valid response, so that nobody else can void a challenge that is about to be answered. */
   async spend(givenId: string): Promise<void> {
     const { db, store } = this.deps
     const id = givenId.toLowerCase()

@@ -57,7 +57,7 @@ export class CredentialStore {
     return rows.map(toCredential)
   }
 
-  /** False when somebody has registered this credential before. */
+  /** False if this credential is already registered. */
   async insert(tx: Tx, owner: Owner, made: NewCredential, now: Date): Promise<boolean> {
     const { rowCount } = await tx.query(
       `insert into ${this.t.webauthnCredentials} (id, user_id, factor_id, credential_id, public_key, sign_count,

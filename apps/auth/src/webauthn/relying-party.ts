@@ -102,7 +102,7 @@ export class RelyingParty {
     })
   }
 
-  /** Null for an answer that is not good, whatever is wrong with it. */
+  /** Null for an invalid response, for any reason. */
   async verifyCreation(answer: object, challenge: Buffer): Promise<NewCredential | null> {
     const { id: expectedRPID, origins } = this.rules
     try {
@@ -130,7 +130,7 @@ export class RelyingParty {
     }
   }
 
-  /** Null for an answer that is not good, whatever is wrong with it. */
+  /** Null for an invalid response, for any reason. */
   async verifyRequest(
     answer: object,
     challenge: Buffer,

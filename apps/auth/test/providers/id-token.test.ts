@@ -208,7 +208,7 @@ describe('id_token grant (docs/specification.md#tokens)', () => {
     }
   })
 
-  it('is a fault of the server when the keys of an issuer cannot be had', async () => {
+  it('is a fault of the server when the keys of an issuer cannot be fetched', async () => {
     const discovery = 'GET /facebook/.well-known/openid-configuration'
     for (const reply of [{ status: 500 }, { body: { issuer: 'https://other', jwks_uri: 'https://other' } }]) {
       const fresh = await startServer(providerEnv('facebook', baseOf('facebook')))

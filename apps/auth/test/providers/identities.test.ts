@@ -64,7 +64,7 @@ describe('linking by hand (docs/specification.md#identities and docs/specificati
   it.each([
     ['de-AT, de;q=0.9', 'de', 'Von jetzt an mit Figma anmelden?', 'Weiter zu Figma'],
     ['fr, en;q=0.5', 'en', 'Sign in with Figma from now on?', 'Continue to Figma'],
-  ])('asks whoever prefers %s on a page in %s', async (accepted, language, heading, button) => {
+  ])('asks a person who prefers %s on a page in %s', async (accepted, language, heading, button) => {
     const { access_token, email } = await aUser(site.server)
     const address = await linkAddress(site.server, access_token, 'figma')
     const { text, headers } = await get(site.server, address, { headers: { 'accept-language': accepted } })
@@ -75,7 +75,7 @@ describe('linking by hand (docs/specification.md#identities and docs/specificati
     expect(text).toContain(`>${button}</button>`)
   })
 
-  it('links to the caller whatever the address', async () => {
+  it('links to the caller, no matter which address it has', async () => {
     const user = await aUser(site.server)
     site.figma(anId(), anEmail())
     const linked = await userOf(site.server, await link(site.server, user.access_token, 'figma'))

@@ -170,7 +170,7 @@ describe('account linking (docs/specification.md#account-linking)', () => {
   })
 
   describe('the account was never confirmed', () => {
-    it('is taken from whoever made it: password, data, sessions and links are gone', async () => {
+    it('is taken from the person who created it: password, data, sessions and links are gone', async () => {
       const email = anEmail()
       await post(server(), '/signup', { email, password: 'of the attacker', data: { mine: 'attacker' } })
       const { token } = await mailTo(server(), email)
@@ -301,7 +301,7 @@ describe('account linking under other settings (docs/specification.md#account-li
       await site.server.inbox.waitForMail({ to: email })
     }))
 
-  it('whoever signed in that way is not cleaned up as an abandoned sign-up', () =>
+  it('a user who signed in that way is not cleaned up as an abandoned sign-up', () =>
     withSite(
       {
         AUTH_MAILER_ALLOW_UNVERIFIED_EMAIL_SIGN_INS: 'true',

@@ -80,7 +80,7 @@ async function signIn(vendor: Vendor, query: Record<string, string> = {}, more: 
 
 type Case = {
   claims: Json
-  /** Beside `sub`, `provider_id`, `email`, `email_verified`, `phone_verified` and, where there is an id token, `iss`. */
+  /** In addition to `sub`, `provider_id`, `email`, `email_verified`, `phone_verified` and, where there is an id token, `iss`. */
   identity: Json
   hasNoIss?: boolean
   /** More that the browser posts. */

@@ -70,7 +70,7 @@ export const anEmail = (): string => `user-${randomBytes(6).toString('hex')}@exa
 export const aPhone = (): string =>
   `49151${String(randomBytes(4).readUInt32BE()).padStart(10, '0').slice(0, 9)}`
 export const PASSWORD = 'correct horse battery'
-/** Where a path wants an id: well-formed, and nobody's. */
+/** For paths that need an id: well-formed, but of no user. */
 export const UUID = '00000000-0000-4000-8000-000000000000'
 
 export type Session = { access_token: string; refresh_token: string; user: Json & { id: string } } & Json

@@ -7,7 +7,7 @@ const fits = documentChecker(
   JSON.parse(readFileSync(new URL('../../docs/openapi.json', import.meta.url), 'utf8')) as object,
 )
 
-/** Compares every answer of the service on this port with the document, whoever asked. */
+/** Compares every answer of the service on this port with the document, for every client. */
 export const watchDocumented = (port: number) =>
   refuseWrongAnswers(
     [{ port, fits, undocumented: UNDOCUMENTED.auth }],

@@ -16,7 +16,7 @@ export type OidcLayout = {
   keys?: string
   /** The vendor means `openid` where it was asked for email or profile only. */
   impliesOpenId?: boolean
-  /** Claims beside the standard ones. */
+  /** Claims in addition to the standard ones. */
   claims?: string[]
   secret?: string
 }
@@ -135,7 +135,7 @@ async function configuration(layout: OidcLayout): Promise<Configuration> {
       email: ['email', 'email_verified'],
       profile: ['name', 'given_name', 'family_name', 'picture', 'locale', 'preferred_username'],
     },
-    // Vendors put what they know into the id token, with or without an access token beside it.
+    // Vendors put what they know into the id token, with or without an access token.
     conformIdTokenClaims: false,
     responseTypes: ['code', 'id_token token'],
     pkce: { required: () => false },

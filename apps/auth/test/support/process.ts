@@ -1,22 +1,71 @@
+import { spawn, type ChildProcess } from 'node:child_process'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { leasePort } from '@signet/local'
+import { createTestDatabase, waitFor } from '@signet/testkit'
 import { watchProcess } from '@signet/testkit/open-api'
+import { JWT_SECRET, SITE } from './server.js'
 
 /** The built program. */
 export const MAIN = fileURLToPath(new URL('../../dist/main.js', import.meta.url))
 
+/** What the program needs to start, apart from a way to send email. */
+export const requiredEnv = (databaseUrl: string): Record<string, string> => ({
+  PATH: process.env['PATH'] ?? '',
+  AUTH_SITE_URL: SITE,
+  AUTH_API_EXTERNAL_URL: 'https://auth.example.com',
+  AUTH_DB_DRIVER: 'postgres',
+  DATABASE_URL: databaseUrl,
+  AUTH_JWT_SECRET: JWT_SECRET,
+  AUTH_API_HOST: '127.0.0.1',
+})
+
+/** A mail server that nobody runs, for tests that read no email. */
+export const NO_MAIL_SERVER = {
+  AUTH_SMTP_HOST: '127.0.0.1',
+  AUTH_SMTP_PORT: '1',
+  AUTH_SMTP_ADMIN_EMAIL: 'a@example.com',
+}
+
+export type Program = { url: string; port: number; child: ChildProcess }
+
 /**
- * A port, and arguments of Node and variables with which the program listens there and compares each of its answers with its
- * document. `end` fails when there was an answer that it does not promise.
+ * A place to run the built program in processes of its own: an empty database, and a folder without the `.env` of a
+ * developer. Each response is compared with the API document: `close` fails when there was one that it does not promise.
  */
-export async function watchedProgram(folder: string) {
-  const port = await leasePort()
-  const { args, env, end } = watchProcess(folder, { auth: port })
-  return {
-    url: `http://127.0.0.1:${port}`,
-    port,
-    args: [...args, MAIN],
-    env: { ...env, PORT: String(port) },
-    end,
+export async function createInstallation(settings: Record<string, string>) {
+  const database = await createTestDatabase({ key: 'auth:empty', migrate: () => Promise.resolve() })
+  const folder = mkdtempSync(join(tmpdir(), 'signet-auth-'))
+  const env = { ...requiredEnv(database.url), ...settings }
+  const children: ChildProcess[] = []
+  const ends: (() => void)[] = []
+
+  /** Resolves when the program answers. */
+  async function start(overrides: Record<string, string> = {}, nodeArgs: string[] = []): Promise<Program> {
+    const port = await leasePort()
+    const watched = watchProcess(folder, { auth: port })
+    ends.push(watched.end)
+    const child = spawn(process.execPath, [...nodeArgs, ...watched.args, MAIN], {
+      cwd: folder,
+      env: { ...env, ...overrides, ...watched.env, PORT: String(port) },
+      stdio: ['ignore', 'ignore', 'inherit'],
+    })
+    children.push(child)
+    const url = `http://127.0.0.1:${port}`
+    await waitFor(async () => (await fetch(`${url}/health`)).ok, { describe: 'a healthy server' })
+    return { url, port, child }
   }
+
+  async function close(): Promise<void> {
+    for (const child of children) child.kill('SIGKILL')
+    try {
+      for (const end of ends) end()
+    } finally {
+      rmSync(folder, { recursive: true })
+      await database.drop()
+    }
+  }
+  return { folder, env, start, close }
 }

@@ -15,7 +15,7 @@ import { startServer, type TestServer } from './server.js'
 
 export type Email = { email: string; verified?: boolean; primary?: boolean }
 
-/** A service where github and figma are on, and what these say about whoever comes. */
+/** A service where github and figma are on, and what these say about every visitor. */
 export type ProviderSite = {
   provider: FakeProvider
   server: TestServer

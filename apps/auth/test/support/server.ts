@@ -169,7 +169,7 @@ const environment = (databaseUrl: string, inbox: Pick<Inbox, 'smtpPort'>): Recor
   AUTH_SMTP_HOST: '127.0.0.1',
   AUTH_SMTP_PORT: String(inbox.smtpPort),
   AUTH_SMTP_ADMIN_EMAIL: 'no-reply@example.com',
-  // Requests may take long beside other tests; those about the limit set their own.
+  // Requests may take long while other tests run; those about the limit set their own.
   AUTH_API_MAX_REQUEST_DURATION: '30s',
   AUTH_RATE_LIMIT_EMAIL_SENT: '100000',
   AUTH_RATE_LIMIT_EMAIL_SENT_PER_RECIPIENT: '100000',

@@ -2,7 +2,7 @@ import type { JwtClaims } from '@signet/jwt'
 import { hs256Token } from '@signet/testkit'
 import { JWT_SECRET } from './server.js'
 
-/** Signs any claims with the shared secret, as whoever holds it could. */
+/** Signs any claims with the shared secret, as anyone who holds it could. */
 export const tokenOf = (claims: JwtClaims, secret = JWT_SECRET): string => hs256Token(secret, claims)
 
 /** An administrator's token, as it is minted outside: no subject, no session, no end. */

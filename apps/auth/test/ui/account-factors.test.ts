@@ -130,7 +130,7 @@ describe('the name of a second factor', () => {
     expect(statusOf(renamed)).toBe('The second factor was renamed.')
   })
 
-  it('is changed by nobody else, and not before the factor was shown', async () => {
+  it('cannot be changed by anyone else, or before the factor was shown', async () => {
     const { user } = await inside()
     const other = await inside()
     const taken = await other.browser.submit(other.page, RENAME, { factor: user.factorId, name: 'mine now' })
@@ -182,7 +182,7 @@ describe('recovery codes on the account page', () => {
     expect(codesOn(await submitted(browser, asked, PATH))).toHaveLength(10)
   })
 
-  it('that wait to be shown open for nobody else, and not for long', async () => {
+  it('that wait to be shown can only be opened by their owner, and only for a short time', async () => {
     const mine = await strong()
     const location = (await mine.browser.submit(mine.page, PATH)).location ?? ''
     const other = await strong()

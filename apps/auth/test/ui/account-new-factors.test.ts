@@ -58,7 +58,7 @@ describe('a security key on the account page', () => {
     expect(removed.text).not.toContain('on my key ring')
   })
 
-  it('is begun under the name of whatever was begun before and left', async () => {
+  it('reuses the name of a setup that was abandoned', async () => {
     const { browser } = await inside()
     const phone = { phone: `+${aPhone()}`, name: 'on my key ring' }
     await submitted(browser, await browser.get(PHONE), PHONE, phone)
@@ -68,7 +68,7 @@ describe('a security key on the account page', () => {
     }
   })
 
-  it('is begun however often the person began and left', async () => {
+  it('can be started again any number of times', async () => {
     const { browser } = await inside()
     for (let left = 0; left < 11; left++) await named(browser, `key ${left}`)
     const again = await named(browser)

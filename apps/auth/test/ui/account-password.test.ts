@@ -35,7 +35,7 @@ describe('a new password on the account page', () => {
     await server.inbox.waitForMail({ to: user.email, subject: 'Your password was changed' })
   })
 
-  it('is set by nobody who only finds the browser open', async () => {
+  it('cannot be set by a stranger who finds the browser open', async () => {
     const { user, browser, page } = await later()
     const proofs: Record<string, string>[] = [
       {},

@@ -44,7 +44,7 @@ export async function startWithEveryWay(): Promise<{ server: TestServer; site: s
   return { server, site }
 }
 
-/** Somebody whom signing in leads to the account page. */
+/** A person who gets to the account page after signing in. */
 export async function onAccount(
   server: TestServer,
   user: Pick<SignedUp, 'email'>,

@@ -173,7 +173,7 @@ describe('a second factor that is not there', () => {
 })
 
 describe('deleting the account on its page', () => {
-  it('asks for the password, signs out, and lets whoever signs in keep it', async () => {
+  it('asks for the password, signs out, and lets a person who signs in keep it', async () => {
     const user = await aUser(server)
     const { browser } = await onAccount(server, user)
     const page = await browser.get('/ui/account/delete')

@@ -56,7 +56,7 @@ export function inChromium(serverOf: () => TestServer) {
       await page.getByLabel('Password').fill(password)
       await press('Sign in')
     },
-    /** A window beside this one, of a browser of its own. */
+    /** Another window, of a separate browser. */
     anotherWindow: (options: Options = {}) => browser.newContext(options),
     /** Another window instead of this one, for instance of a phone, or without JavaScript. */
     reopen: async (options: Options) => {

@@ -102,7 +102,7 @@ describe('a link of the pages', () => {
     expect((await other.submit(page, '/ui/link')).status).toBe(403)
   })
 
-  it('warns whoever is signed in as somebody else, and changes nothing until the button is pressed', async () => {
+  it('warns a person who is signed in to another account, and changes nothing until the button is pressed', async () => {
     const [victim, attacker] = [await aUser(server), await aUser(server)]
     const { link } = await askedFor(attacker.email)
     const browser = aBrowser(server)
@@ -133,7 +133,7 @@ describe('a link of the pages', () => {
     expect(await isSignedIn(laptop, email)).toBe(false)
   })
 
-  it('goes on in the page that waits for it, and in no other of somebody who knows the cookies of that browser', async () => {
+  it('continues on the page that waits for it, and on no other page of an attacker who has the cookies of that browser', async () => {
     const [user, thief] = [await aUser(server), await aUser(server)]
     const away = await askedFor(thief.email)
     const browser = aBrowser(server)
@@ -153,7 +153,7 @@ describe('a link of the pages', () => {
     expect(await isSignedIn(browser, user.email)).toBe(true)
   })
 
-  it('goes on in a page that asked again too soon, for that which is on its way', async () => {
+  it('continues on a page that asked again too soon, with the message that was already sent', async () => {
     const user = await aUser(server)
     const { browser, link, number } = await askedFor(user.email)
     const again = await submitted(browser, await browser.get('/ui'), '/ui/mail', { identifier: user.email })
@@ -215,7 +215,7 @@ describe('a link of the pages', () => {
     expect(signedIn.filter(Boolean)).toHaveLength(1)
   })
 
-  it('of an application is not signed in with on the pages, whatever its address says', async () => {
+  it('of an application cannot sign in on the pages, no matter what its URL says', async () => {
     const user = await aUser(server)
     const before = (await mailTo(server, user.email)).mail
     await post(server, '/magiclink', { email: user.email, ...pkce().query })

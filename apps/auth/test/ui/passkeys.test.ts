@@ -41,7 +41,7 @@ describeInBrowser('passkeys in Chromium', () => {
 
   const plugIn = () => plugInAuthenticator(page)
 
-  /** In a tab beside it: a debugger that leaves the tab takes the simulated device along. */
+  /** In another tab, because a debugger that detaches from the tab removes the simulated device. */
   async function isAccessible(): Promise<void> {
     const beside = await context.newPage()
     await beside.goto(page.url())
@@ -161,7 +161,7 @@ describeInBrowser('passkeys in Chromium', () => {
     expect(await page.textContent('main')).toContain('cannot create passkeys')
   })
 
-  it('stand beside security keys, which confirm a sign-in', async () => {
+  it('are listed along with security keys, which confirm a sign-in', async () => {
     await plugIn()
     await withButtonsOnly()
     const user = await aUser(server)

@@ -30,7 +30,7 @@ describe('the sign-in page', () => {
     await plain.close()
   })
 
-  it('signs in with a password and says as whom', async () => {
+  it('signs in with a password and names the account', async () => {
     const user = await aUser(server)
     const browser = aBrowser(server)
     const page = await settle(browser, await signIn(browser, user))

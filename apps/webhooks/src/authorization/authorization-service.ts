@@ -79,8 +79,8 @@ export class AuthorizationService {
   }
 
   /**
-   * Consumes the request and returns where to send the browser; null when there was nothing to decide. With a button that is pressed
-   * twice, browsers give up the first answer: the second press leads to the same place, as long as nobody has used the code.
+   * Consumes the request and returns where to send the browser; null when there was nothing to decide. When a button is
+   * pressed twice, browsers drop the first response, so the second press leads to the same place while the code is unused.
    */
   async decide(session: Session, txn: string, approved: boolean, meta: RequestMeta): Promise<string | null> {
     if (!hasFormOf('txn', txn)) return null

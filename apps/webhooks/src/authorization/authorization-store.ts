@@ -12,7 +12,7 @@ export type NewAuthorization = {
   scope: string
   resources: readonly string[]
   codeChallenge: string
-  /** Asks for a sign-in after the request, even if somebody is signed in. */
+  /** Asks for a sign-in after the request, even if a person is already signed in. */
   freshLogin: boolean
   /** How many seconds before the request the person may have proved who they are; null for any. */
   maxAge: number | null

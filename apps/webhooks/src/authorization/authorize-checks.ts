@@ -67,7 +67,7 @@ const resource: Check = ({ parameters, resources }) => {
     refuse('invalid_target', 'resource names a server that this one issues no tokens for')
 }
 
-// OpenID Connect Core section 3.1.2.1: none is for itself.
+// OpenID Connect Core section 3.1.2.1: `none` must be the only value.
 const prompt: Check = ({ parameters }) => {
   const prompts = promptsOf(parameters)
   if (prompts.has('none') && prompts.size > 1)

@@ -29,7 +29,7 @@ type Deps = { db: Db; resources: ResourcePolicy; observer: Observer }
 export class BearerService {
   constructor(private readonly deps: Deps) {}
 
-  /** Null for every token that does not work here, whatever the reason. */
+  /** Null for every token that does not work here, for any reason. */
   async resolve(token: string, meta: RequestMeta): Promise<Caller | null> {
     if (hasFormOf('accessToken', token)) return this.#accessToken(token)
     return this.resolvePersonalToken(token, meta)

@@ -73,7 +73,7 @@ function checkResponseTypes(value: unknown): void {
     throw badMetadata('response_types must contain code')
 }
 
-/** Always the only scope that a client can register, whatever it requests. */
+/** The only scope that a client can register, no matter what it requests. */
 function readScope(value: unknown): string {
   if (value !== undefined && typeof value !== 'string') throw badMetadata('scope must be a string')
   return SCOPE_CONNECT

@@ -89,7 +89,7 @@ export class EndpointService {
     return endpoint
   }
 
-  /** Active and without failures, whatever it was. */
+  /** Active and without failures, in any previous state. */
   async enable(accountId: string, id: EndpointId, meta: RequestMeta): Promise<Endpoint> {
     const endpoint = await enableEndpoint(this.deps.db, accountId, id)
     if (!endpoint) throw notFound()

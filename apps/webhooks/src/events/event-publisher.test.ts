@@ -48,7 +48,7 @@ describe('EventPublisher', () => {
     await publisher.close()
   })
 
-  it('reports what could not be sent and goes on with the rest', async () => {
+  it('reports what could not be sent and continues with the rest', async () => {
     const { batches, queues } = controlledQueues()
     const missed: number[] = []
     const publisher = new EventPublisher({ queues, onMissed: (count) => missed.push(count) })

@@ -12,8 +12,8 @@ const BATCH = 500
 const MAX_WAITING = 10_000
 
 /**
- * Hands committed events to the queue, after the answer and not before it: no caller waits for Redis. Events of one commit go
- * together, and so do those that arrive while a batch is on its way.
+ * Adds committed events to the queue after the response is sent, so that no caller waits for Redis. Events of one commit are added
+ * together, and so are those that arrive while a batch is being added.
  */
 export class EventPublisher {
   readonly #deps: Deps
@@ -37,7 +37,7 @@ export class EventPublisher {
   }
 
   async #sendAll(): Promise<void> {
-    // The callers of one commit continue one after the other: sent at once, the first event would go alone.
+    // The callers of one commit continue one after the other: without the wait, the first event would be added alone.
     await turn()
     while (this.#waiting.length > 0) {
       const batch = this.#waiting.splice(0, BATCH)

@@ -21,7 +21,7 @@ type Deps = { db: Db; secretBox: Pick<SecretBox, 'seal' | 'open'> }
 /** A form as it was rendered, and what was sent with it. */
 type Sent = { form: string; path: string; fields: object }
 
-/** Within this time a second press of a button gets all that the first one got; later only the page, without what is shown once. */
+/** Within this time a second press of a button gets everything that the first one got; later only the page, without one-time values. */
 const DOUBLE_PRESS_SECONDS = 10
 const POLL_MS = 50
 const MAX_POLLS = 200

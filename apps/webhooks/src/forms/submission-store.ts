@@ -4,7 +4,7 @@ import type { SealedSecret } from '@signet/webhook-core'
 export type SubmissionKey = { sessionHash: Buffer; key: Buffer }
 
 /**
- * Claims a form for one of those who send it at once; again only where the first has not ended for half a minute. Also deletes
+ * Claims a form for one of several simultaneous requests; again only if the first has not finished within half a minute. Also deletes
  * what the session's earlier forms came to.
  */
 export async function claimSubmission(db: Queryable, { sessionHash, key }: SubmissionKey): Promise<boolean> {

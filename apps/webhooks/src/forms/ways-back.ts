@@ -3,8 +3,8 @@ import type { PageResponder } from '../pages/page-responder.js'
 import { pageDocs } from './page-form.js'
 
 /**
- * The address of a form stays in the address bar when it was stopped at the door. Whoever opens it later gets to the nearest of these
- * pages above it, or to the start page.
+ * When a form is refused before it is processed, its address stays in the address bar. A person who opens that address later gets
+ * to the nearest of these pages above it, or to the start page.
  */
 export function waysBack(
   responder: PageResponder,

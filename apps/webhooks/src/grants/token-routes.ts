@@ -38,9 +38,7 @@ export const tokenRoutes = (deps: Deps): Route[] => [
     limit: deps.limits.token,
     body: form,
     async handle({ req, body, context }) {
-      const parameters = Parameters.fromForm(body)
-      parameters.refuseRepetition()
-      const client = await authenticateClient(deps, req, parameters)
+      const { client, parameters } = await authenticatedForm(deps, req, body)
       return { status: 200, body: view(await issue(deps.tokens, client, parameters, context)) }
     },
   }),
@@ -58,9 +56,7 @@ export const tokenRoutes = (deps: Deps): Route[] => [
     limit: deps.limits.revoke,
     body: form,
     async handle({ req, body, context }) {
-      const parameters = Parameters.fromForm(body)
-      parameters.refuseRepetition()
-      const client = await authenticateClient(deps, req, parameters)
+      const { client, parameters } = await authenticatedForm(deps, req, body)
       await deps.revocations.revoke(client, parameters.require('token'), context)
       // RFC 7009 has clients ignore the body, but some refuse an answer that is not JSON, and keep their other token.
       return { status: 200, body: {} }
@@ -84,9 +80,7 @@ export const introspectionRoutes = (deps: Deps): Route[] => [
     limit: deps.limits.revoke,
     body: form,
     async handle({ req, body, context }) {
-      const parameters = Parameters.fromForm(body)
-      parameters.refuseRepetition()
-      const client = await authenticateClient(deps, req, parameters)
+      const { client, parameters } = await authenticatedForm(deps, req, body)
       return {
         status: 200,
         body: await deps.revocations.introspect(client, parameters.require('token'), context),
@@ -107,7 +101,18 @@ function issue(
   throw new OAuthError('unsupported_grant_type', 'grant_type must be authorization_code or refresh_token')
 }
 
-/** Client authentication of the token, revocation and introspection endpoints; failures are limited per client and address. */
+/** What the token, revocation and introspection endpoints begin with: a form in which nothing is repeated, and its client. */
+async function authenticatedForm(
+  deps: Pick<Deps, 'clients' | 'limits'>,
+  req: Request,
+  body: Form,
+): Promise<{ client: AuthenticatedClient; parameters: Parameters }> {
+  const parameters = Parameters.fromForm(body)
+  parameters.refuseRepetition()
+  return { client: await authenticateClient(deps, req, parameters), parameters }
+}
+
+/** Failures are limited per client and address. */
 async function authenticateClient(
   { clients, limits }: Pick<Deps, 'clients' | 'limits'>,
   req: Request,

@@ -123,8 +123,8 @@ export class TokenService {
   }
 
   /**
-   * The one successor of a refresh token (decision 0180): whoever asks twice, or from several workers at once, gets the
-   * same, so no further chain begins that could be used without being noticed.
+   * The one successor of a refresh token (decision 0180): a client that asks twice, or from several
+   * workers at once, gets the same token, so no second chain begins that could be used unnoticed.
    */
   #successorOf(token: string, { refreshSalt }: StoredRefreshToken): string {
     return derivedCredential('refreshToken', this.#refreshKey, `${refreshSalt} ${token}`)

@@ -42,7 +42,7 @@ export class HandoverService {
     return id
   }
 
-  /** Null when it was opened before, took too long, or belongs to somebody else. */
+  /** Null when it was opened before, took too long, or belongs to another person. */
   async take(session: Session, id: string): Promise<Handover | null> {
     if (!UUID.test(id)) return null
     const sealed = await takeHandover(this.deps.db, { id, sessionHash: session.idHash })

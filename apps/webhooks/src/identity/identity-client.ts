@@ -18,7 +18,7 @@ export type ExchangedCode = SignedInUser & { readonly accessToken: string }
 /** `hasSecondFactor`: whether the account has one that was confirmed. */
 export type SignedInUser = { readonly hasSecondFactor: boolean }
 
-/** `locale` is what the account says of its language, in whatever form. */
+/** `locale` is the language as the account states it, in any form. */
 export type Mailbox = { readonly address: string; readonly locale: unknown }
 
 export type UserState = 'active' | 'gone' | 'banned'

@@ -3,7 +3,7 @@ import { ofShare, ParserQueue } from './parser-queue.js'
 
 const task = (share: string, name: string) => ({ ...ofShare(share), name })
 
-it('gives each account its turn, whoever has more waiting', () => {
+it('gives each account its turn, even if one has more waiting', () => {
   const queue = new ParserQueue()
   const [one, two, three] = ['1', '2', '3'].map((name) => task('flooding', name)) as [object, object, object]
   for (const each of [one, two, three]) queue.push(each as never)

@@ -35,7 +35,7 @@ export type RecordingChange = RecordingRef & { parts: EncodedParts; event: Inges
 
 export type FinalOutcome =
   { kind: 'created' | 'duplicate'; eventId: EventId } | { kind: 'stored' | 'conflict' | 'deleted' }
-/** `busy`: somebody else is writing the recording, and nothing was done. */
+/** `busy`: another request is writing the recording, and nothing was done. */
 export type WriteOutcome = FinalOutcome | { kind: 'busy' }
 
 type OutcomeRow = { outcome: WriteOutcome['kind']; event_id: EventId | null }

@@ -4,7 +4,7 @@ import type { EncodedParts } from './encoded-parts.js'
 /** Decided before a notice is parsed, because the body of its event contains both. */
 export type NewEvent = { id: EventId; createdAt: Date }
 
-/** A summary-ready notice, checked. `hash` covers the whole body, whatever the order of its members. */
+/** A summary-ready notice, checked. `hash` covers the whole body and does not depend on the order of its members. */
 export type SummaryReady = {
   event: NewEvent
   sourceEventKey: string

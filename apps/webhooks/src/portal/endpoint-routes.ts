@@ -98,7 +98,7 @@ export const endpointRoutes = (deps: EndpointDeps): Route[] => [
   }),
 ]
 
-/** A form of one endpoint; what is refused leads back to it. */
+/** A form of one endpoint; a refusal leads back to its page. */
 const onEndpoint = (
   deps: PortalDeps,
   below: string,

@@ -85,7 +85,7 @@ export class PortalContext {
     return (inside) => html`<a href="${this.path(below)}">${inside}</a>`
   }
 
-  /** The only way to make a form, so that none lacks its token. The token fits this form at this address alone. */
+  /** The only way to make a form, so that each has its token. The token is only valid for this form at this address. */
   form(below: string, content: Html, className = ''): Html {
     const txn = randomUUID()
     return html`<form method="post" action="${this.path(below)}" class="${className}">

@@ -112,7 +112,7 @@ export const recoveryRoutes = ({ steps, endpoints, recoveries }: Deps): Route[] 
 
 const ownerOf = ({ accountId }: Caller, req: Request) => ({ accountId, endpointId: endpointIdOf(req) })
 
-/** The id in the path; what cannot be one does not exist. */
+/** The id in the path; 404 if it is malformed. */
 export function recoveryIdOf(req: Request): Recovery['id'] {
   const id = recoveryId(String(req.params['recovery_id']))
   if (id === null) throw notFound()

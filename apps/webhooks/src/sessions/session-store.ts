@@ -1,7 +1,7 @@
 import type { Queryable } from '@signet/db'
 import { sessionAdmits } from '../credentials/account-access.js'
 
-/** A browser session; without an account until somebody signs in, so that the sign-in form is protected too. */
+/** A browser session; without an account until a person signs in, so that the sign-in form is protected too. */
 export type Session = {
   readonly idHash: Buffer
   readonly accountId: string | null

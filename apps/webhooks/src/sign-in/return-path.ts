@@ -5,7 +5,7 @@ const MAX_LENGTH = 1000
 
 /**
  * The path and query of an address below the base URL, or null for anything that would lead elsewhere: other sites, `//host`,
- * `/\host`, and paths beside the base URL.
+ * `/\host`, and paths outside the base URL.
  */
 export function returnPath(wanted: string, baseUrl: string): string | null {
   if (!wanted.startsWith('/')) return null

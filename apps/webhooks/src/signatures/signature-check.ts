@@ -24,7 +24,7 @@ type Received = {
 /** Older requests are refused by receivers that follow the documents, so that nobody can repeat one. */
 const TOLERANCE_SECONDS = 300
 
-/** Says of each signature of a request that somebody received whether it is right, and if not, what is the likely reason. */
+/** Says whether each signature of a received request is right, and if not, the likely reason. */
 export function checkSignature({ secret, headers, body }: Received, now: Date): SignatureVerdict[] {
   const sent = headersOf(headers)
   const own = checkOne(
@@ -83,7 +83,7 @@ function expectedOf(
 const notRight = (secret: string): SignatureFinding =>
   /^whsec_[A-Za-z0-9+/]{43}=$/.test(secret) ? 'not-right' : 'bad-secret'
 
-/** Browsers send a text area with CRLF, whatever was pasted. */
+/** Browsers send the lines of a text area with CRLF, even if the pasted text had LF. */
 const bodiesOf = (body: string): string[] => [body, body.replaceAll('\r\n', '\n')]
 
 function headersOf(text: string): ReadonlyMap<string, string> {

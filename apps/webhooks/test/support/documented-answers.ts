@@ -18,7 +18,7 @@ function checkerOf(document: object): Checker {
 
 const HERE = 'https://hooks.signet.example'
 
-/** Compares every answer of a service with its documents, whoever asked. */
+/** Compares every answer of a service with its documents, for every client. */
 export function watchDocumented({ ctx, port, internalPort }: WebhooksService, basePath: string) {
   const { undocumented: _, ...families } = publicRoutes(ctx)
   const outside = {

@@ -120,7 +120,7 @@ export async function startIdentityDouble() {
     if (found.user.banned) return error(res, 400, 'user_banned')
     res.json(tokens(found.user, found.claims))
   })
-  // It checks no signature: whoever asks here has.
+  // It checks no signature, because the caller has already done so.
   app.get('/user', (req, res) => {
     const [, payload = ''] = (req.get('authorization') ?? '').split('.')
     const { sub } = JSON.parse(Buffer.from(payload, 'base64url').toString()) as JwtClaims

@@ -1,7 +1,7 @@
 import { isUniqueViolation, type Tx } from '@signet/db'
 import { providerLabel } from '@signet/pages/provider-label'
 import type { Audit } from '../../audit/audit-log.js'
-import { authError, invalid, userBanned } from '../../errors/auth-error.js'
+import { addressExists, authError, invalid, userBanned } from '../../errors/auth-error.js'
 import type { OneTimeTokenStore } from '../../one-time-tokens/one-time-token-store.js'
 import { requireStrong, type SessionGate } from '../../sessions/session-gate.js'
 import type { AddressProofs } from '../../proofs/address-proofs.js'
@@ -100,7 +100,7 @@ export class TargetedLinking {
     const { users, proofs, confirmations, now } = this.deps
     await proofs.release(tx, { kind: 'email', value: email })
     await users.update(tx, user.id, { email, emailConfirmedAt: now() }, now()).catch((error: unknown) => {
-      throw isUniqueViolation(error) ? emailExists() : error
+      throw isUniqueViolation(error) ? addressExists('email') : error
     })
     return confirmations.confirmEmail(tx, { ...user, email, emailConfirmedAt: now() })
   }
@@ -117,7 +117,7 @@ export class TargetedLinking {
     email: string,
   ): Promise<Entered> {
     const { proofs, requests } = this.deps
-    if (await proofs.isTaken(tx, { kind: 'email', value: email })) throw emailExists()
+    if (await proofs.isTaken(tx, { kind: 'email', value: email })) throw addressExists('email')
     const confirmation = await requests.issueChange(tx, audit, user, { provider, email })
     const name = providerLabel(provider)
     const refusal = authError(
@@ -135,6 +135,3 @@ export class TargetedLinking {
     return { ...user, isAnonymous: false }
   }
 }
-
-const emailExists = () =>
-  authError('unprocessable', 'email_exists', 'A user with this email address has already been registered')

@@ -4,12 +4,12 @@ import type { SignInContext } from './sign-in-context.js'
 import type { Caller } from './sign-in-pages.js'
 import type { UiDeps } from './ui-deps.js'
 
-/** The context of somebody whom signing in leads to the account page. */
+/** The context of a person who gets to the account page after signing in. */
 const toAccount = (context: SignInContext): SignInContext => ({ ...context, next: 'account' })
 
 /**
- * Does the work for whoever is signed in with nothing left to show; others get there first. An account about to be deleted
- * can only be kept.
+ * Does the work for a person who is signed in and has nothing left to prove; others are asked for that first. An account about
+ * to be deleted can only be kept.
  */
 export async function forPerson(
   { pages, progress }: UiDeps,
@@ -27,8 +27,8 @@ export async function forPerson(
 }
 
 /**
- * Does what adds a way into the account only for whoever proved a moment ago who they are; others sign in again first,
- * so that finding a browser open gives nobody permanent access.
+ * Adds a way into the account only for a person who proved a moment ago who they are; others sign in again first, so that
+ * finding a browser open gives nobody permanent access.
  */
 export async function onceProved(
   { pages, recentProofs }: UiDeps,
@@ -42,7 +42,7 @@ export async function onceProved(
   return pages.redirect(pages.path('', { ...toAccount(context), prompt: 'login', loginHint }))
 }
 
-/** Whether somebody is on the sign-in page because of {@link onceProved}. */
+/** Whether the sign-in page is shown because of {@link onceProved}. */
 export const isAskedAgain = ({ prompt, next }: SignInContext): boolean =>
   prompt === 'login' && next === 'account'
 

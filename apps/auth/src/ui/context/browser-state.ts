@@ -138,8 +138,8 @@ export class BrowserState {
   }
 
   /**
-   * The nonce of the last message that this browser asked for. It is set anew with every request, sealed, so that nobody can tell
-   * whether it has changed.
+   * The nonce of the last message that this browser asked for. It is sealed and set again with every request, so that nobody can
+   * tell whether it has changed.
    */
   rememberAsked(res: Response, { id }: Browser, nonce: string): void {
     this.deps.cookies.set(res, ASKED, this.seal(`asked ${id}`, { nonce }))

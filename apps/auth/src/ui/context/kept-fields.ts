@@ -1,6 +1,6 @@
 import type { Browser, BrowserState } from './browser-state.js'
 
-/** The parameter with what somebody typed into a form that could not be taken. */
+/** The parameter with what was typed into a form that was refused. */
 export const KEPT = 'kept'
 
 /** What may come back; nothing secret. */

@@ -21,7 +21,7 @@ export function refusalText(t: UiTexts, error: AppError): string {
   return [reasonText(t, error), waitText(t, error)].filter((part) => part !== null).join(' ')
 }
 
-/** Null for what is no matter of time. */
+/** How long to wait; null if waiting does not help. */
 export const waitText = (t: UiTexts, { kind, retryAfterSeconds: seconds }: AppError): string | null =>
   kind === 'limited' && seconds !== undefined
     ? t('error.limited', { time: durationText(t.language, Math.ceil(seconds)) })

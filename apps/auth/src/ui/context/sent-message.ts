@@ -9,7 +9,7 @@ export type MessageKind = (typeof MESSAGE_KINDS)[number]
 export type SentMessage = {
   readonly kind: MessageKind
   readonly address: string
-  /** Secret of this request: only the page that waits for it goes on when its link is confirmed elsewhere. */
+  /** Secret of this request: only the page that waits for it continues when its link is confirmed elsewhere. */
   readonly nonce: string
   /** When the person asked, in milliseconds since the epoch. */
   readonly at: number

@@ -110,7 +110,7 @@ export class SignInPages {
     return `${url.pathname}${url.search}`
   }
 
-  /** The texts for whoever opens a page that needs nothing else of them. */
+  /** The texts of a page that needs nothing else from the request. */
   texts(req: Request): UiTexts {
     return textsFor(req)
   }

@@ -1,6 +1,6 @@
 import { PageRefusal } from './refusals.js'
 
-/** A form of this browser from before somebody signed in or out in it, as in another tab. */
+/** A form that this browser got before a person signed in or out in it, for example in another tab. */
 export class StaleForm extends PageRefusal {
   constructor(
     /** The page with the form, which has what was typed. */

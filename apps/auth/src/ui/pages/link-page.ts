@@ -14,7 +14,7 @@ export type LinkView = {
   /** What the link is for. */
   confirmsAddress: boolean
   setsPassword: boolean
-  /** Who is signed in in this browser, if it is somebody else. */
+  /** Who is signed in in this browser, if it is another person. */
   signedInAs: string | null
   /** The device that asked, if it is another one. */
   elsewhere: { origin: LinkOrigin; now: number; sameNetwork: boolean; confirm: Form | null } | null

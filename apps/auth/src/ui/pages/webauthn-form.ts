@@ -8,7 +8,7 @@ export type WebauthnForm = {
   options: object
   ceremony: 'create' | 'get'
   label: string
-  /** Beside another way in. */
+  /** The page offers another way to sign in, too. */
   second?: boolean
   /** Offer passkeys while an address is typed, too. */
   autofill?: boolean

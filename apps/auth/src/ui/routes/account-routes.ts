@@ -10,7 +10,7 @@ import type { UiDeps } from '../context/ui-deps.js'
 import { accountPage } from '../pages/account-page.js'
 import { signOutPage } from '../pages/sign-out-page.js'
 
-/** For somebody who is signed in on the pages: go on, use another account, sign out. */
+/** For a person who is signed in on the pages: continue, use another account, sign out. */
 export const accountRoutes = (deps: UiDeps): Route[] => [
   route<undefined, PageForm>({
     method: 'post',

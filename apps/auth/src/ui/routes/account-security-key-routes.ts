@@ -49,7 +49,7 @@ async function show(deps: UiDeps, shown: ShownSetup<Key>): Promise<Answer> {
   return pages.render(caller.t, page, refusal)
 }
 
-/** Each page asks anew, because a challenge works once. */
+/** Each page gets a new challenge, because one works only once. */
 async function challengeFor(
   { challenges, guard, limits }: UiDeps,
   { person, req }: ShownSetup<Key>,

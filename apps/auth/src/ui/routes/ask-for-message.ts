@@ -41,7 +41,7 @@ export function askForMessage(
   )
 }
 
-/** To the page that waits for a message; where it is too soon for one, for that which is on its way. */
+/** Redirects to the page that waits for a message: the new one, or the previous one if it is too soon for another. */
 export function toWaiting(
   deps: UiDeps,
   { req, res, sent }: Pick<Step, 'req' | 'res' | 'sent'>,

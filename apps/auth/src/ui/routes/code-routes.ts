@@ -105,7 +105,7 @@ export function toCode(
   { retryAfterSeconds }: Partial<Pick<Refusal, 'retryAfterSeconds'>> = {},
 ): Answer {
   const at = now().getTime()
-  // Too soon after the last message: that one is on its way.
+  // Too soon after the last message, which is still on its way.
   const waitMs = retryAfterSeconds === undefined ? messageIntervals[kind] : retryAfterSeconds * 1000
   const sent = sealSent(state, browser, {
     kind,

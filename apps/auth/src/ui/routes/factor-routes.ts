@@ -107,7 +107,7 @@ async function challengeOf(
   return id
 }
 
-/** A security key is asked for with the page; each page asks anew, because a challenge works once. */
+/** The page itself asks for a security key. Each page gets a new challenge, because one works only once. */
 async function keyView(
   { challenges, guard, limits, pages, state }: UiDeps,
   { browser }: Caller,

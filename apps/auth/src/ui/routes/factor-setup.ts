@@ -27,7 +27,7 @@ export async function enrollNamed<T extends FactorType>(
   return enrolled as Extract<Enrolled, { type: T }>
 }
 
-/** To the page that goes on with the setup. */
+/** Redirects to the page that continues the setup. */
 export function toSetup(
   { pages, state, now, account }: UiDeps,
   page: string,

@@ -6,15 +6,13 @@ import { pageDocs, pageForm, type Caller, type PageForm } from '../context/sign-
 import { passkeyScript } from '../passkey-script.js'
 import { signInPage } from '../pages/sign-in-page.js'
 import { showAccount } from './account-routes.js'
-import { faultOf, orShow, type Refusal } from '../context/refusals.js'
+import { credentialsForm, type Attempt } from '../context/credentials-form.js'
+import { orShow } from '../context/refusals.js'
 import type { UiDeps } from '../context/ui-deps.js'
 import { siteOf } from '../context/sign-in-context.js'
 import { errorTarget } from '../context/client-answer.js'
 import { addressOf } from '../context/ways-in.js'
 import { askForMessage } from './ask-for-message.js'
-
-/** Names of the fields by what a refusal is about. */
-const FIELDS = { address: 'identifier', password: 'password' }
 
 /** The first page: sign in with a password or an emailed link, or see who is signed in. */
 export const signInRoutes = (deps: UiDeps): Route[] => [
@@ -95,21 +93,12 @@ async function passkeyView({ pages, passkeySignIns }: UiDeps, caller: Caller) {
 }
 
 /** The sign-in page, also after a failed attempt. */
-export async function showSignIn(
-  deps: UiDeps,
-  caller: Caller,
-  {
-    identifier = caller.typed('identifier') || (caller.context.loginHint ?? ''),
-    ...refusal
-  }: Partial<Refusal> & { identifier?: string } = {},
-): Promise<Answer> {
+export async function showSignIn(deps: UiDeps, caller: Caller, attempt: Attempt = {}): Promise<Answer> {
   const { pages, ways } = deps
   const { context } = caller
   const page = signInPage(caller.t, {
     ways,
-    identifier,
-    ...(refusal.notice === undefined ? {} : { notice: refusal.notice }),
-    fault: faultOf(refusal.code, FIELDS),
+    ...credentialsForm(caller, attempt),
     site: siteOf(caller.t, context),
     askedAgain: isAskedAgain(context),
     form: {
@@ -127,5 +116,5 @@ export async function showSignIn(
       phone: pages.path('/phone', context),
     },
   })
-  return pages.render(caller.t, page, refusal)
+  return pages.render(caller.t, page, attempt)
 }

@@ -3,14 +3,12 @@ import { captchaAnswer } from '../context/captcha-answer.js'
 import { pageDocs, pageForm, type Caller, type PageForm } from '../context/sign-in-pages.js'
 import { emailFlow } from '../context/own-flow.js'
 import { signUpPage } from '../pages/sign-up-page.js'
-import { faultOf, orShow, type Refusal } from '../context/refusals.js'
+import { credentialsForm, type Attempt } from '../context/credentials-form.js'
+import { orShow } from '../context/refusals.js'
 import type { UiDeps } from '../context/ui-deps.js'
 import { addressOf } from '../context/ways-in.js'
 import { newNonce } from '../context/sent-message.js'
 import { toWaiting } from './ask-for-message.js'
-
-/** Names of the fields by what a refusal is about. */
-const FIELDS = { address: 'identifier', password: 'password' }
 
 /** Sign-up, if the settings allow it. */
 export const signUpRoutes = (deps: UiDeps): Route[] => [
@@ -59,19 +57,14 @@ export const signUpRoutes = (deps: UiDeps): Route[] => [
 function showSignUp(
   { pages, ways, minPasswordLength }: UiDeps,
   caller: Caller,
-  {
-    identifier = caller.typed('identifier') || (caller.context.loginHint ?? ''),
-    ...refusal
-  }: Partial<Refusal> & { identifier?: string } = {},
+  attempt: Attempt = {},
 ): Answer {
   const page = signUpPage(caller.t, {
     ways,
-    identifier,
+    ...credentialsForm(caller, attempt),
     minPasswordLength,
-    ...(refusal.notice === undefined ? {} : { notice: refusal.notice }),
-    fault: faultOf(refusal.code, FIELDS),
     form: { action: pages.action('/sign-up'), fields: pages.fields(caller, 'sign-up') },
     signIn: pages.path('', caller.context),
   })
-  return pages.render(caller.t, page, refusal)
+  return pages.render(caller.t, page, attempt)
 }

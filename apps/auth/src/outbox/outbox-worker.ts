@@ -11,7 +11,7 @@ import {
 import type { ClaimedRow, OutboxStore } from './outbox-store.js'
 import type { Outbox } from './outbox.js'
 
-export type LaneDeps = {
+export type OutboxWorkerDeps = {
   db: Db
   store: OutboxStore
   outbox: Outbox
@@ -24,16 +24,16 @@ export type LaneDeps = {
 const LEASE_MARGIN_MS = 5000
 const UNKNOWN_ORIGIN: MessageOrigin = { requestId: '', route: '', ip: '' }
 
-/** Sends the messages of one kind, some at a time and one per recipient, so that none waits for another's receiver. */
-export class OutboxLane {
-  readonly #inHand = new Map<string, { recipient: Buffer; done: Promise<void> }>()
+/** Sends the messages of one kind: several at once, but one per recipient, so that a slow receiver delays only its own. */
+export class OutboxWorker {
+  readonly #inFlight = new Map<string, { recipient: Buffer; done: Promise<void> }>()
   #pumping: Promise<void> | undefined
   #again = false
   #stopped = false
 
   constructor(
     private readonly handler: OutboxHandler<object>,
-    private readonly deps: LaneDeps,
+    private readonly deps: OutboxWorkerDeps,
   ) {}
 
   get kind(): string {
@@ -45,19 +45,19 @@ export class OutboxLane {
     this.#again = true
     this.#pumping ??= this.#pump().finally(() => {
       this.#pumping = undefined
-      if (this.#again && !this.#stopped && this.#hasRoom) this.wake()
+      if (this.#again && !this.#stopped && this.#hasCapacity) this.wake()
     })
   }
 
   get isBusy(): boolean {
-    return this.#pumping !== undefined || this.#inHand.size > 0
+    return this.#pumping !== undefined || this.#inFlight.size > 0
   }
 
   /** Resolves when every due message has been attempted. */
   async settled(): Promise<void> {
     while (this.isBusy) {
       await this.#pumping
-      await Promise.all([...this.#inHand.values()].map(({ done }) => done))
+      await Promise.all([...this.#inFlight.values()].map(({ done }) => done))
     }
   }
 
@@ -67,15 +67,15 @@ export class OutboxLane {
     await this.settled()
   }
 
-  get #hasRoom(): boolean {
-    return this.#inHand.size < this.handler.concurrency
+  get #hasCapacity(): boolean {
+    return this.#inFlight.size < this.handler.concurrency
   }
 
   async #pump(): Promise<void> {
-    while (this.#again && !this.#stopped && this.#hasRoom) {
+    while (this.#again && !this.#stopped && this.#hasCapacity) {
       this.#again = false
       try {
-        while (this.#hasRoom && !this.#stopped && (await this.#takeOne()));
+        while (this.#hasCapacity && !this.#stopped && (await this.#takeOne()));
       } catch (error) {
         // The database is unreachable; the next poll tries again.
         this.deps.observer.outboxUnreachable(this.kind, error)
@@ -91,7 +91,7 @@ export class OutboxLane {
     const row = await store.claim(db, {
       kind,
       ordered,
-      busy: [...this.#inHand.values()].map(({ recipient }) => recipient),
+      busy: [...this.#inFlight.values()].map(({ recipient }) => recipient),
       now: at,
       until: new Date(at.getTime() + attemptMs + LEASE_MARGIN_MS),
     })
@@ -99,10 +99,10 @@ export class OutboxLane {
     const done = this.#attempt(row)
       .catch((error: unknown) => this.deps.observer.outboxUnreachable(kind, error))
       .finally(() => {
-        this.#inHand.delete(row.id)
+        this.#inFlight.delete(row.id)
         this.wake()
       })
-    this.#inHand.set(row.id, { recipient: row.recipient, done })
+    this.#inFlight.set(row.id, { recipient: row.recipient, done })
     return true
   }
 
