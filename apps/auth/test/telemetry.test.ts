@@ -215,15 +215,14 @@ describe('a service whose collector is down', () => {
         AUTH_TRACING_ENABLED: 'true',
         AUTH_METRICS_ENABLED: 'true',
         OTEL_EXPORTER_OTLP_ENDPOINT: `http://127.0.0.1:${port}`,
-        OTEL_EXPORTER_OTLP_TIMEOUT: '4000',
+        // Longer than any test: a stop that waited for the collector would not end in time.
+        OTEL_EXPORTER_OTLP_TIMEOUT: '600000',
         OTEL_BSP_SCHEDULE_DELAY: '1',
         OTEL_METRIC_EXPORT_INTERVAL: '100',
       })
       cleanups.push(() => server.close())
       for (let i = 0; i < 20; i++) expect((await get(server, '/settings')).status).toBe(200)
-      const startedAt = performance.now()
       await server.stop()
-      expect(performance.now() - startedAt).toBeLessThan(3900)
     },
   )
 })

@@ -92,9 +92,7 @@ describe('what is lost comes back', () => {
     receiver.hook('/hook', { otherwise: reply(200, { delayMs: 400 }) })
     for (let i = 0; i < 30; i += 1) await subscriber.summary()
     await waitFor(() => receiver.deliveries({ path: '/hook' }).length >= 8)
-    const startedAt = performance.now()
     await dispatcher.stop()
-    expect(performance.now() - startedAt).toBeLessThan(5000)
     const sent = receiver.deliveries({ path: '/hook' }).length
     receiver.hook('/hook', {})
     const successor = startAnother(dispatcher.env, { ca: receiver.authorityCert })

@@ -105,5 +105,5 @@ it('stops in the middle of a rest, however long that is', async () => {
   await waitFor(async () => (await left()) < before || (await left()) < 250)
   const startedAt = performance.now()
   await running.stop()
-  expect(performance.now() - startedAt).toBeLessThan(2000)
+  expect(performance.now() - startedAt).toBeLessThan(5000)
 })

@@ -33,7 +33,6 @@ describe('startGuarded', () => {
 
   const logged = (text: string) =>
     waitUntil(() => readFileSync(logFile, 'utf8').includes(text) || undefined, {
-      timeoutMs: 10_000,
       describe: text,
     })
 
@@ -73,6 +72,6 @@ describe('startGuarded', () => {
     const pid = Number(output.toString())
     expect(isRunning(pid)).toBe(true)
     starter.kill('SIGKILL')
-    await waitUntil(() => !isRunning(pid) || undefined, { timeoutMs: 60_000, describe: 'end of the child' })
+    await waitUntil(() => !isRunning(pid) || undefined, { describe: 'end of the child' })
   })
 })

@@ -28,7 +28,7 @@ interface Launch {
 
 /** As PostgreSQL, Redis and container engines say it. */
 const PORT_IS_TAKEN = /address already in use|port is already allocated/i
-const READY_TIMEOUT_MS = 30_000
+const READY_TIMEOUT_MS = 120_000
 const ATTEMPTS = 8
 
 /** Launches a server and resolves when it is ready. Tries again after a temporary failure. */

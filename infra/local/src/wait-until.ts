@@ -2,18 +2,21 @@ import { setTimeout as sleep } from 'node:timers/promises'
 
 const POLL_MS = 20
 
-/** Asks until `find` gives something; fails with `describe` and what `seen` tells about the situation. */
+/**
+ * Asks until `find` gives something; fails with `describe` and what `seen` tells about the situation. The default of
+ * 150 seconds is not an expectation, only an end to waiting for what never happens: a busy machine takes its time.
+ */
 export async function waitUntil<T>(
   find: () => T | undefined | Promise<T | undefined>,
-  options: { timeoutMs: number; describe: string; seen?: () => string },
+  { timeoutMs = 150_000, describe, seen }: { timeoutMs?: number; describe: string; seen?: () => string },
 ): Promise<T> {
-  const deadline = performance.now() + options.timeoutMs
+  const deadline = performance.now() + timeoutMs
   for (;;) {
     const found = await find()
     if (found !== undefined) return found
     if (performance.now() > deadline) {
-      const seen = options.seen ? `; ${options.seen()}` : ''
-      throw new Error(`no ${options.describe} within ${options.timeoutMs / 1000} s${seen}`)
+      const situation = seen ? `; ${seen()}` : ''
+      throw new Error(`no ${describe} within ${timeoutMs / 1000} s${situation}`)
     }
     await sleep(POLL_MS)
   }

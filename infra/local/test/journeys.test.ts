@@ -131,7 +131,7 @@ describeInBrowser('a person', () => {
         await page.goto(journey.portal)
         return (await page.textContent('main'))?.includes('Disabled') || undefined
       },
-      { timeoutMs: 60_000, describe: 'the endpoint is disabled' },
+      { describe: 'the endpoint is disabled' },
     )
     await page.click(`h2 >> text=${url}`)
     await page.waitForSelector('text=it responded with 500')

@@ -66,7 +66,6 @@ async function expectNothingLeft(output: string): Promise<void> {
   expect(ports.size).toBeGreaterThanOrEqual(5)
   for (const port of ports) {
     await waitUntil(async () => (await canListen(port)) || undefined, {
-      timeoutMs: 60_000,
       describe: `end of the process that holds port ${port}`,
     })
   }

@@ -120,7 +120,6 @@ describe('the tutorials', () => {
       for (const stream of [app.stdout, app.stderr])
         stream.on('data', (chunk: Buffer) => (printed += chunk.toString()))
       const address = await waitUntil(() => /Local: +(http:\S+)/.exec(printed)?.[1], {
-        timeoutMs: 60_000,
         describe: 'the address of the page',
         seen: () => printed,
       })
@@ -183,6 +182,6 @@ describe('the tutorials', () => {
         const { items } = (await answer.json()) as { items: { text: string }[] }
         return /http\S+verify\S+/.exec(items[0]?.text ?? '')?.[0]
       },
-      { timeoutMs: 60_000, describe: `the email to ${email}` },
+      { describe: `the email to ${email}` },
     )
 })

@@ -41,7 +41,6 @@ export type Stack = {
 }
 
 const APPS = fileURLToPath(new URL('../../../apps/', import.meta.url))
-const READY_TIMEOUT_MS = 60_000
 /** Accounts are confirmed without an email, so nothing needs to listen at the mail server's address. */
 const AUTH_SETTINGS = {
   AUTH_API_EXTERNAL_URL: 'http://127.0.0.1:1',
@@ -206,6 +205,6 @@ async function untilHealthy(app: AppName, service: Guarded, url: string, logFile
     const answer = await fetch(url, { signal: AbortSignal.timeout(2000) }).catch(() => null)
     return answer?.ok === true || !service.running
   }
-  await waitFor(isHealthy, { timeoutMs: READY_TIMEOUT_MS, describe: `apps/${app}` })
+  await waitFor(isHealthy, { describe: `apps/${app}` })
   if (!service.running) throw new Error(`apps/${app} ended while starting:\n${readFileSync(logFile, 'utf8')}`)
 }

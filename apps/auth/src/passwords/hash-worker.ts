@@ -1,15 +1,19 @@
-import { setPriority } from 'node:os'
+import { getPriority, setPriority } from 'node:os'
 import { parentPort, workerData } from 'node:worker_threads'
 import { BCRYPT_MAX_BYTES, loadBcrypt, type Bcrypt, type BcryptChoice } from './bcrypt.js'
 import { verifyFirebaseScrypt } from './firebase-scrypt.js'
 import { parseHash } from './hash-formats.js'
 import type { HashAnswer, HashJob } from './hash-job.js'
 
-/** Lowest: requests that hash nothing keep their latency while every core hashes. */
-const PRIORITY = 19
+/**
+ * Below the event loop, so that requests that hash nothing keep their latency while every core hashes; not far below, or
+ * any other busy program of the machine would stop all sign-ins (infra/decisions/0253).
+ */
+const STEP_BACK = 5
+const LOWEST = 19
 
 // Only on Linux is this the priority of the calling thread; elsewhere it would slow the whole process.
-if (process.platform === 'linux') setPriority(PRIORITY)
+if (process.platform === 'linux') setPriority(Math.min(getPriority() + STEP_BACK, LOWEST))
 
 // Entry of the worker threads, which run one job at a time. No top-level await: from source this file is loaded with
 // require.

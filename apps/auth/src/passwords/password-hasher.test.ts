@@ -1,4 +1,5 @@
 import { execFile } from 'node:child_process'
+import { readdirSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { hashSync as argon2HashSync } from '@node-rs/argon2'
@@ -160,6 +161,23 @@ describe('PasswordHasher', () => {
     }
     expect(turns).toBeGreaterThan(100)
   })
+})
+
+/** Nice values of this process's threads; field 19 of proc_pid_stat(5), counted behind the name in parentheses. */
+const niceOfThreads = () =>
+  readdirSync('/proc/self/task').map((id) =>
+    Number(readFileSync(`/proc/self/task/${id}/stat`, 'utf8').split(') ')[1]?.split(' ')[16]),
+  )
+
+const onLinux = process.platform === 'linux' ? it : it.skip
+
+onLinux('lets the event loop go first, and is not starved by busy programs beside it', async () => {
+  const before = niceOfThreads()
+  await aHasher().hash('secret')
+  const after = niceOfThreads()
+  expect(Math.max(...after)).toBeGreaterThan(Math.min(...before))
+  // A thread of nice 5 gets a quarter of a core that something else keeps busy, one of nice 19 gets 1.5 %.
+  expect(Math.max(...after) - Math.min(...before)).toBeLessThanOrEqual(5)
 })
 
 describe('the worker runs however the service was started', () => {

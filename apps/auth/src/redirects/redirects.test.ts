@@ -123,9 +123,9 @@ describe('an entry of the allow-list', () => {
       siteUrl: 'https://app.dev',
       uriAllowList: [`https://ok.example/${'**a'.repeat(40)}`],
     })
-    const startedAt = performance.now()
+    const before = process.cpuUsage()
     expect(redirects.accepted(`https://ok.example/${'a'.repeat(4000)}b`)).toBe(null)
-    expect(performance.now() - startedAt).toBeLessThan(20_000)
+    expect(process.cpuUsage(before).user / 1000).toBeLessThan(20_000)
   })
 })
 

@@ -28,8 +28,8 @@ describe('hasMoreValuesThan', () => {
 
   it('takes time in proportion to the text even when every quote is escaped', () => {
     const escaped = Buffer.from(`["${'\\"'.repeat(500_000)}"]`)
-    const startedAt = performance.now()
+    const before = process.cpuUsage()
     expect(hasMoreValuesThan(1, escaped)).toBe(false)
-    expect(performance.now() - startedAt).toBeLessThan(5000)
+    expect(process.cpuUsage(before).user / 1000).toBeLessThan(5000)
   })
 })

@@ -112,9 +112,9 @@ export async function startInbox(options: InboxOptions = {}): Promise<Inbox> {
     url: web.url,
     messages,
     clear,
-    waitForMail: ({ timeoutMs = 60_000, ...filter }) =>
+    waitForMail: ({ timeoutMs, ...filter }) =>
       waitUntil(() => messages(filter)[0], {
-        timeoutMs,
+        ...(timeoutMs === undefined ? {} : { timeoutMs }),
         describe: `mail ${describe(filter)}`,
         seen: () =>
           `the inbox holds ${mails.map((mail) => `"${mail.subject}" to ${mail.to.join(', ')}`).join('; ') || 'nothing'}`,

@@ -135,9 +135,9 @@ export async function startReceiver(options: ReceiverOptions = {}): Promise<Rece
       hooks.set(path, { hook, used: 0 })
     },
     deliveries,
-    waitForDelivery: ({ timeoutMs = 60_000, ...filter } = {}) =>
+    waitForDelivery: ({ timeoutMs, ...filter } = {}) =>
       waitUntil(() => deliveries(filter)[0], {
-        timeoutMs,
+        ...(timeoutMs === undefined ? {} : { timeoutMs }),
         describe: `delivery ${JSON.stringify({ ...filter, after: filter.after?.number })}`,
         seen: () => `${received.length} deliveries came: ${received.map(describe).join('; ')}`,
       }),

@@ -252,7 +252,6 @@ describe('a container engine', () => {
       { port: await leasePort(), logFile, args: ['--save', ''] },
     )
     await waitUntil(() => readdirSync(join(folder, 'containers')).length === 1 || undefined, {
-      timeoutMs: 60_000,
       describe: 'the container',
     })
     container.kill('SIGKILL')

@@ -18,7 +18,7 @@ interface RequestOptions {
   quiet?: boolean
 }
 
-const TIMEOUT_MS = 20_000
+const TIMEOUT_MS = 60_000
 
 /** One request, no redirects followed, printed as one line. */
 export async function send(method: string, url: string, options: RequestOptions): Promise<Exchange> {

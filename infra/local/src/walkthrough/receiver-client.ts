@@ -4,8 +4,6 @@ import { waitUntil } from '../wait-until.js'
 import { check, expectJson, send } from './http.js'
 import type { Subscription, World } from './world.js'
 
-const DELIVERY_TIMEOUT_MS = 30_000
-
 /** Tells the receiver what a path expects and how it is to answer; returns the address for a subscription. */
 export async function setHook(world: World, path: string, hook: Hook): Promise<string> {
   const answer = await send('PUT', `${world.sandboxUrl}/api/hooks`, {
@@ -30,7 +28,7 @@ export async function awaitDeliveries(
       const wanted = items.filter(({ headers }) => headers['x-service-event'] === type)
       return wanted.length >= count ? wanted : undefined
     },
-    { timeoutMs: DELIVERY_TIMEOUT_MS, describe: `${type} at the receiver` },
+    { describe: `${type} at the receiver` },
   )
   for (const { verified, refusal } of deliveries)
     check(verified === true, `the signature is right (${refusal})`)

@@ -39,7 +39,7 @@ export async function retry(
       const { items } = expectJson<{ items: Delivery[] }>(answer, 200)
       return items.find((item) => item.event_id === eventId && item.status !== 0)
     },
-    { timeoutMs: 10_000, describe: 'final state in the delivery log' },
+    { describe: 'final state in the delivery log' },
   )
   check(delivery.attempts === 2, `the log shows 2 attempts, not ${delivery.attempts}`)
   check(delivery.status === 1, `the log shows status 1, not ${delivery.status}`)

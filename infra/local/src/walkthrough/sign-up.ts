@@ -21,7 +21,6 @@ export async function signUp(world: World, name: string): Promise<Person> {
   tell('A password alone is not enough before the address is confirmed.')
 
   const mail = await waitUntil(() => newestMail(world, email), {
-    timeoutMs: 10_000,
     describe: `confirmation mail to ${email}`,
   })
   tell(`The mail "${mail.subject}" arrived in the inbox; its link is followed.`)

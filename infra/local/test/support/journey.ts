@@ -54,7 +54,7 @@ export class Journey {
         if (items.length < count) return undefined
         return items.flatMap(({ text }) => pattern.exec(text)?.[0] ?? [])[0]
       },
-      { timeoutMs: 60_000, describe: `email ${count} to ${email}` },
+      { describe: `email ${count} to ${email}` },
     )
   }
 

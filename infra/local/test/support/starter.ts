@@ -39,7 +39,7 @@ export function startIn(folder: string, args: string[]): Starter {
     said: async (wanted) => {
       const found = () =>
         (typeof wanted === 'string' ? text.includes(wanted) : wanted.test(text)) || undefined
-      await waitUntil(found, { timeoutMs: 60_000, describe: String(wanted), seen: () => text })
+      await waitUntil(found, { describe: String(wanted), seen: () => text })
     },
     exitCode: once(child, 'exit').then(([code]) => code as number | null),
   }

@@ -144,11 +144,10 @@ describe('a collector that is down', () => {
     await once(silent, 'listening')
     cleanups.push(() => silent.close())
     const port = (silent.address() as AddressInfo).port
-    const tracing = await tracingTo(exporterTo(`http://127.0.0.1:${port}/v1/traces`, { timeoutMs: 4000 }))
+    // Longer than any test: a close that waited for the collector would not end in time.
+    const tracing = await tracingTo(exporterTo(`http://127.0.0.1:${port}/v1/traces`, { timeoutMs: 600_000 }))
     tracing.start('lost').end()
-    const startedAt = performance.now()
     await tracing.close()
-    expect(performance.now() - startedAt).toBeLessThan(3900)
   })
 
   it('is logged once while it refuses again and again, without the headers', async () => {
