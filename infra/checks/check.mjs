@@ -30,6 +30,7 @@ const checks = [
   { name: 'dead code', command: ['knip/bin/knip.js', '--no-progress', '--no-config-hints'] },
   { name: 'package entries', script: 'infra/checks/entries.mjs' },
   { name: 'references', script: 'infra/checks/references.mjs' },
+  { name: 'records', script: 'infra/checks/records.mjs' },
   { name: 'generated docs', script: 'infra/checks/docs.mjs', built: true, fix: 'npm run docs' },
   { name: 'OpenAPI', script: 'infra/checks/open-api.mjs' },
 ]

@@ -1,5 +1,5 @@
 // compile.mjs <tsconfig.build.json…>: writes the dist folders of projects and of all they refer to, as `tsc -b` does, but without looking at
-// types: decision 0250.
+// types: decision 0081.
 import { resolve } from 'node:path'
 import ts from 'typescript'
 

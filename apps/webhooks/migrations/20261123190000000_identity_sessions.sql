@@ -1,6 +1,6 @@
 -- Up Migration
 
--- The session at the identity server that a browser signed in with (decision 0249); null where its JWT names none.
+-- The session at the identity server that a browser signed in with (decision 0141); null where its JWT names none.
 alter table login_sessions add column identity_session_id uuid;
 create index login_sessions_identity_session_idx on login_sessions (identity_session_id)
   where identity_session_id is not null;

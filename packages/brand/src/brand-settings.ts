@@ -7,7 +7,7 @@ import { lightGrounds } from './tokens.js'
 const MAX_LOGO_BYTES = 200_000
 const PNG_SIGNATURE = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a])
 
-/** The settings of an app, named after it: `AUTH_BRAND_NAME`. */
+/** The settings of an app, named after it: `AUTH_BRAND_NAME` (decision 0208). */
 export const brandSettings = <const P extends string>(prefix: P) => ({
   brandName: text({
     env: `${prefix}_BRAND_NAME`,

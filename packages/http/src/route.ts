@@ -100,7 +100,7 @@ export type RouteSpec<Caller, Body> = {
   handle(input: HandlerInput<Caller, Body>): Promise<Answer | void> | Answer | void
 }
 
-/** A route with its types erased, so that routes with different callers and bodies fit in one list. */
+/** A route with its types erased, so that routes with different callers and bodies fit in one list (decision 0080). */
 export type Route = RouteSpec<unknown, unknown>
 
 export function route<Caller = undefined, Body = undefined>(spec: RouteSpec<Caller, Body>): Route {

@@ -41,7 +41,7 @@ export async function signJwt({ signingKey }: { signingKey: JwtKey }, claims: Jw
   if (alg === 'HS256' || alg === 'ES256')
     return jsonwebtoken.sign(payload, signKey, { algorithm: alg, header })
   // jsonwebtoken has no EdDSA, and RS256 would block its event loop for most of a millisecond: jose signs in libuv's pool.
-  // For ES256 handing the job over costs twice the signature.
+  // For ES256 handing the job over costs twice the signature (decision 0020).
   return new CompactSign(Buffer.from(payload)).setProtectedHeader(header).sign(signKey)
 }
 

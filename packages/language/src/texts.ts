@@ -1,7 +1,7 @@
 import { IntlMessageFormat } from 'intl-messageformat'
 import type { Language } from './languages.js'
 
-/** The same messages in every language, written in ICU MessageFormat. */
+/** The same messages in every language, written in ICU MessageFormat (decision 0207). */
 export type Catalogues<Key extends string> = Readonly<Record<Language, Readonly<Record<Key, string>>>>
 
 export type MessageValue = string | number

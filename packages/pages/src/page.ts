@@ -45,7 +45,7 @@ type Frame = {
   brand: Brand
 }
 
-/** A page as a response, with security headers: CSP, no-store, nosniff, no framing, and HSTS over https. */
+/** A page as a response, with security headers: CSP, no-store, nosniff, no framing, and HSTS over https (decision 0111). */
 export function pageAnswer(
   page: Page,
   {

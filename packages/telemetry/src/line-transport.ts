@@ -17,7 +17,7 @@ export class LineTransport extends Transport {
   }
 }
 
-/** A winston transport that writes the lines of one turn of the event loop at once (decision 0113). */
+/** A winston transport that writes the lines of one turn of the event loop at once (decision 0151). */
 export class BatchTransport extends LineTransport {
   readonly #batch: LineBatch
 

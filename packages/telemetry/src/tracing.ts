@@ -16,7 +16,7 @@ export type Span = {
   end(): void
 }
 
-/** Creates spans. Callers depend on no tracing library, and none is loaded while tracing is off. */
+/** Creates spans. Callers depend on no tracing library, and none is loaded while tracing is off (decision 0040). */
 export type Tracing = {
   start(name: string, options?: SpanOptions): Span
   /** Runs `work` with `span` as the parent of its spans. */

@@ -130,7 +130,7 @@ export class EnrollmentService {
     return type
   }
 
-  /** Only verified factors count; the new one replaces unfinished ones (docs/specification.md#factors). */
+  /** Only verified factors count; the new one replaces unfinished ones (docs/specification.md#factors, decision 0243). */
   #check(user: User, session: Session, friendlyName: string, phone: string | null): void {
     const { maxEnrolled, maxVerified } = this.deps.rules
     requireFreeName(user.factors, friendlyName)

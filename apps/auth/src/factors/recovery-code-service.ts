@@ -31,7 +31,7 @@ type Deps = {
   now: () => Date
 }
 
-/** Codes on paper for people who lost their second factor (docs/specification.md#recovery-codes). */
+/** Codes on paper for people who lost their second factor (docs/specification.md#recovery-codes, decision 0204). */
 export class RecoveryCodeService {
   constructor(private readonly deps: Deps) {}
 

@@ -22,7 +22,7 @@ const UNKNOWN_KEY_PAUSE_MS = 1000
 /**
  * The current keys: a copy of the table, read again on use once it is older than the refresh interval. The read
  * happens in the background at first, and is awaited once the copy is twice as old, so a process that was idle never
- * signs with a key that others have dropped.
+ * signs with a key that others have dropped (decision 0137).
  */
 export class LiveKeys {
   #ring: KeyRing | undefined

@@ -12,7 +12,7 @@ const TASKS_PER_THREAD = 2
 
 /**
  * Threads that hash, one job after the other, and the jobs that wait for them. A job whose signal is aborted while it
- * waits is dropped; one that a thread has started is finished.
+ * waits is dropped; one that a thread has started is finished (decision 0031).
  */
 export class HashThreads {
   readonly #threads: Thread[]

@@ -2,7 +2,7 @@ import type { JwtClaims } from '@signet/jwt'
 import type { Request, RequestHandler } from 'express'
 import { invalid } from '../errors/auth-error.js'
 
-/** The audiences of AUTH_JWT_AUD and AUTH_JWT_ALLOWED_AUDIENCES: the only ones that requests may name and tokens may have. */
+/** The audiences of AUTH_JWT_AUD and AUTH_JWT_ALLOWED_AUDIENCES: the only ones that requests may name and tokens may have (decision 0132). */
 export class Audiences {
   constructor(
     /** The default for requests and users that name none. */

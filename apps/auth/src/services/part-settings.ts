@@ -29,7 +29,7 @@ export const allowedAudiences = (config: AuthConfig): readonly string[] => [
   ...config.jwtAllowedAudiences,
 ]
 
-/** Time for outgoing calls within one request: its limit, minus the time to answer. */
+/** Time for outgoing calls within one request: its limit, minus the time to answer (decision 0046). */
 export const callBudgetMs = ({ apiMaxRequestDuration }: AuthConfig): number =>
   Math.max(apiMaxRequestDuration - 1000, apiMaxRequestDuration / 2)
 

@@ -3,7 +3,7 @@ import type { JsonObject } from './user.js'
 
 /**
  * Every access token contains both kinds of metadata, and Node refuses requests with more than 16 KiB of headers: the
- * user would be locked out with a valid token.
+ * user would be locked out with a valid token (decision 0034).
  */
 const MAX_BYTES = 8 * 1024
 

@@ -10,7 +10,7 @@ import { ADMIN_PATH, QUEUES_PATH } from './pages/admin-page.js'
 import { queueTheme } from './queue-theme.js'
 
 /**
- * Read-only Bull Board over both queues (decision 0065). Changes go through the `ops` command, which records who made them.
+ * Read-only Bull Board over both queues (decision 0211). Changes go through the `ops` command, which records who made them.
  * Jobs contain only ids, so there is nothing to redact.
  */
 export function queueDashboard({ events, deliveries }: WebhookQueues, brand: Brand): RequestHandler {

@@ -5,7 +5,7 @@ import type { LogOwner } from './delivery-row.js'
 
 /**
  * Delivery `o` stands in the way of sending the event of `d` again: it is pending, or was itself made a moment ago. A receiver that
- * answers at once would otherwise get the event once for each of several callers (decision 0246).
+ * answers at once would otherwise get the event once for each of several callers (decision 0067).
  */
 const IN_THE_WAY = `o.event_id = d.event_id and o.endpoint_id = d.endpoint_id
   and (o.status = 0 or o.replay > 0 and o.created_at > clock_timestamp() - interval '10 seconds')`

@@ -9,7 +9,7 @@ import { readRecording, readSummaryReady, type IngestJob, type IngestResult } fr
 import { ofShare, ParserQueue } from './parser-queue.js'
 import type { NewEvent, SummaryReady } from './summary-ready.js'
 
-/** Turns bodies of the internal API into checked values: large ones, and batches of any size, off the event loop. */
+/** Turns bodies of the internal API into checked values: large ones, and batches of any size, off the event loop (decision 0070). */
 export type IngestParser = {
   summaryReady(bytes: Buffer, event: NewEvent): Promise<SummaryReady>
   /** One result per line, an error where a line is refused. */

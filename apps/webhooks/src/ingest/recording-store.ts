@@ -7,7 +7,7 @@ import type { EncodedParts } from './encoded-parts.js'
 const END_WHEN_FROZEN = `set_config('idle_in_transaction_session_timeout', '10s', true)`
 
 /**
- * For deleting a recording: its writers take turns (infra/decisions/0055-writers-of-a-recording-take-turns.md). Writers of the
+ * For deleting a recording: its writers take turns (infra/decisions/0153-notices-by-group-commit.md). Writers of the
  * account's other recordings are not blocked. False if the account is deleted: then nothing may be written.
  */
 export async function lockRecording(tx: Tx, { accountId, audioId }: RecordingRef): Promise<boolean> {

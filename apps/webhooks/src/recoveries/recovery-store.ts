@@ -76,7 +76,7 @@ export async function insertRecovery(tx: Tx, recovery: NewRecovery): Promise<Cre
      )`,
     [endpointId, KEPT],
   )
-  // One that is done already counts for a moment, too: what few deliveries it made may have arrived (decision 0246).
+  // One that is done already counts for a moment, too: what few deliveries it made may have arrived (decision 0067).
   const { rows } = await tx.query<{ id: RecoveryId }>(
     `insert into webhook_recoveries (account_id, endpoint_id, what, since, until, matched, at_time)
      select account_id, id, $3, $4::timestamptz, least($5::timestamptz, now()), $6, $4::timestamptz

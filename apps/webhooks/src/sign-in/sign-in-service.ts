@@ -36,7 +36,7 @@ type Deps = {
   observer: Observer
 }
 
-/** Signs people in as a PKCE client of the identity server (docs/specification.md#sign-in-and-consent). */
+/** Signs people in as a PKCE client of the identity server (docs/specification.md#sign-in-and-consent, decision 0182). */
 export class SignInService {
   constructor(private readonly deps: Deps) {}
 

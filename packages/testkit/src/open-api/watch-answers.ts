@@ -19,7 +19,7 @@ type Exchange = { request: IncomingMessage; response: ServerResponse }
 
 /**
  * Compares every response of the services with their documents, no matter who called: a browser, a third-party library, or the
- * test itself. Calls `wrong` for each undocumented response. Returns a function that ends the watch.
+ * test itself. Calls `wrong` for each undocumented response. Returns a function that ends the watch (decision 0197).
  */
 export function watchAnswers(services: readonly WatchedService[], wrong: (problem: string) => void) {
   const watch = (message: unknown) => {

@@ -42,7 +42,7 @@ type Deps = {
 /** Another request inserted the same user or identity at the same time; run the whole transaction again. */
 export class RacedError extends Error {}
 
-/** How an account at a provider finds its user. */
+/** How an account at a provider finds its user (decision 0045). */
 export class AccountLinking {
   constructor(private readonly deps: Deps) {}
 

@@ -6,7 +6,8 @@ export type StrategyOutcome = { kind: 'redirect'; url: string } | { kind: 'token
 
 /**
  * Passport, for providers only: a separate instance without sessions. A strategy ends in a redirect or in tokens.
- * Both are returned instead of sent, because a redirect may have to become JSON and tokens are not a session yet.
+ * Both are returned instead of sent, because a redirect may have to become JSON and tokens are not a session yet
+ * (decision 0150).
  */
 export class ProviderPassport {
   readonly #passport = new passport.Passport()
