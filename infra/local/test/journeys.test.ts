@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { chromiumPath, plugInAuthenticator } from '../src/browser.js'
 import { waitUntil } from '../src/wait-until.js'
-import { announce, readRecording } from '../src/walkthrough/recording.js'
+import { publishRecording, readRecording } from '../src/walkthrough/recording.js'
 import { Journey, LAPTOP, PASSWORD, PHONE } from './support/journey.js'
 import { McpHost } from './support/mcp-host.js'
 
@@ -123,7 +123,7 @@ describeInBrowser('a person', () => {
     const person = { email, password: PASSWORD, accountId: user.id }
     const lost: string[] = []
     for (let count = 0; count < LOST; count += 1)
-      lost.push(await announce(world, person, recording, `lost-${count}`))
+      lost.push(await publishRecording(world, person, recording, `lost-${count}`))
 
     await page.goto(await journey.linkTo(email, 2, /http\S+\/portal\S*/))
     await waitUntil(

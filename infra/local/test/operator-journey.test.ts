@@ -19,7 +19,7 @@ const describeInBrowser = executable === null ? describe.skip : describe
 
 const REASON = 'the receiver is being mended'
 /** The first retry comes a minute after the first attempt. */
-const PATIENCE = { timeoutMs: 240_000 }
+const LONG_WAIT = { timeoutMs: 240_000 }
 
 /** An operator follows one event from a failure to its delivery, on the pages and with the command that they name. */
 describeInBrowser('an operator', () => {
@@ -57,7 +57,7 @@ describeInBrowser('an operator', () => {
         await page.reload()
         return (await page.textContent('main'))?.includes(text) || undefined
       },
-      { ...PATIENCE, describe: `"${text}" on the page` },
+      { ...LONG_WAIT, describe: `"${text}" on the page` },
     )
 
   it('sees why an event fails, pauses until the receiver is mended, and sees it arrive and come again', async () => {
