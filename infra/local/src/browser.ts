@@ -15,7 +15,8 @@ export function chromiumPath(): string | null {
 /** Not an expectation, only an end to waiting: a busy machine may take long to show a page. */
 const TIMEOUT_MS = 150_000
 
-export async function launchChromium(executablePath: string | null): Promise<Browser> {
+export async function launchChromium(): Promise<Browser> {
+  const executablePath = chromiumPath()
   if (executablePath === null) throw new Error('no Chromium to launch')
   const browser = await chromium.launch({
     executablePath,

@@ -14,8 +14,7 @@ import { type PrintedLine, terminalPicture } from './support/terminal-picture.js
 
 const isInstalled = (name: string): boolean => spawnSync(name, ['--version']).error === undefined
 const whereCurlIs = isInstalled('curl') ? it : it.skip
-const executable = chromiumPath()
-const inBrowser = executable === null ? it.skip : it
+const inBrowser = chromiumPath() === null ? it.skip : it
 
 describe('the tutorials', () => {
   let stack: RunningStack
@@ -152,7 +151,7 @@ describe('the tutorials', () => {
 
   async function signUpAndOut(address: string): Promise<void> {
     const email = 'web-app@tutorials.test'
-    const browser = await launchChromium(executable)
+    const browser = await launchChromium()
     try {
       const page = await browser.newPage()
       await page.goto(address)
