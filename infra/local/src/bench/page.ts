@@ -54,49 +54,37 @@ function markdown(results: Results, plots: Record<string, Plot>): string {
 }
 
 function wholeWayTable(results: Results): string {
-  const rows = casesOf(results, 'pipeline').flatMap((name) =>
-    ofCase(results, name).map((one) => [
-      name,
-      one.who,
-      shown(one.value),
-      time(one, 'p50Ms'),
-      time(one, 'p99Ms'),
-    ]),
+  return table(
+    ['Case', 'Who', 'Deliveries a second', 'p50, ms', 'p99, ms'],
+    rowsOf(results, 'pipeline', pace),
   )
-  return table(['Case', 'Who', 'Deliveries a second', 'p50, ms', 'p99, ms'], rows)
 }
 
 function cpuTable(results: Results): string {
-  const rows = casesOf(results, 'pipeline').flatMap((name) =>
-    ofCase(results, name).map((one) => [
-      name,
-      one.who,
-      partsOf(one)
-        .map(([part, us]) => `${part} ${shown(us)}`)
-        .join(', ') || 'not measured',
-      one.others['cpuUs'] === undefined ? '–' : shown(one.others['cpuUs']),
-    ]),
-  )
+  const rows = rowsOf(results, 'pipeline', (one) => [
+    cpuByProcess(one) || 'not measured',
+    number(one, 'cpuUs'),
+  ])
   return table(['Case', 'Who', 'Each process, µs', 'Together, µs'], rows)
 }
 
 function identityTable(results: Results): string {
-  const rows = casesOf(results, 'common').flatMap((name) =>
-    ofCase(results, name).map((one) => [
-      name,
-      one.who,
-      shown(one.value),
-      time(one, 'p50Ms'),
-      time(one, 'p99Ms'),
-      partsOf(one)
-        .map(([part, us]) => `${part} ${shown(us)}`)
-        .join(', ') || '–',
-    ]),
-  )
+  const rows = rowsOf(results, 'common', (one) => [...pace(one), cpuByProcess(one) || '–'])
   return table(['Request', 'Who', 'A second', 'p50, ms', 'p99, ms', 'CPU time of each process, µs'], rows)
 }
 
-const time = ({ others }: Measured, name: string) => shown(others[name] ?? NaN)
+/** A row for each that was measured: the case, who, and further cells. */
+const rowsOf = (results: Results, bench: Measured['bench'], cells: (one: Measured) => string[]) =>
+  casesOf(results, bench).flatMap((name) =>
+    ofCase(results, name).map((one) => [name, one.who, ...cells(one)]),
+  )
+
+const pace = (one: Measured) => [shown(one.value), number(one, 'p50Ms'), number(one, 'p99Ms')]
+const number = ({ others }: Measured, name: string) => shown(others[name] ?? NaN)
+const cpuByProcess = (one: Measured) =>
+  partsOf(one)
+    .map(([part, us]) => `${part} ${shown(us)}`)
+    .join(', ')
 
 /** Numbers to the right; as wide as its cells, so that the source reads well, too. */
 function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
