@@ -6,6 +6,9 @@ import { waitUntil } from '../../src/wait-until.js'
 const START = new URL('../../dist/start.js', import.meta.url).href
 const OPTIONS = new URL('../../start-options.mjs', import.meta.url).href
 
+/** Not an expectation, only an end to waiting, before jest's own. */
+const SAID_TIMEOUT_MS = 150_000
+
 export interface Starter {
   process: ChildProcessByStdio<null, Readable, Readable>
   output(): string
@@ -39,7 +42,7 @@ export function startIn(folder: string, args: string[]): Starter {
     said: async (wanted) => {
       const found = () =>
         (typeof wanted === 'string' ? text.includes(wanted) : wanted.test(text)) || undefined
-      await waitUntil(found, { timeoutMs: 60_000, describe: String(wanted), seen: () => text })
+      await waitUntil(found, { timeoutMs: SAID_TIMEOUT_MS, describe: String(wanted), seen: () => text })
     },
     exitCode: once(child, 'exit').then(([code]) => code as number | null),
   }
