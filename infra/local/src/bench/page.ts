@@ -86,18 +86,11 @@ const cpuByProcess = (one: Measured) =>
     .map(([part, us]) => `${part} ${shown(us)}`)
     .join(', ')
 
-/** Numbers to the right; as wide as its cells, so that the source reads well, too. */
+/** Numbers to the right. Prettier, which formats the page, makes all cells of a column equally wide. */
 function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
-  const isNumber = head.map((_, column) => rows.every((row) => /^[\d.,–]+$/.test(row[column] ?? '')))
-  const widths = head.map((name, column) =>
-    Math.max(3, name.length, ...rows.map((row) => (row[column] ?? '').length)),
-  )
-  const line = (cells: readonly string[]) =>
-    `| ${cells.map((cell, column) => (isNumber[column] ? cell.padStart(widths[column] ?? 0) : cell.padEnd(widths[column] ?? 0))).join(' | ')} |`
-  const rule = widths.map((width, column) =>
-    isNumber[column] ? `${'-'.repeat(width - 1)}:` : '-'.repeat(width),
-  )
-  return [line(head), line(rule), ...rows.map(line)].join('\n')
+  const isNumber = (_: string, column: number) => rows.every((row) => /^[\d.,–]+$/.test(row[column] ?? ''))
+  const rule = head.map(isNumber).map((toTheRight) => (toTheRight ? '--:' : '---'))
+  return [head, rule, ...rows].map((cells) => `| ${cells.join(' | ')} |`).join('\n')
 }
 
 function plotsOf(results: Results): Record<'deliveries' | 'cpu' | 'identity', Plot> {
