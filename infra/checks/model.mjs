@@ -51,11 +51,11 @@ function compile(folder, options) {
     const [, errors] = /errors: (\d+)/.exec(output) ?? []
     const [, states] = /(\d+(?:\.\d+e\+\d+)?) states, stored/.exec(output) ?? []
     if (errors === undefined || /max search depth too small/.test(output)) throw new Error(output)
-    return { verdict: errors === '0' ? 'holds' : 'fails', states }
+    return { result: errors === '0' ? 'holds' : 'fails', states }
   }
 }
 
-function expect(title, { verdict, states }, wanted) {
-  console.log(`${verdict === wanted ? '✓' : '✗'} ${title}: ${verdict} (${states} states)`)
-  return verdict === wanted
+function expect(title, { result, states }, wanted) {
+  console.log(`${result === wanted ? '✓' : '✗'} ${title}: ${result} (${states} states)`)
+  return result === wanted
 }

@@ -203,7 +203,7 @@ function crate(name) {
 const succeeds = (command, args, options = {}) =>
   spawnSync(command, args, { stdio: ['ignore', 'ignore', 'inherit'], ...options }).status === 0
 
-/** The interpreter of an environment of its own with the packages, or the machine's where that cannot be had. */
+/** The interpreter of an environment of its own with the packages, or the machine's if they cannot be installed. */
 function pythonWithPackages() {
   const venv = join(CACHE, 'python')
   const python = join(venv, 'bin/python')
@@ -215,7 +215,7 @@ function pythonWithPackages() {
   return python
 }
 
-/** The command-line client of MCP Inspector in a folder of its own; where it cannot be had, its row is skipped. */
+/** The command-line client of MCP Inspector in a folder of its own; if it cannot be installed, its row is skipped. */
 function inspector() {
   const folder = join(CACHE, `inspector-${INSPECTOR_VERSION}`)
   const command = join(folder, 'node_modules/@modelcontextprotocol/inspector/cli/build/cli.js')

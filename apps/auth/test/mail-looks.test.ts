@@ -1,18 +1,15 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { afterAll, beforeAll, expect, it } from '@jest/globals'
 import { SIGNET } from '@signet/brand'
 import { languages, type Language } from '@signet/language'
 import { createLogger } from '@signet/telemetry'
-import { accessibilityFindings, chromiumPath, launchChromium, sidewaysScroll } from '@signet/local/browser'
+import { accessibilityFindings, launchChromium, sidewaysScroll } from '@signet/local/browser'
+import { describeInBrowser } from '@signet/testkit/browser'
 import type { Browser, BrowserContext, Page } from 'playwright-core'
 import { contentsIn } from '../src/mail/contents.js'
 import { mailKinds, noticeKinds, type MailVariables } from '../src/mail/kinds.js'
 import { MailRenderer, type RenderedMail } from '../src/mail/mail-renderer.js'
 import { createOutbound, type Outbound } from '../src/outbound/outbound.js'
 import { MESSAGE } from './support/mailer.js'
-
-const executable = chromiumPath()
-// Everywhere else these tests run; a machine without a browser says so and counts them as skipped.
-const describeInBrowser = executable === null ? describe.skip : describe
 
 /** A brand with everything, but a PNG: this test shows emails outside of mail programs. */
 const BRAND = {
@@ -62,7 +59,7 @@ describeInBrowser('the built-in emails in Chromium', () => {
       outbound,
       log: createLogger({ level: 'panic', component: 'test' }),
     })
-    browser = await launchChromium(executable)
+    browser = await launchChromium()
     context = await browser.newContext({ javaScriptEnabled: true })
     page = await context.newPage()
     requests = []

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
-import { chromiumPath, launchChromium } from '@signet/local/browser'
+import { launchChromium } from '@signet/local/browser'
+import { describeInBrowser } from '@signet/testkit/browser'
 import type { Browser } from 'playwright-core'
 import { isAccepted, namesOrigin, redirectPairs, type Origin } from './support/redirect-pairs.js'
 
@@ -19,12 +20,10 @@ describe('of 100,000 redirect targets generated from patterns and tricks', () =>
     expect(accepted.filter(({ pattern, url }) => !namesOrigin(pattern, new URL(url)))).toEqual([])
   })
 
-  const executable = chromiumPath()
-  const describeInBrowser = executable === null ? describe.skip : describe
   describeInBrowser('in Chromium', () => {
     let browser: Browser
     beforeAll(async () => {
-      browser = await launchChromium(executable)
+      browser = await launchChromium()
     })
     afterAll(() => browser.close())
 

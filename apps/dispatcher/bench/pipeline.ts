@@ -108,13 +108,13 @@ export async function startPipeline(name: string, options: PipelineOptions): Pro
         .toString('base64')
         .slice(0, Math.max(1, bytes - 330))
       let next = 0
-      const lane = async () => {
+      const worker = async () => {
         while (next < events) {
           const subscriber = subscribers[next++ % subscribers.length]
           await subscriber?.summary({ transcript: { text } })
         }
       }
-      await Promise.all(Array.from({ length: 10 }, lane))
+      await Promise.all(Array.from({ length: 10 }, worker))
     },
     release: () => pause(false),
     async untilDone() {

@@ -14,7 +14,7 @@ type PartRules = {
   flag: string
   /** For the shell, first of all in a part that is new. */
   prepare: string
-  /** Works only where the part can be had. */
+  /** Succeeds only where the part is available. */
   trial: readonly string[]
   lacking: string
 }
@@ -47,7 +47,7 @@ export function missingFor(part: Part): string | null {
   return unshared([part], PARTS[part].trial, 'ignore') === 0 ? null : PARTS[part].lacking
 }
 
-/** Runs this program again with all the parts that can be had, and returns its exit code; null in the run that has them. */
+/** Runs this program again with all available parts, and returns its exit code; null in the run that has them. */
 export function runApart(): number | null {
   if (process.env[APART] !== undefined) return null
   const parts = NAMES.filter((part) => missingFor(part) === null)

@@ -20,7 +20,7 @@ const short = process.argv.includes('--short')
 const beside = valueOf('beside')
 const only = new RegExp(valueOf('only') ?? '')
 
-/** Null, or why a fault cannot be had here. */
+/** Null, or why a fault is not possible here. */
 function obstacleTo({ needs }: Fault): string | null {
   if (needs === undefined) return null
   if (needs !== 'another version') return missingFor(needs)

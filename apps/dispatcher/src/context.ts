@@ -19,7 +19,7 @@ import { OpenSecrets } from './attempts/open-secrets.js'
 import { createPlanLoader } from './attempts/plan-loader.js'
 import { ResultRecorder } from './attempts/result-recorder.js'
 import { registerBacklogGauges } from './backlog-gauges.js'
-import { ConversionLane, type Convert } from './preparing/conversion-lane.js'
+import { ConversionScheduler, type Convert } from './preparing/conversion-scheduler.js'
 import { PartsReader } from './preparing/parts-reader.js'
 import { Preparation } from './preparing/preparation.js'
 import { MarkdownConverter } from './markdown/markdown-converter.js'
@@ -157,7 +157,7 @@ export function createContext(config: DispatcherConfig, ports: Partial<Ports> = 
     now,
   })
   const jobConcurrency = JOBS_PER_ATTEMPT * config.concurrency
-  const lane = new ConversionLane({
+  const conversions = new ConversionScheduler({
     jobs: jobConcurrency,
     convert: ports.convert ?? ((html, cpuLimitMs) => markdown.convert(html, cpuLimitMs)),
   })
@@ -168,7 +168,7 @@ export function createContext(config: DispatcherConfig, ports: Partial<Ports> = 
       onProblem: (problem) => observer.enrichmentFailed(problem),
       reader: ports.reader,
     }),
-    lane,
+    conversions,
   })
   const firstAttempts = new FirstAttempts({ db, attempts, queues, bodies, retryWhileUnavailable: retry, now })
   const presence = new JobPresence(producerRedis, queues)
@@ -249,7 +249,7 @@ export function createContext(config: DispatcherConfig, ports: Partial<Ports> = 
     bodies,
     attempts,
     dispatch,
-    lane,
+    conversions,
     preparation,
     events,
     firstAttempts,

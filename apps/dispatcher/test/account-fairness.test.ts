@@ -135,7 +135,7 @@ describe('an account that sends the worst it can', () => {
     const other = dispatcher.subscriber()
     await other.endpoint(receiver.url('/patient'))
     await publish(other, 'html', 1)
-    await waitFor(async () => (await queuedEventsOf(other)) === 1 && dispatcher.lane.waiting === 4)
+    await waitFor(async () => (await queuedEventsOf(other)) === 1 && dispatcher.conversions.waiting === 4)
     conversion.open()
     await waitFor(() => arrived('/patient') === 1)
     // In order of arrival its first document would have been the sixth, and its last one among the last.

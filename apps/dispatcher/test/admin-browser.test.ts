@@ -1,16 +1,14 @@
 import { writeFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
-import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals'
+import { afterAll, afterEach, beforeAll, expect, it } from '@jest/globals'
 import { listen, type Listener } from '@signet/http'
 import { SIGNET } from '@signet/brand'
-import { accessibilityFindings, chromiumPath, launchChromium } from '@signet/local/browser'
+import { accessibilityFindings, launchChromium } from '@signet/local/browser'
+import { describeInBrowser } from '@signet/testkit/browser'
 import { addressesOf, faultsOfPages, LOOKS, needsOfScript } from '@signet/local/page-walk'
 import { adminPages } from '../src/admin/admin-routes.js'
 import type { Browser, BrowserContext, BrowserContextOptions, Page } from 'playwright-core'
 import { OPERATOR_TOKEN, startObserved, type Incident, type Observed } from './support/operator-pages.js'
-
-const executable = chromiumPath()
-const describeInBrowser = executable === null ? describe.skip : describe
 
 const IMAGES = fileURLToPath(new URL('../docs/images/', import.meta.url))
 /** For a look at the pages: PICTURES=<folder> keeps one of each. */
@@ -37,7 +35,7 @@ describeInBrowser('the pages for operators in Chromium', () => {
     for (let minute = 0; minute < 3; minute += 1) await observed.dispatcher.history.sample()
     listener = await listen(observed.app, { port: 0, host: '127.0.0.1', setting: 'PORT' })
     base = `http://127.0.0.1:${listener.port}`
-    browser = await launchChromium(executable)
+    browser = await launchChromium()
   })
   afterEach(() => context.close())
   afterAll(async () => {

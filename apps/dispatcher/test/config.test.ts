@@ -69,7 +69,11 @@ describe('the settings of the dispatcher', () => {
       'WEBHOOKS_REDIS_SENTINELS',
     ],
     ['a number with letters', { DISPATCHER_CONCURRENCY: '1o0' }, 'DISPATCHER_CONCURRENCY'],
-    ['no place for an endpoint', { DISPATCHER_ENDPOINT_CONCURRENCY: '0' }, 'DISPATCHER_ENDPOINT_CONCURRENCY'],
+    [
+      'no permit for an endpoint',
+      { DISPATCHER_ENDPOINT_CONCURRENCY: '0' },
+      'DISPATCHER_ENDPOINT_CONCURRENCY',
+    ],
     ['a time limit beyond the job lock', { DISPATCHER_TIMEOUT_MS: '8001' }, 'DISPATCHER_TIMEOUT_MS'],
     ['a schedule of words', { DISPATCHER_RETRY_DELAYS_SECONDS: '1,soon' }, 'DISPATCHER_RETRY_DELAYS_SECONDS'],
     ['a proxy without a scheme', { DISPATCHER_PROXY_URL: 'proxy:3128' }, 'DISPATCHER_PROXY_URL'],

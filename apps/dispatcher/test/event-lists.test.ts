@@ -29,7 +29,7 @@ describe('events that share a job', () => {
     }
     dispatcher = await startDispatcher({
       start: false,
-      // The conversion lane takes four events, two of an account.
+      // The conversion scheduler takes four events, two of an account.
       env: { DISPATCHER_CONCURRENCY: '4' },
       ports: { ca: receiver.authorityCert, convert },
     })

@@ -20,7 +20,7 @@ async function withDispatcher(
   run: (receiver: Receiver, dispatcher: TestDispatcher, latencies: Latencies) => Promise<void>,
 ): Promise<void> {
   const receiver = await startReceiver()
-  // So few places that three hanging endpoints could take all of them.
+  // So few permits that three hanging endpoints could take all of them.
   const dispatcher = await startDispatcher({
     env: { DISPATCHER_CONCURRENCY: '16', DISPATCHER_TIMEOUT_MS: '5000' },
     ports: { ca: receiver.authorityCert },

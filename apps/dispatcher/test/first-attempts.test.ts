@@ -85,7 +85,7 @@ describe('first attempts, under the job of their event', () => {
     expect(dispatcher.bodies.bytes).toBeGreaterThan(before)
   })
 
-  it('that find no place at a slow endpoint go into the queue, and into the schedule', async () => {
+  it('that get no permit at a slow endpoint go into the queue, and into the schedule', async () => {
     await subscriber.endpoint(receiver.url('/slow'))
     receiver.hook('/slow', { otherwise: reply(200, { delayMs: 1300 }) })
     await run()

@@ -7,7 +7,7 @@ import { queueSummary, queuePing, type TestSummary } from '@signet/webhook-testk
 import { insertEndpoint, recordingReader, type RecordingReader } from '@signet/webhook-core/stores'
 import { dispatchEvents } from '../src/dispatching/dispatch-store.js'
 import { MarkdownConverter } from '../src/markdown/markdown-converter.js'
-import { ConversionLane } from '../src/preparing/conversion-lane.js'
+import { ConversionScheduler } from '../src/preparing/conversion-scheduler.js'
 import { PartsReader, type PartProblem } from '../src/preparing/parts-reader.js'
 import { Preparation } from '../src/preparing/preparation.js'
 import { webhooksDatabase } from '@signet/webhook-testkit'
@@ -69,7 +69,7 @@ function preparing(changes: Partial<RecordingReader> = {}, timeoutMs?: number) {
       onProblem: (problem) => problems.push(problem),
       timeoutMs,
     }),
-    lane: new ConversionLane({
+    conversions: new ConversionScheduler({
       jobs: 300,
       convert: (html, cpuLimitMs) => markdown.convert(html, cpuLimitMs),
     }),

@@ -1,16 +1,13 @@
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals'
+import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from '@jest/globals'
 import type { Browser, BrowserContext, Page } from 'playwright-core'
-import { chromiumPath, launchChromium } from '@signet/local/browser'
+import { launchChromium } from '@signet/local/browser'
+import { describeInBrowser } from '@signet/testkit/browser'
 import { OAuthTester, type RegisteredClient } from './support/oauth.js'
 import { pkce } from './support/browser.js'
 import { startHarness, type Harness } from './support/harness.js'
 import type { User } from './support/identity-double.js'
-
-const executable = chromiumPath()
-// Everywhere else these tests run; a machine without a browser says so and counts them as skipped.
-const describeInBrowser = executable === null ? describe.skip : describe
 
 const HTTPS_REDIRECT = 'https://app.example/oauth/callback'
 
@@ -30,7 +27,7 @@ describeInBrowser('the pages in Chromium', () => {
       },
     })
     oauth = new OAuthTester(harness)
-    browser = await launchChromium(executable)
+    browser = await launchChromium()
     // The application's own redirect after ours: a form-action policy would block it.
     application = createServer((req, res) => {
       if (req.url?.startsWith('/callback'))

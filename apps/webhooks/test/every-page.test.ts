@@ -1,5 +1,6 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
-import { chromiumPath, launchChromium } from '@signet/local/browser'
+import { afterAll, beforeAll, expect, it } from '@jest/globals'
+import { launchChromium } from '@signet/local/browser'
+import { describeInBrowser } from '@signet/testkit/browser'
 import { addressesOf, faultsOfPages, LOOKS, needsOfScript } from '@signet/local/page-walk'
 import type { Browser, Page } from 'playwright-core'
 import { publicRoutes } from '../src/routes.js'
@@ -7,9 +8,6 @@ import { startHarness, type Harness } from './support/harness.js'
 import type { User } from './support/identity-double.js'
 import { OAuthTester } from './support/oauth.js'
 import { aDelivery } from './support/portal.js'
-
-const executable = chromiumPath()
-const describeInBrowser = executable === null ? describe.skip : describe
 
 const ASSET = /\.(js|svg|ico|json)$/
 /** To the page of the identity server, which is not ours. */
@@ -27,7 +25,7 @@ describeInBrowser('every page', () => {
   let user: User
   beforeAll(async () => {
     harness = await startHarness({ env: { WEBHOOKS_ALLOW_PRIVATE_TARGETS: 'true' } })
-    browser = await launchChromium(executable)
+    browser = await launchChromium()
     user = harness.identity.addUser()
     paths = await addresses()
   })

@@ -1,12 +1,10 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals'
+import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from '@jest/globals'
 import type { Browser, BrowserContext, Page } from 'playwright-core'
-import { chromiumPath, launchChromium } from '@signet/local/browser'
+import { launchChromium } from '@signet/local/browser'
+import { describeInBrowser } from '@signet/testkit/browser'
 import { startHarness, type Harness } from './support/harness.js'
 import type { User } from './support/identity-double.js'
 import { aDelivery } from './support/portal.js'
-
-const executable = chromiumPath()
-const describeInBrowser = executable === null ? describe.skip : describe
 
 describeInBrowser('the portal in Chromium', () => {
   let harness: Harness
@@ -15,7 +13,7 @@ describeInBrowser('the portal in Chromium', () => {
   let page: Page
   beforeAll(async () => {
     harness = await startHarness({ env: { WEBHOOKS_ALLOW_PRIVATE_TARGETS: 'true' } })
-    browser = await launchChromium(executable)
+    browser = await launchChromium()
   })
   afterAll(async () => {
     await browser.close()

@@ -2,15 +2,13 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { SIGNET } from '@signet/brand'
 import { languages } from '@signet/language'
 import { unusedKeys } from '@signet/language/checks'
-import { accessibilityFindings, chromiumPath, launchChromium, sidewaysScroll } from '@signet/local/browser'
+import { accessibilityFindings, launchChromium, sidewaysScroll } from '@signet/local/browser'
+import { describeInBrowser } from '@signet/testkit/browser'
 import type { EndpointId, FailureReason } from '@signet/webhook-core'
 import type { Browser, Page } from 'playwright-core'
 import { explainFailure } from '../src/warnings/failure-advice.js'
 import { warningCatalogues } from '../src/warnings/texts.js'
 import { warningMail } from '../src/warnings/warning-mail.js'
-
-const executable = chromiumPath()
-const describeInBrowser = executable === null ? describe.skip : describe
 
 const BRAND = {
   ...SIGNET,
@@ -79,7 +77,7 @@ describeInBrowser('warnings in Chromium', () => {
   let page: Page
   const requests: string[] = []
   beforeAll(async () => {
-    browser = await launchChromium(executable)
+    browser = await launchChromium()
     page = await browser.newPage()
     page.on('request', (request) => requests.push(request.url()))
   })

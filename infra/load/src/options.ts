@@ -12,7 +12,7 @@ export type Options = {
   bytes: number
   connections: number
   /** Null measures the ingest alone. */
-  receiver: { host: string; port: number; secrets: readonly string[]; patienceMs: number } | null
+  receiver: { host: string; port: number; secrets: readonly string[]; arrivalTimeoutMs: number } | null
   json: boolean
 }
 
@@ -28,7 +28,8 @@ export const HELP = `Publishes events at a steady rate and measures how long ans
   --connections <n>    connections to the ingest (default 64)
   --receive <port>     also count arrivals: an HTTP receiver on this port, for webhooks of those accounts
   --receive-host <ip>  address it listens on (default 127.0.0.1)
-  --patience <seconds> how long to wait for the next arrival before giving up (default 30)
+  --arrival-timeout <seconds>
+                       how long to wait for the next arrival before giving up (default 30)
   --json               one JSON object instead of text
 
   SIGNET_LOAD_TOKEN    a token of WEBHOOKS_INTERNAL_TOKENS, as clear text
@@ -68,10 +69,10 @@ export function readOptions(args: readonly string[], env: NodeJS.ProcessEnv): Op
     json: values.json,
   }
   const port = number('--receive', values.receive, { fallback: 0, max: 65_535 })
-  const patience = number('--patience', values.patience, { fallback: 30, max: 3600 })
+  const arrivalTimeout = number('--arrival-timeout', values['arrival-timeout'], { fallback: 30, max: 3600 })
   const secrets = values.receive === undefined ? [] : secretsIn(env['SIGNET_LOAD_SECRETS'], problems)
   if (url === null || problems.length > 0) throw new WrongOptions(problems.join('\n'))
-  const receiver = { host: values['receive-host'], port, secrets, patienceMs: patience * 1000 }
+  const receiver = { host: values['receive-host'], port, secrets, arrivalTimeoutMs: arrivalTimeout * 1000 }
   return { ...options, url, receiver: values.receive === undefined ? null : receiver }
 }
 
@@ -107,7 +108,7 @@ function parsed(args: readonly string[]) {
         connections: { type: 'string' },
         receive: { type: 'string' },
         'receive-host': { type: 'string', default: '127.0.0.1' },
-        patience: { type: 'string' },
+        'arrival-timeout': { type: 'string' },
         json: { type: 'boolean', default: false },
         help: { type: 'boolean', default: false },
       },

@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { webhookHandler } from '@signet/webhook-verify/node'
 
-type ReceiverOptions = { host: string; port: number; secrets: readonly string[]; patienceMs: number }
+type ReceiverOptions = { host: string; port: number; secrets: readonly string[]; arrivalTimeoutMs: number }
 
 export type Receiver = {
   port: number
@@ -12,13 +12,18 @@ export type Receiver = {
   arrived: ReadonlyMap<string, number>
   /** Deliveries with a signature or a body that is wrong, and of events that had come before. */
   counts: { refused: number; repeated: number }
-  /** Resolves when these events have come, or when none came for the time that it has patience. */
+  /** Resolves when these events have come, or when none came for `arrivalTimeoutMs`. */
   untilArrived: (ids: Iterable<string>) => Promise<void>
   close: () => Promise<void>
 }
 
 /** Answers 204 to every delivery whose signature is right, and notes when its event came. */
-export async function startReceiver({ host, port, secrets, patienceMs }: ReceiverOptions): Promise<Receiver> {
+export async function startReceiver({
+  host,
+  port,
+  secrets,
+  arrivalTimeoutMs,
+}: ReceiverOptions): Promise<Receiver> {
   const arrived = new Map<string, number>()
   const counts = { refused: 0, repeated: 0 }
   let lastAt = performance.now()
@@ -43,7 +48,7 @@ export async function startReceiver({ host, port, secrets, patienceMs }: Receive
     async untilArrived(ids) {
       lastAt = performance.now()
       const missing = new Set(ids)
-      while (performance.now() - lastAt < patienceMs) {
+      while (performance.now() - lastAt < arrivalTimeoutMs) {
         for (const id of missing) if (arrived.has(id)) missing.delete(id)
         if (missing.size === 0) return
         await sleep(20)

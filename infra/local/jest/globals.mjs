@@ -1,5 +1,5 @@
-// What tests import as `@jest/globals`. Modules that many files share may keep one of them, as in `const describeInBrowser =
-// chromium ? describe : describe.skip`, so each leads to that of the file that runs.
+// What tests import as `@jest/globals`. Modules that many files share may keep one of them, as `describeInBrowser` of the
+// testkit does, so each leads to that of the file that runs.
 let current
 
 export const afterAll = ofRunningFile('afterAll')

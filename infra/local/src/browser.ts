@@ -12,22 +12,23 @@ export function chromiumPath(): string | null {
   return null
 }
 
-/** In milliseconds. Not an expectation, only an end to waiting: a busy machine may take long to show a page. */
-const PATIENCE = 150_000
+/** Not an expectation, only an end to waiting: a busy machine may take long to show a page. */
+const TIMEOUT_MS = 150_000
 
-export async function launchChromium(executablePath: string | null): Promise<Browser> {
+export async function launchChromium(): Promise<Browser> {
+  const executablePath = chromiumPath()
   if (executablePath === null) throw new Error('no Chromium to launch')
   const browser = await chromium.launch({
     executablePath,
     // Containers run as root and have a small /dev/shm.
     args: ['--no-sandbox', '--disable-dev-shm-usage'],
-    timeout: PATIENCE,
+    timeout: TIMEOUT_MS,
   })
   const newContext = browser.newContext.bind(browser)
   // Pages that are opened without a context get one through this as well.
   browser.newContext = async (options) => {
     const context = await newContext(options)
-    context.setDefaultTimeout(PATIENCE)
+    context.setDefaultTimeout(TIMEOUT_MS)
     return context
   }
   return browser

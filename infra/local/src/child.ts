@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { closeSync, openSync } from 'node:fs'
 import type { Readable, Writable } from 'node:stream'
+import { text } from 'node:stream/consumers'
 
 export interface GuardedOptions {
   command: string
@@ -83,8 +84,8 @@ export async function startGuarded(options: GuardedOptions): Promise<Guarded> {
       resolve(fromShell(code, signal))
     })
   })
-  exited.catch(() => {}) // reported through readPid below
-  const pid = await Promise.race([readPid(shell.stdio[4] as Readable), exited.then(() => NaN)])
+  exited.catch(() => {}) // reported through the race below
+  const pid = await Promise.race([pidOf(shell), exited.then(() => NaN)])
   if (Number.isNaN(pid)) throw new Error(`${options.command} could not be started`)
   const kill = (signal: NodeJS.Signals): void => {
     if (running) trySignal(pid, signal)
@@ -108,11 +109,8 @@ export async function startGuarded(options: GuardedOptions): Promise<Guarded> {
   }
 }
 
-async function readPid(stream: Readable): Promise<number> {
-  let text = ''
-  for await (const chunk of stream) text += String(chunk)
-  return Number.parseInt(text, 10)
-}
+const pidOf = async (shell: ChildProcess): Promise<number> =>
+  Number.parseInt(await text(shell.stdio[4] as Readable), 10)
 
 /** A shell reports "ended by signal N" as 128 + N. */
 function fromShell(code: number | null, signal: NodeJS.Signals | null): Exit {

@@ -31,17 +31,22 @@ const MACPORTS: Packages = { redis: 'redis', postgresql: 'postgresql17-server' }
 const BREW_FOLDERS = ['/opt/homebrew/bin', '/usr/local/bin']
 const MACPORTS_FOLDERS = ['/opt/local/bin']
 
+/** The text of /etc/os-release; empty where there is none. */
+export const osRelease = (): string => (existsSync(OS_RELEASE) ? readFileSync(OS_RELEASE, 'utf8') : '')
+
 export const thisSystem = (env: NodeJS.ProcessEnv = process.env): System => ({
   platform: process.platform,
-  distributions: existsSync(OS_RELEASE) ? distributionsIn(readFileSync(OS_RELEASE, 'utf8')) : [],
+  distributions: distributionsIn(osRelease()),
   isRoot: process.getuid?.() === 0,
   env,
 })
 
-export function distributionsIn(osRelease: string): string[] {
-  const valueOf = (name: string) => new RegExp(`^${name}=["']?([^"'\\n]*)`, 'm').exec(osRelease)?.[1] ?? ''
-  return `${valueOf('ID')} ${valueOf('ID_LIKE')}`.split(/\s+/).filter(Boolean)
+export function distributionsIn(text: string): string[] {
+  return `${releaseValue(text, 'ID')} ${releaseValue(text, 'ID_LIKE')}`.split(/\s+/).filter(Boolean)
 }
+
+export const releaseValue = (text: string, name: string): string =>
+  new RegExp(`^${name}=["']?([^"'\\n]*)`, 'm').exec(text)?.[1] ?? ''
 
 /** The one command that installs a server on this very system; null where we know none. */
 export function installCommand(

@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import type { IncomingMessage, Server } from 'node:http'
+import type { Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { Router } from 'express'
 
@@ -45,10 +45,4 @@ export async function closeServer(server: Pick<Server, 'close' | 'closeAllConnec
   const closed = new Promise<void>((resolve) => server.close(() => resolve()))
   server.closeAllConnections()
   await closed
-}
-
-export async function readBody(request: IncomingMessage): Promise<Buffer> {
-  const chunks: Buffer[] = []
-  for await (const chunk of request) chunks.push(chunk as Buffer)
-  return Buffer.concat(chunks)
 }

@@ -1,12 +1,10 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
-import { chromiumPath, plugInAuthenticator } from '../src/browser.js'
+import { afterAll, beforeAll, expect, it } from '@jest/globals'
+import { plugInAuthenticator } from '../src/browser.js'
+import { describeInBrowser } from '@signet/testkit/browser'
 import { waitUntil } from '../src/wait-until.js'
-import { announce, readRecording } from '../src/walkthrough/recording.js'
+import { publishRecording, readRecording } from '../src/walkthrough/recording.js'
 import { Journey, LAPTOP, PASSWORD, PHONE } from './support/journey.js'
 import { McpHost } from './support/mcp-host.js'
-
-const executable = chromiumPath()
-const describeInBrowser = executable === null ? describe.skip : describe
 
 const NEW_PASSWORD = 'staple battery horse'
 /** So many failures in a row disable an endpoint. */
@@ -16,7 +14,7 @@ const LOST = 20
 describeInBrowser('a person', () => {
   let journey: Journey
   beforeAll(async () => {
-    journey = await Journey.begin(executable)
+    journey = await Journey.begin()
   })
   afterAll(() => journey.end())
 
@@ -123,7 +121,7 @@ describeInBrowser('a person', () => {
     const person = { email, password: PASSWORD, accountId: user.id }
     const lost: string[] = []
     for (let count = 0; count < LOST; count += 1)
-      lost.push(await announce(world, person, recording, `lost-${count}`))
+      lost.push(await publishRecording(world, person, recording, `lost-${count}`))
 
     await page.goto(await journey.linkTo(email, 2, /http\S+\/portal\S*/))
     await waitUntil(

@@ -2,9 +2,10 @@ import { execFile } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { afterAll, beforeAll, expect, it } from '@jest/globals'
 import type { Browser, Page } from 'playwright-core'
-import { chromiumPath, launchChromium } from '../src/browser.js'
+import { launchChromium } from '../src/browser.js'
+import { describeInBrowser } from '@signet/testkit/browser'
 import { reply } from '../src/receiver/index.js'
 import { waitUntil } from '../src/wait-until.js'
 import { connectApplication } from '../src/walkthrough/connect.js'
@@ -13,9 +14,6 @@ import { setHook } from '../src/walkthrough/receiver-client.js'
 import { signUp } from '../src/walkthrough/sign-up.js'
 import { subscribe } from '../src/walkthrough/subscribe.js'
 import { repository, runningStack, type RunningStack } from './support/running-stack.js'
-
-const executable = chromiumPath()
-const describeInBrowser = executable === null ? describe.skip : describe
 
 const REASON = 'the receiver is being mended'
 
@@ -32,7 +30,7 @@ describeInBrowser('an operator', () => {
     const settings = readFileSync(envFile, 'utf8')
     const setting = (name: string) => new RegExp(`^${name}=["']?([^"'\\n]*)`, 'm').exec(settings)?.[1] ?? ''
     base = `http://localhost:${setting('DISPATCHER_PORT')}`
-    browser = await launchChromium(executable)
+    browser = await launchChromium()
     const credentials = { username: 'grace', password: setting('DISPATCHER_ADMIN_TOKEN') }
     page = await browser.newPage({ httpCredentials: credentials, viewport: { width: 1100, height: 800 } })
   })

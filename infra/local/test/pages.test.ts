@@ -4,16 +4,13 @@ import { catalogueFaults, unusedKeys } from '@signet/language/checks'
 import { createTransport } from 'nodemailer'
 import type { Browser, Page } from 'playwright-core'
 import { Agent, request } from 'undici'
-import { chromiumPath, launchChromium } from '../src/browser.js'
+import { launchChromium } from '../src/browser.js'
+import { describeInBrowser } from '@signet/testkit/browser'
 import { type Inbox, startInbox } from '../src/inbox/index.js'
 import { faultsOfPages, LOOKS, needsOfScript } from '../src/page-walk.js'
 import { localCatalogues } from '../src/pages/local-page.js'
 import { receiverPages } from '../src/pages/receiver-pages.js'
 import { type Receiver, startReceiver } from '../src/receiver/index.js'
-
-const executable = chromiumPath()
-// Everywhere else these tests run; a machine without a browser says so and counts them as skipped.
-const describeInBrowser = executable === null ? describe.skip : describe
 
 const SECRET = 'whsec_AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8'
 const BODY = JSON.stringify({
@@ -44,7 +41,7 @@ describeInBrowser('the pages of the local stack in Chromium', () => {
     await receive(`${'long'.repeat(15)}@example.test`, 'W'.repeat(80))
     await deliver('/hooks/ada')
     await deliver(`/hooks/${'long'.repeat(20)}`)
-    browser = await launchChromium(executable)
+    browser = await launchChromium()
     page = await browser.newPage()
   })
   afterAll(async () => {

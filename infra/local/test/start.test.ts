@@ -157,7 +157,7 @@ describe('npm start', () => {
     }
   })
 
-  it('ends with the last words of a service that dies, and stops the others', async () => {
+  it('ends with the last output of a service that dies, and stops the others', async () => {
     const starter = start('--no-demo')
     await starter.said('Ctrl-C stops everything')
     await answers(`${world().webhooksUrl}/die`)

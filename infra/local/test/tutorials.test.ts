@@ -1,21 +1,21 @@
-import { execFile, spawn, spawnSync } from 'node:child_process'
+import { execFile, spawn } from 'node:child_process'
 import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { succeeds } from '@signet/testkit/programs'
 import { chromiumPath, launchChromium } from '../src/browser.js'
 import { leaseNextPort } from '../src/ports.js'
 import { waitUntil } from '../src/wait-until.js'
+import { codeBlocks } from './support/code-blocks.js'
 import { repository, runningStack, type RunningStack } from './support/running-stack.js'
 import { type PrintedLine, terminalPicture } from './support/terminal-picture.js'
 
 // The tutorials of infra/site, as printed there, against the services that `npm start` runs.
 
-const isInstalled = (name: string): boolean => spawnSync(name, ['--version']).error === undefined
-const whereCurlIs = isInstalled('curl') ? it : it.skip
-const executable = chromiumPath()
-const inBrowser = executable === null ? it.skip : it
+const whereCurlIs = succeeds('curl', ['--version']) ? it : it.skip
+const inBrowser = chromiumPath() === null ? it.skip : it
 
 describe('the tutorials', () => {
   let stack: RunningStack
@@ -31,12 +31,9 @@ describe('the tutorials', () => {
   const tutorial = (name: string): string =>
     readFileSync(join(repository, 'infra/site/tutorials', `${name}.md`), 'utf8')
 
-  const blocks = (page: string, language: string): string[] =>
-    [...page.matchAll(new RegExp(`\`\`\`${language}\\n([^]*?)\`\`\``, 'g'))].map(([, text = '']) => text)
-
   /** Saves the files of a page under the names that their first lines say. */
   function save(page: string): void {
-    for (const text of [...blocks(page, 'js'), ...blocks(page, 'html')]) {
+    for (const text of [...codeBlocks(page, 'js'), ...codeBlocks(page, 'html')]) {
       const name = /^(?:\/\/|<!--) (\S+)/.exec(text)?.[1] ?? ''
       mkdirSync(dirname(join(stack.folder, name)), { recursive: true })
       writeFileSync(join(stack.folder, name), text)
@@ -52,7 +49,7 @@ describe('the tutorials', () => {
       PORT: String(await leaseNextPort(20_000, new Set())),
     }
     const options = { cwd: stack.folder, signal: end.signal, env }
-    const { stdout } = await promisify(execFile)('sh', ['-euc', blocks(page, 'sh').join('\n')], options)
+    const { stdout } = await promisify(execFile)('sh', ['-euc', codeBlocks(page, 'sh').join('\n')], options)
     return stdout
   }
 
@@ -84,7 +81,7 @@ describe('the tutorials', () => {
     const page = tutorial(name)
     save(page)
     const stdout = await runAll(page)
-    const promised = blocks(page, 'text').flatMap((text) => text.trim().split('\n'))
+    const promised = codeBlocks(page, 'text').flatMap((text) => text.trim().split('\n'))
     expect(promised.length).toBeGreaterThan(2)
     expect(stdout.split('\n').filter((line) => promised.includes(line))).toEqual(promised)
   }
@@ -109,7 +106,7 @@ describe('the tutorials', () => {
     async () => {
       const page = tutorial('sign-in')
       save(page)
-      const [prepare = '', install = '', serve = ''] = blocks(page, 'sh')
+      const [prepare = '', install = '', serve = ''] = codeBlocks(page, 'sh')
       linkPackages(install)
       const app = spawn('sh', ['-euc', `${prepare}\nexec ${serve.replace('npx ', 'node_modules/.bin/')}`], {
         cwd: stack.folder,
@@ -151,7 +148,7 @@ describe('the tutorials', () => {
 
   async function signUpAndOut(address: string): Promise<void> {
     const email = 'web-app@tutorials.test'
-    const browser = await launchChromium(executable)
+    const browser = await launchChromium()
     try {
       const page = await browser.newPage()
       await page.goto(address)

@@ -1,12 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { catalogueFaults } from '@signet/language/checks'
-import { chromiumPath, launchChromium } from '@signet/local/browser'
+import { launchChromium } from '@signet/local/browser'
+import { describeInBrowser } from '@signet/testkit/browser'
 import { faultsOfPages, LOOKS, needsOfScript } from '@signet/local/page-walk'
 import { callbackCatalogues } from '../src/sign-in/callback-page.js'
 import { startCallbackServer, type CallbackServer } from '../src/sign-in/callback-server.js'
-
-const executable = chromiumPath()
-const describeInBrowser = executable === null ? describe.skip : describe
 
 const STATE = 'the-state'
 /** What the browser comes back with. */
@@ -51,7 +49,7 @@ describeInBrowser('the callback page in Chromium', () => {
   let browser: Awaited<ReturnType<typeof launchChromium>>
   let servers: CallbackServer[] = []
   beforeAll(async () => {
-    browser = await launchChromium(executable)
+    browser = await launchChromium()
   })
   afterAll(async () => {
     await browser.close()

@@ -131,7 +131,7 @@ describe('listen', () => {
     expect(ended.stderr).toContain('not verified')
   })
 
-  it('shows people the verdict and the payload, shortened unless --full', async () => {
+  it('shows people the result and the payload, shortened unless --full', async () => {
     const long = { ...EVENT, data: { lines: Array.from({ length: 60 }, (_, index) => `line ${index}`) } }
     const show = async (...args: string[]) => {
       const running = world.machine.start(['listen', '--count', '1', ...args], {

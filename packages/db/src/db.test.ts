@@ -112,12 +112,12 @@ describe('until', () => {
     const small = new Db({ connectionString: url, max: 1 })
     await small.query('create table sent (what text)')
     const given = new AbortController()
-    const patient = small.until(new AbortController().signal)
+    const unhurried = small.until(new AbortController().signal)
     const insert = (db: Queryable, what: string) => db.query('insert into sent values ($1)', [what])
     const { late, inTime } = await small.connection(async () => {
       const late = insert(small.until(given.signal), 'late')
       late.catch(() => undefined) // looked at below, when the connection is free
-      const inTime = insert(patient, 'in time')
+      const inTime = insert(unhurried, 'in time')
       given.abort(new Error('given up'))
       return Promise.resolve({ late, inTime })
     })

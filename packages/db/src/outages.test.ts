@@ -45,11 +45,11 @@ describe('when the server falls silent', () => {
   })
 
   it('leaves a statement that takes too long to the server', async () => {
-    const impatient = new Db({ connectionString: url, max: 1, statementTimeoutMs: 100 })
-    const error: unknown = await impatient.query('select pg_sleep(60)').catch((reason: unknown) => reason)
+    const shortTimeout = new Db({ connectionString: url, max: 1, statementTimeoutMs: 100 })
+    const error: unknown = await shortTimeout.query('select pg_sleep(60)').catch((reason: unknown) => reason)
     expect(isStatementTimeout(error)).toBe(true)
     expect(isUnavailable(error)).toBe(false)
-    await impatient.close()
+    await shortTimeout.close()
   })
 })
 

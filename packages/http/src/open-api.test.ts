@@ -1,25 +1,6 @@
 import { describe, expect, it } from '@jest/globals'
-import { route, type RouteSpec } from './index.js'
+import { echo } from '../test/echo-route.js'
 import { openApiDocument } from './open-api.js'
-
-const docs = { operationId: 'x', summary: 'x', tag: 'x', responses: { 200: { description: 'ok' } } }
-const echo = (extra: Partial<RouteSpec<undefined, Record<string, unknown>>> = {}) =>
-  route<undefined, Record<string, unknown>>({
-    method: 'post',
-    path: '/echo/:id',
-    docs,
-    body: {
-      as: 'json',
-      maxBytes: 100,
-      schema: {
-        type: 'object',
-        required: ['name'],
-        properties: { name: { type: 'string', examples: ['Ada'] } },
-      },
-    },
-    handle: ({ body, req }) => ({ status: 201, body: { ...body, id: req.params['id'] } }),
-    ...extra,
-  })
 
 const options = {
   title: 'T',

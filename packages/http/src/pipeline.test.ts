@@ -3,6 +3,7 @@ import { AppError } from '@signet/errors'
 import { createLogger, createRegistry } from '@signet/telemetry'
 import express, { type Express } from 'express'
 import request from 'supertest'
+import { docs, echo } from '../test/echo-route.js'
 import {
   compileSchema,
   errorHandler,
@@ -16,7 +17,6 @@ import {
   type RouteSpec,
 } from './index.js'
 
-const docs = { operationId: 'x', summary: 'x', tag: 'x', responses: { 200: { description: 'ok' } } }
 const errorRenderer: ErrorRenderer = {
   bodyError: (problem) =>
     new AppError(
@@ -47,20 +47,6 @@ function build(routes: Route[], timeoutMs = 0): { app: Express; lines: Line[] } 
   app.use(errorHandler({ errorRenderer }))
   return { app, lines }
 }
-
-const echo = (extra: Partial<RouteSpec<undefined, Record<string, unknown>>> = {}) =>
-  route<undefined, Record<string, unknown>>({
-    method: 'post',
-    path: '/echo/:id',
-    docs,
-    body: {
-      as: 'json',
-      maxBytes: 100,
-      schema: { type: 'object', required: ['name'], properties: { name: { type: 'string' } } },
-    },
-    handle: ({ body, req }) => ({ status: 201, body: { ...body, id: req.params['id'] } }),
-    ...extra,
-  })
 
 describe('mountRoutes', () => {
   it('hands the checked body to the handler and sends its answer with the common headers', async () => {

@@ -108,7 +108,7 @@ describe('the copy of the keys', () => {
     await expect(verifyJwt(client, await tokenOf(ec))).resolves.toEqual({ sub: 'ec' })
   })
 
-  it('that cannot be had at all is an error of its own, and is asked for again after a second', async () => {
+  it('that was never fetched is an error of its own, and is requested again after a second', async () => {
     answer = (_, response) => void response.writeHead(503).end()
     const client = clientWith()
     const error = await rejectionOf(verifyJwt(client, await tokenOf(ec)))

@@ -190,7 +190,7 @@ describe('claims', () => {
 describe('headers that come again', () => {
   const ring = () => ringOf()
 
-  it('are judged by their key and signature each time', async () => {
+  it('are verified by their key and signature each time', async () => {
     const header = { alg: 'HS256', kid: 'seen before' }
     await expect(verifyJwt(ring(), forge(header, claims, hmac), { now })).resolves.toEqual(claims)
     await expectRefused('bad_signature', forge(header, { ...claims, sub: 'another' }))

@@ -1,7 +1,11 @@
-import type { sidewaysScroll } from '@signet/local/browser'
+import { describe } from '@jest/globals'
+import { chromiumPath, type sidewaysScroll } from '@signet/local/browser'
 import { waitFor } from './wait-for.js'
 
 type Page = Parameters<typeof sidewaysScroll>[0]
+
+/** For tests of pages in Chromium. A machine without it says so once, and the tests count as skipped. */
+export const describeInBrowser: typeof describe.skip = chromiumPath() === null ? describe.skip : describe
 
 const NOWHERE = { x: 0, y: 0, width: 0, height: 0 }
 

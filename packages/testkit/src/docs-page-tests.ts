@@ -1,5 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals'
-import { accessibilityFindings, chromiumPath, launchChromium, sidewaysScroll } from '@signet/local/browser'
+import { accessibilityFindings, launchChromium, sidewaysScroll } from '@signet/local/browser'
+import { describeInBrowser } from './browser.js'
 import { DocsReader } from './docs-reader.js'
 
 type Browser = Awaited<ReturnType<typeof launchChromium>>
@@ -31,9 +32,6 @@ export function describeDocsPage<Service extends Running>(
   { of, start, guarded }: DocsPage<Service>,
   more: (page: Opened<Service>) => void,
 ): void {
-  const executable = chromiumPath()
-  const describeInBrowser = executable === null ? describe.skip : describe
-
   describeInBrowser(`the API page of ${of} in Chromium`, () => {
     const { id, name, path } = guarded
     let service: Service
@@ -41,7 +39,7 @@ export function describeDocsPage<Service extends Running>(
     let reader: DocsReader | undefined
     beforeAll(async () => {
       service = await start()
-      browser = await launchChromium(executable)
+      browser = await launchChromium()
     })
     afterAll(async () => {
       await browser.close()

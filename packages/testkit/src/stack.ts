@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process'
-import { createHash, createHmac, randomBytes } from 'node:crypto'
+import { createHash, randomBytes } from 'node:crypto'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -7,6 +7,7 @@ import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { leasePort, startGuarded, type Guarded } from '@signet/local'
 import { createTestDatabase, migrationsKey } from './database.js'
+import { hs256Token } from './hs256-token.js'
 import { jsonLines } from './json-lines.js'
 import { watchProcess } from './open-api/watch-process.js'
 import { testRedis } from './redis.js'
@@ -193,11 +194,8 @@ function aDatabase(app: AppName, settings: Env, variable: string) {
 }
 
 function anAdminToken(secret: string): string {
-  const part = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url')
   const now = Math.floor(Date.now() / 1000)
-  const claims = { role: 'service_role', aud: 'authenticated', iat: now, exp: now + 3600 }
-  const input = `${part({ alg: 'HS256', typ: 'JWT' })}.${part(claims)}`
-  return `${input}.${createHmac('sha256', secret).update(input).digest('base64url')}`
+  return hs256Token(secret, { role: 'service_role', aud: 'authenticated', iat: now, exp: now + 3600 })
 }
 
 async function untilHealthy(app: AppName, service: Guarded, url: string, logFile: string): Promise<void> {

@@ -100,7 +100,7 @@ describe('verify', () => {
     expect(run(-301)).toThrow(TimestampInFutureError)
   })
 
-  it('judges the signature before the age and before the body, so a forger learns nothing else', () => {
+  it('checks the signature before the age and before the body, so a forger learns nothing else', () => {
     expect(() => verify('not json', headersFor(ping.signature), secret, at(9999))).toThrow(
       SignatureMismatchError,
     )

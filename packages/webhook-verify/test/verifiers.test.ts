@@ -209,7 +209,7 @@ function verdictOf({ body, headers, secrets, now }: VectorCase): string {
   }
 }
 
-const verdicts = (judged: readonly VectorCase[]) => judged.map(({ name, verdict }) => [name, verdict])
+const verdicts = (cases: readonly VectorCase[]) => cases.map(({ name, verdict }) => [name, verdict])
 
 describe('vectors.json', () => {
   it('has every verdict in both families of headers', () => {
@@ -228,7 +228,7 @@ describe('vectors.json', () => {
     }
   })
 
-  it('is judged so by the library', () => {
+  it('gets these verdicts from the library', () => {
     expect(asked.map((one) => [one.name, verdictOf(one)])).toEqual(verdicts(asked))
   })
 })
@@ -237,7 +237,7 @@ describe('the verifier for', () => {
   for (const { name, verifier, as = verifier, files, run, own = [], ...language } of languages) {
     const test = atHand({ name, verifier, files, run, ...language }) ? it : it.skip
     // The first `go run` compiles the standard library.
-    test(`${name} judges every vector as the library does`, () => {
+    test(`${name} agrees with the library on every vector`, () => {
       const cwd = join(scratch, name)
       for (const [path, text] of Object.entries(files)) {
         mkdirSync(join(cwd, dirname(path)), { recursive: true })
@@ -245,18 +245,18 @@ describe('the verifier for', () => {
       }
       mkdirSync(join(cwd, dirname(as)), { recursive: true })
       copyFileSync(join(VERIFIERS, verifier), join(cwd, as))
-      const judged = [...asked, ...own]
+      const checked = [...asked, ...own]
       const [command = '', ...args] = run
       const { stdout, stderr } = spawnSync(command, args, {
         cwd,
         encoding: 'utf8',
-        input: JSON.stringify(judged),
+        input: JSON.stringify(checked),
         env: { ...process.env, GOTOOLCHAIN: 'local', GOFLAGS: '-mod=mod', GOPROXY: 'off' },
       })
       const said = stdout.trimEnd().split('\n')
-      expect({ stderr, said: judged.map((one, i) => [one.name, said[i]]) }).toEqual({
+      expect({ stderr, said: checked.map((one, i) => [one.name, said[i]]) }).toEqual({
         stderr: '',
-        said: verdicts(judged),
+        said: verdicts(checked),
       })
     })
   }

@@ -1,8 +1,9 @@
 import { TOTP } from 'otpauth'
 import { afterAll, beforeAll, expect, it, describe } from '@jest/globals'
+import { describeInBrowser } from '@signet/testkit/browser'
 import { aUser, PASSWORD } from '../support/api.js'
 import { NO_EMAIL_GAPS, type TestServer } from '../support/server.js'
-import { describeInBrowser, inChromium } from './chromium.js'
+import { inChromium } from './chromium.js'
 import { startUi } from './support.js'
 
 describeInBrowser('the account page in Chromium', () => {

@@ -1,16 +1,12 @@
 import { createServer } from 'node:http'
 import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect } from '@jest/globals'
-import { accessibilityFindings, chromiumPath, launchChromium, sidewaysScroll } from '@signet/local/browser'
+import { afterAll, afterEach, beforeAll, beforeEach, expect } from '@jest/globals'
+import { accessibilityFindings, launchChromium, sidewaysScroll } from '@signet/local/browser'
 import type { Browser, BrowserContext, Page } from 'playwright-core'
 import { PASSWORD } from '../support/api.js'
 import type { TestServer } from '../support/server.js'
 import { uiPath } from './support.js'
-
-const executable = chromiumPath()
-/** Everywhere else these tests run; a machine without a browser says so and counts them as skipped. */
-export const describeInBrowser: typeof describe.skip = executable === null ? describe.skip : describe
 
 type Options = Parameters<Browser['newContext']>[0]
 
@@ -32,7 +28,7 @@ export function inChromium(serverOf: () => TestServer) {
   }
 
   beforeAll(async () => {
-    browser = await launchChromium(executable)
+    browser = await launchChromium()
   })
   afterAll(() => browser.close())
   beforeEach(() => newWindow())

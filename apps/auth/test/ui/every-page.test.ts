@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, it } from '@jest/globals'
-import { chromiumPath, launchChromium } from '@signet/local/browser'
+import { launchChromium } from '@signet/local/browser'
+import { describeInBrowser } from '@signet/testkit/browser'
 import { addressesOf, faultsOfPages, LOOKS, needsOfScript } from '@signet/local/page-walk'
 import type { FormBrowser } from '@signet/testkit'
 import type { Browser, Page } from 'playwright-core'
@@ -9,7 +10,6 @@ import { anOperator } from '../support/operator.js'
 import { anAuthenticator, passkeySteps } from '../support/passkeys.js'
 import type { TestServer } from '../support/server.js'
 import { startSmsServer } from '../support/sms-gateway.js'
-import { describeInBrowser } from './chromium.js'
 import { aBrowser, aUserWithTotp, onLocalhost, settle, signIn, startUi, submitted } from './support.js'
 
 /** What pages load or lead through. */
@@ -48,7 +48,7 @@ describeInBrowser('every page', () => {
       startUi,
     )
     server = { ...started.server, url: site }
-    chromium = await launchChromium(chromiumPath())
+    chromium = await launchChromium()
     const [owner, later] = await anOwner()
     visitors = [owner, later, await aStranger(), await onTheWay(), await inCharge(owner.user)]
   })

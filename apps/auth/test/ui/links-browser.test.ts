@@ -1,8 +1,9 @@
 import { afterAll, beforeAll, expect, it } from '@jest/globals'
+import { describeInBrowser } from '@signet/testkit/browser'
 import { anEmail, aUser, mailTo, PASSWORD } from '../support/api.js'
 import type { TestServer } from '../support/server.js'
 import { startSmsServer } from '../support/sms-gateway.js'
-import { describeInBrowser, inChromium, startApplication } from './chromium.js'
+import { inChromium, startApplication } from './chromium.js'
 import { startUi } from './support.js'
 
 describeInBrowser('emailed links and codes, in Chromium', () => {

@@ -1,8 +1,9 @@
 import { afterAll, beforeAll, describe, it } from '@jest/globals'
+import { describeInBrowser } from '@signet/testkit/browser'
 import { mailTo } from '../support/api.js'
 import type { TestServer } from '../support/server.js'
 import { startSmsServer } from '../support/sms-gateway.js'
-import { describeInBrowser, inChromium } from './chromium.js'
+import { inChromium } from './chromium.js'
 import { aBrowser, aUserWithTotp, startUi, submitted } from './support.js'
 
 describeInBrowser('the sign-in pages in Chromium', () => {

@@ -1,15 +1,13 @@
 import { writeFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
-import { chromiumPath, launchChromium } from '@signet/local/browser'
+import { afterAll, beforeAll, expect, it } from '@jest/globals'
+import { launchChromium } from '@signet/local/browser'
+import { describeInBrowser } from '@signet/testkit/browser'
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
 import { aUser } from '../support/api.js'
 import { anOperator } from '../support/operator.js'
 import type { TestServer } from '../support/server.js'
 import { aUserWithTotp, startUi } from './support.js'
-
-const executable = chromiumPath()
-const describeInBrowser = executable === null ? describe.skip : describe
 
 const IMAGES = fileURLToPath(new URL('../../docs/images/', import.meta.url))
 const LAPTOP = { width: 1100, height: 760 }
@@ -20,7 +18,7 @@ describeInBrowser('the operator page in Chromium', () => {
   let cookies: { name: string; value: string; url: string }[]
   beforeAll(async () => {
     server = await startUi({ AUTH_UI_OPERATOR_ENABLED: 'true' })
-    browser = await launchChromium(executable)
+    browser = await launchChromium()
     const operator = await anOperator(server)
     cookies = [...operator.browser.cookies].map(([name, value]) => ({ name, value, url: server.url }))
   })

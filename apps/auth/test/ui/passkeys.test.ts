@@ -1,20 +1,17 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals'
+import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from '@jest/globals'
 import { decodeJwt } from 'jose'
 import {
   accessibilityFindings,
-  chromiumPath,
   launchChromium,
   plugInAuthenticator,
   sidewaysScroll,
 } from '@signet/local/browser'
+import { describeInBrowser } from '@signet/testkit/browser'
 import type { Browser, BrowserContext, Page } from 'playwright-core'
 import { aUser, PASSWORD, post, type Json } from '../support/api.js'
 import { methodsOf } from '../support/factors.js'
 import type { TestServer } from '../support/server.js'
 import { onLocalhost, startUi } from './support.js'
-
-const executable = chromiumPath()
-const describeInBrowser = executable === null ? describe.skip : describe
 
 describeInBrowser('passkeys in Chromium', () => {
   let server: TestServer
@@ -27,7 +24,7 @@ describeInBrowser('passkeys in Chromium', () => {
     const local = await onLocalhost()
     site = local.site
     server = await startUi({ ...local.env, AUTH_URI_ALLOW_LIST: `${site}/**` })
-    browser = await launchChromium(executable)
+    browser = await launchChromium()
   })
   afterAll(async () => {
     await browser.close()

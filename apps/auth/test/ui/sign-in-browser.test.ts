@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, expect, it } from '@jest/globals'
-import { clickImpatiently } from '@signet/testkit/browser'
+import { clickImpatiently, describeInBrowser } from '@signet/testkit/browser'
 import { anEmail, aPhone, aUser, get, PASSWORD, post } from '../support/api.js'
 import { providerEnv, startFakeProvider, type FakeProvider } from '../support/fake-provider.js'
 import type { TestServer } from '../support/server.js'
 import { startSmsServer, type SmsGateway } from '../support/sms-gateway.js'
-import { describeInBrowser, inChromium, startApplication } from './chromium.js'
+import { inChromium, startApplication } from './chromium.js'
 import { aUserWithTotp, pkce, startUi } from './support.js'
 
 describeInBrowser('signing in, in Chromium', () => {

@@ -74,10 +74,10 @@ type Publish = (number: number, due: number) => Promise<void>
 
 async function asFastAsAnswered(events: number, publish: Publish): Promise<void> {
   let next = 0
-  const lane = async () => {
+  const worker = async () => {
     while (next < events) await publish(next++, now())
   }
-  await Promise.all(Array.from({ length: CONNECTIONS }, lane))
+  await Promise.all(Array.from({ length: CONNECTIONS }, worker))
 }
 
 /** Each at its time, whatever became of the ones before: a server that falls behind shows it in every later event. */

@@ -71,7 +71,7 @@ async function takeSample(
 
 const mean = (values: readonly number[]) => values.reduce((sum, value) => sum + value, 0) / values.length
 
-function tellVerdict(samples: readonly Sample[]): void {
+function reportGrowth(samples: readonly Sample[]): void {
   const quarter = Math.max(1, Math.floor(samples.length / 4))
   for (const [name, unit] of Object.entries(UNITS)) {
     const values = samples.map((sample) => sample[name] ?? NaN)
@@ -108,7 +108,7 @@ try {
     report({ case: `minute ${minute}`, value: perSecond, unit: '1/s', others }, 'soak')
   }
   report({ case: 'soak: events delivered, none missing', value: events, unit: 'events' }, 'soak')
-  tellVerdict(samples)
+  reportGrowth(samples)
 } finally {
   redis.disconnect()
   await db.close()

@@ -15,7 +15,7 @@ import type { Peer } from './peer.js'
 import { startSystem, type System } from './system.js'
 
 /** Without any arrival. */
-const PATIENCE_MS = 120_000
+const ARRIVAL_TIMEOUT_MS = 120_000
 
 export type StageOptions = {
   databaseUrl: string
@@ -211,7 +211,7 @@ export class Stage {
 
   async #untilArrived(expected: number): Promise<void> {
     let seen = -1
-    for (let since = performance.now(); performance.now() - since < PATIENCE_MS; await sleep(20)) {
+    for (let since = performance.now(); performance.now() - since < ARRIVAL_TIMEOUT_MS; await sleep(20)) {
       const { count } = await this.#ask(false)
       if (count >= expected) return
       if (count !== seen) since = performance.now()

@@ -102,7 +102,7 @@ const RECORD = {
       min(finished_at) filter (where strike) over (partition by endpoint_id, streak order by ord) as first_failure
     from evaluated
   ),
-  verdict as materialized (
+  classified as materialized (
     select *,
       disabled_before or deleted
         or bool_or(strike and failures >= ${FAILURES_TO_DISABLE}) over (partition by endpoint_id order by ord) as dead
@@ -121,25 +121,25 @@ const RECORD = {
         when dead then ${FAILURES_TO_DISABLE}
         ${WARNS_AT}
       end as warns_at
-    from verdict order by endpoint_id, ord desc
+    from classified order by endpoint_id, ord desc
   ),
   next as materialized (
-    select v.delivery_id, v.endpoint_id, v.finished_at, v.retry_at, v.due_before, t.disables,
-      greatest(v.attempts_before, v.number) as attempts,
+    select c.delivery_id, c.endpoint_id, c.finished_at, c.retry_at, c.due_before, t.disables,
+      greatest(c.attempts_before, c.number) as attempts,
       case
-        when v.delivered then 1
-        when v.status_before <> 0 or v.reported then v.status_before
-        when v.retry_at is null or v.dead or t.disables then 2
+        when c.delivered then 1
+        when c.status_before <> 0 or c.reported then c.status_before
+        when c.retry_at is null or c.dead or t.disables then 2
         else 0
       end as status,
       case
-        when v.delivered or v.status_before = 1 or v.reported then v.error_before
-        when v.status_before = 2 and v.error_before <> 'endpoint_disabled' then v.error_before
-        when v.status_before = 0 and t.disables and not v.dead and v.retry_at is not null then 'endpoint_disabled'
-        else v.error
+        when c.delivered or c.status_before = 1 or c.reported then c.error_before
+        when c.status_before = 2 and c.error_before <> 'endpoint_disabled' then c.error_before
+        when c.status_before = 0 and t.disables and not c.dead and c.retry_at is not null then 'endpoint_disabled'
+        else c.error
       end as last_error,
-      case when v.delivered then v.status_before <> 1 else v.status_before <> 1 and not v.reported end as changes
-    from verdict v join tally t using (endpoint_id)
+      case when c.delivered then c.status_before <> 1 else c.status_before <> 1 and not c.reported end as changes
+    from classified c join tally t using (endpoint_id)
   ),
   endpoint_counters as (
     update webhook_endpoints e set
@@ -149,9 +149,9 @@ const RECORD = {
       disabled_at = case when t.disables then clock_timestamp() else e.disabled_at end,
       disabled_reason = case
         when t.disables then (
-          select v.error from verdict v
-          where v.endpoint_id = t.endpoint_id and v.strike and v.failures >= ${FAILURES_TO_DISABLE}
-          order by v.ord limit 1
+          select c.error from classified c
+          where c.endpoint_id = t.endpoint_id and c.strike and c.failures >= ${FAILURES_TO_DISABLE}
+          order by c.ord limit 1
         )
         else e.disabled_reason
       end,
@@ -180,8 +180,8 @@ const RECORD = {
     select t.endpoint_id, t.warns_at, (clock_timestamp() at time zone 'utc')::date,
       greatest(t.failures, t.warns_at), last.error, last.finished_at, t.failing_since
     from tally t cross join lateral (
-      select v.error, v.finished_at from verdict v
-      where v.endpoint_id = t.endpoint_id and v.strike order by v.ord desc limit 1
+      select c.error, c.finished_at from classified c
+      where c.endpoint_id = t.endpoint_id and c.strike order by c.ord desc limit 1
     ) as last
     where t.warns_at is not null
     on conflict (endpoint_id, threshold, day) do nothing
@@ -190,7 +190,7 @@ const RECORD = {
     insert into webhook_attempts
       (delivery_id, number, started_at, duration_ms, http_status, error, url_version, exchange, answer)
     select delivery_id, number, started_at, duration_ms, http_status, coalesce(error, ''), url_version, exchange, answer
-    from verdict
+    from classified
     on conflict (delivery_id, number) do nothing
   )
   select n.delivery_id, n.status, n.last_error, n.attempts, n.disables,

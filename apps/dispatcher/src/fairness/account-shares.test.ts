@@ -26,13 +26,13 @@ describe('AccountShares', () => {
     expect(takeAll(shares, ['c'])).toEqual({ c: 5 })
   })
 
-  it('leaves a place for one more, however many want all they can get', () => {
+  it('leaves room for one more, however many want all they can get', () => {
     const shares = new AccountShares({ size: 50, timesFree: 0.5 })
     takeAll(shares, GREEDY)
     expect(shares.hasRoomFor('one more')).toBe(true)
   })
 
-  it('has a place for one more again once those who came one by one have given back what they had', () => {
+  it('has room for one more again once those who came one by one have given back what they had', () => {
     const shares = new AccountShares({ size: 50, timesFree: 0.5 })
     const taken = GREEDY.map((account) => takeAll(shares, [account])[account] ?? 0)
     expect(shares.hasRoomFor('one more')).toBe(false)
@@ -53,7 +53,7 @@ describe('AccountShares', () => {
     expect(shares.hasRoomFor('c')).toBe(true)
   })
 
-  it('gives the only place to whoever comes first', () => {
+  it('gives the only permit to whoever comes first', () => {
     const shares = new AccountShares({ size: 1, timesFree: 1 })
     expect(takeAll(shares, ['a', 'b'])).toEqual({ a: 1, b: 0 })
     shares.add('a', -1)

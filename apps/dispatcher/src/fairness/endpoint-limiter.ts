@@ -37,13 +37,17 @@ const INITIAL_ESTIMATE_MS = 100
 const MAX_REMEMBERED = 20_000
 
 type Waiter = { admit: () => void; defer: () => void }
-/** A place of an endpoint: in use, or promised to a caller that is queued for the process limit. */
-type Place = {
+/** Counts toward an endpoint's limit: for an attempt in flight, or a caller that is queued for the process limit. */
+type Reservation = {
   endpoint: EndpointState
-  /** The endpoint was slow or unmeasured when the place was taken. What happens later changes nothing for other accounts. */
+  /** The endpoint was slow or unmeasured when it was reserved. What happens later changes nothing for other accounts. */
   isCautious: boolean
 }
-type QueuedCaller = { place: Place; resolve: (acquired: Acquisition) => void; timer?: NodeJS.Timeout }
+type QueuedCaller = {
+  reservation: Reservation
+  resolve: (acquired: Acquisition) => void
+  timer?: NodeJS.Timeout
+}
 
 class EndpointState {
   constructor(readonly accountId: string) {}
@@ -148,16 +152,16 @@ export class EndpointLimiter {
   /** Counts toward the endpoint's limit at once; the permit follows when the process has one for this account. */
   #reserve(endpoint: EndpointState): Acquisition | Promise<Acquisition> {
     const { accountId } = endpoint
-    const place = { endpoint, isCautious: this.#isCautious(endpoint) }
+    const reservation = { endpoint, isCautious: this.#isCautious(endpoint) }
     endpoint.reserved += 1
-    if (place.isCautious) this.#cautious.add(accountId, 1)
-    if (this.#inFlight.hasRoomFor(accountId)) return { permit: this.#grant(place) }
-    return new Promise((resolve) => this.#enqueue({ place, resolve }))
+    if (reservation.isCautious) this.#cautious.add(accountId, 1)
+    if (this.#inFlight.hasRoomFor(accountId)) return { permit: this.#grant(reservation) }
+    return new Promise((resolve) => this.#enqueue({ reservation, resolve }))
   }
 
   /** It may wait for long if everybody is busy, but not for an endpoint that hangs meanwhile. */
   #enqueue(caller: QueuedCaller): void {
-    const { endpoint } = caller.place
+    const { endpoint } = caller.reservation
     this.#queue.push(endpoint.accountId, caller)
     caller.timer = setTimeout(() => {
       if (!this.#isSlow(endpoint)) return void caller.timer?.refresh()
@@ -166,14 +170,14 @@ export class EndpointLimiter {
     }, MAX_LOCAL_WAIT_MS).unref()
   }
 
-  #turnAway({ place, resolve, timer }: QueuedCaller, reason: DeferReason): void {
+  #turnAway({ reservation, resolve, timer }: QueuedCaller, reason: DeferReason): void {
     clearTimeout(timer)
-    this.#giveBack(place)
-    resolve(this.#defer(place.endpoint, reason, false))
+    this.#endReservation(reservation)
+    resolve(this.#defer(reservation.endpoint, reason, false))
   }
 
-  #grant(place: Place): Permit {
-    const { endpoint } = place
+  #grant(reservation: Reservation): Permit {
+    const { endpoint } = reservation
     const start = { at: this.#now() }
     endpoint.started.add(start)
     this.#inFlight.add(endpoint.accountId, 1)
@@ -184,7 +188,7 @@ export class EndpointLimiter {
         endpoint.lastMs = tookMs
         endpoint.averageMs = 0.8 * (endpoint.averageMs ?? tookMs) + 0.2 * tookMs
         this.#inFlight.add(endpoint.accountId, -1)
-        this.#giveBack(place)
+        this.#endReservation(reservation)
         this.#grantNext()
         endpoint.waiters[0]?.admit()
       },
@@ -196,11 +200,11 @@ export class EndpointLimiter {
       const next = this.#queue.shift((accountId) => this.#inFlight.hasRoomFor(accountId))
       if (!next) return
       clearTimeout(next.timer)
-      next.resolve({ permit: this.#grant(next.place) })
+      next.resolve({ permit: this.#grant(next.reservation) })
     }
   }
 
-  #giveBack({ endpoint, isCautious }: Place): void {
+  #endReservation({ endpoint, isCautious }: Reservation): void {
     endpoint.reserved -= 1
     if (isCautious) this.#cautious.add(endpoint.accountId, -1)
   }

@@ -3,7 +3,7 @@ import type { DeliveryId, EventId } from '@signet/webhook-core'
 import { durationMsOf } from '../deliveries/attempt-duration.js'
 import type { AttemptResult, RecordedAttempt } from '../deliveries/attempt-store.js'
 import type { AttemptPlan } from '../deliveries/delivery-store.js'
-import type { UnconvertedReason } from '../preparing/conversion-lane.js'
+import type { UnconvertedReason } from '../preparing/conversion-scheduler.js'
 import type { PartProblem } from '../preparing/parts-reader.js'
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client'
 

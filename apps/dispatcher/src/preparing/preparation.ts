@@ -1,8 +1,8 @@
 import { definitionOf, isHtml } from '@signet/webhook-core'
 import type { RecordingContent, RecordingRef } from '@signet/webhook-core/stores'
 import type { QueuedEvent } from '../events/event-store.js'
-import { FairPlaces } from '../fairness/fair-places.js'
-import type { ConversionLane, UnconvertedReason } from './conversion-lane.js'
+import { FairSemaphore } from '../fairness/fair-semaphore.js'
+import type { ConversionScheduler, UnconvertedReason } from './conversion-scheduler.js'
 import type { PartsReader } from './parts-reader.js'
 
 /** `unconverted`: why it carries HTML that should be Markdown. */
@@ -11,18 +11,18 @@ export type Deferral = { deferMs: number }
 
 export type PreparationDeps = {
   parts: Pick<PartsReader, 'read'>
-  lane: Pick<ConversionLane, 'hasRoomFor' | 'deferMs' | 'convertAll'>
+  conversions: Pick<ConversionScheduler, 'hasRoomFor' | 'deferMs' | 'convertAll'>
 }
 
 /** Events that hold the content of a recording in memory without waiting for a conversion. */
-const PLACES = 128
+const MAX_LOADED_EVENTS = 128
 
 /**
  * Builds the bodies of events that came without one: reads their recordings, converts HTML. Events of other accounts, and
  * those that came with a body, never wait for it.
  */
 export class Preparation {
-  readonly #places = new FairPlaces(PLACES)
+  readonly #loading = new FairSemaphore(MAX_LOADED_EVENTS)
 
   constructor(private readonly deps: PreparationDeps) {}
 
@@ -35,27 +35,27 @@ export class Preparation {
     wasDeferred: boolean,
     use: (prepared: PreparedBody) => Promise<T>,
   ): Promise<T | Deferral> {
-    const { parts, lane } = this.deps
+    const { parts, conversions } = this.deps
     const { accountId } = event
     const ref = recordingOf(event)
     if (!ref) return use({ body: Buffer.from(pingBody(event)), unconverted: null })
     // Avoids reading a mebibyte again only to find that there is still no room.
-    if (wasDeferred && !lane.hasRoomFor(accountId)) return { deferMs: lane.deferMs(accountId) }
-    const leave = await this.#places.take(accountId)
+    if (wasDeferred && !conversions.hasRoomFor(accountId)) return { deferMs: conversions.deferMs(accountId) }
+    const release = await this.#loading.acquire(accountId)
     try {
       const content = await parts.read(ref, event.bytes)
       if (!content.summaries.some(isHtml)) return await use(prepared(event, ref, content, null))
-      leave()
-      if (!lane.hasRoomFor(accountId)) return { deferMs: lane.deferMs(accountId) }
+      release()
+      if (!conversions.hasRoomFor(accountId)) return { deferMs: conversions.deferMs(accountId) }
       return await use(await this.#convert(event, ref, content))
     } finally {
-      leave()
+      release()
     }
   }
 
   async #convert(event: QueuedEvent, ref: RecordingRef, content: RecordingContent): Promise<PreparedBody> {
     const documents = content.summaries.filter(isHtml).map((summary) => summary.content)
-    const outcomes = await this.deps.lane.convertAll(event.accountId, documents)
+    const outcomes = await this.deps.conversions.convertAll(event.accountId, documents)
     let unconverted: UnconvertedReason | null = null
     let next = 0
     const summaries = content.summaries.map((summary) => {

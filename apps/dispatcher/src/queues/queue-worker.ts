@@ -74,14 +74,14 @@ export class QueueWorker<Data> extends Worker<Data, void> {
   }
 
   async #takeJobs(): Promise<void> {
-    const lanes = new Set<Promise<void>>()
+    const running = new Set<Promise<void>>()
     while (!this.closing) {
       const job = this.#hasRoom() ? await this.#fetch() : await this.#untilThereIsRoom()
       if (!job) continue
-      const lane = this.#work(job).finally(() => lanes.delete(lane))
-      lanes.add(lane)
+      const work = this.#work(job).finally(() => running.delete(work))
+      running.add(work)
     }
-    await Promise.all(lanes)
+    await Promise.all(running)
   }
 
   #hasRoom(): boolean {

@@ -11,7 +11,7 @@ import { post } from './http-sender.js'
 /** Of exchanges that end by the limit and not at all without it. */
 const TIME_LIMIT_MS = 400
 /** Of the others: a busy machine may take its time. */
-const PATIENCE_MS = 60_000
+const LONG_TIMEOUT_MS = 60_000
 
 describe('post', () => {
   let receiver: Receiver
@@ -37,13 +37,13 @@ describe('post', () => {
     const agent = guardedAgent({
       guard,
       ca: trusting ? receiver.authorityCert : undefined,
-      connectTimeoutMs: PATIENCE_MS,
+      connectTimeoutMs: LONG_TIMEOUT_MS,
     })
     agents.push(agent)
     return agent
   }
 
-  async function send(url: string, { agent = agentFor(), body = '{}', limitMs = PATIENCE_MS } = {}) {
+  async function send(url: string, { agent = agentFor(), body = '{}', limitMs = LONG_TIMEOUT_MS } = {}) {
     const startedAt = performance.now()
     const exchange = post(
       agent,
@@ -89,7 +89,8 @@ describe('post', () => {
     ['a dripping head', { kind: 'drip-head', everyMs: 20 }, failed('timeout')],
   ])('takes %s for what it is', async (_name, answer, expected) => {
     receiver.hook('/case', { otherwise: answer })
-    const limitMs = expected.kind === 'failed' && expected.error === 'timeout' ? TIME_LIMIT_MS : PATIENCE_MS
+    const limitMs =
+      expected.kind === 'failed' && expected.error === 'timeout' ? TIME_LIMIT_MS : LONG_TIMEOUT_MS
     const { result } = await send(receiver.url('/case'), { limitMs })
     expect(result).toEqual(expected)
     expect(receiver.deliveries({ path: '/elsewhere' })).toEqual([])

@@ -15,7 +15,7 @@ export type Stepwise = TestDispatcher & {
   clock: TestClock
   /** Makes the deliveries of an event, as the worker would. Their first attempts are not made. */
   dispatched(subscriber: Subscriber): Promise<DeliveryRow[]>
-  /** The same, and puts them into the queue, as if there had been no place for their first attempts. */
+  /** The same, and puts them into the queue, as if there had been no permits for their first attempts. */
   scheduled(subscriber: Subscriber): Promise<DeliveryRow[]>
   /** Runs the jobs of these deliveries now, all at once. */
   attempt(...rows: DeliveryRow[]): Promise<void>

@@ -1,5 +1,6 @@
-import { afterAll, beforeAll, describe } from '@jest/globals'
-import { chromiumPath, launchChromium } from '@signet/local/browser'
+import { afterAll, beforeAll } from '@jest/globals'
+import { launchChromium } from '@signet/local/browser'
+import { describeInBrowser } from '@signet/testkit/browser'
 import type { Browser, Page } from 'playwright-core'
 import type { Harness, HarnessOptions } from './harness.js'
 import type { OAuthTester } from './oauth.js'
@@ -18,14 +19,11 @@ export function describeInChromium(
   env: NonNullable<HarnessOptions['env']>,
   tests: (opened: Opened) => void,
 ): void {
-  const executable = chromiumPath()
-  const describeInBrowser = executable === null ? describe.skip : describe
-
   describeInBrowser(name, () => {
     const { harness, oauth } = useOAuth({ env })
     let browser: Browser
     beforeAll(async () => {
-      browser = await launchChromium(executable)
+      browser = await launchChromium()
     })
     afterAll(() => browser?.close())
     tests({ harness, oauth, browser: () => browser })

@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process'
-import { existsSync, readFileSync } from 'node:fs'
 import { availableParallelism, cpus, loadavg, platform, release, totalmem } from 'node:os'
 import pg from 'pg'
+import { osRelease, releaseValue } from '../system.js'
 
 /** What results depend on, by its name for people. */
 export type Machine = Readonly<Record<string, string>>
@@ -16,7 +16,7 @@ export async function describeMachine({ databaseUrl, redis, root }: Servers): Pr
   return {
     Processor: `${cpus()[0]?.model.trim() ?? 'unknown'}, ${availableParallelism()} cores`,
     Memory: `${Math.round(totalmem() / 1024 ** 3)} GiB`,
-    System: `${systemName()}, ${platform()} ${release()}`,
+    System: `${releaseValue(osRelease(), 'PRETTY_NAME') || platform()}, ${platform()} ${release()}`,
     'Node.js': process.versions.node,
     PostgreSQL: `${await postgresVersion(databaseUrl)}, every commit flushed`,
     Redis: `${redis}, appended to a file, flushed every second`,
@@ -24,12 +24,6 @@ export async function describeMachine({ databaseUrl, redis, root }: Servers): Pr
     Date: new Date().toISOString().slice(0, 10),
     Commit: commit(root),
   }
-}
-
-function systemName(): string {
-  const file = '/etc/os-release'
-  const text = existsSync(file) ? readFileSync(file, 'utf8') : ''
-  return /^PRETTY_NAME="?([^"\n]*)/m.exec(text)?.[1] ?? platform()
 }
 
 async function postgresVersion(connectionString: string): Promise<string> {

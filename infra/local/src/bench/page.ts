@@ -54,62 +54,43 @@ function markdown(results: Results, plots: Record<string, Plot>): string {
 }
 
 function wholeWayTable(results: Results): string {
-  const rows = casesOf(results, 'pipeline').flatMap((name) =>
-    ofCase(results, name).map((one) => [
-      name,
-      one.who,
-      shown(one.value),
-      time(one, 'p50Ms'),
-      time(one, 'p99Ms'),
-    ]),
+  return table(
+    ['Case', 'Who', 'Deliveries a second', 'p50, ms', 'p99, ms'],
+    rowsOf(results, 'pipeline', pace),
   )
-  return table(['Case', 'Who', 'Deliveries a second', 'p50, ms', 'p99, ms'], rows)
 }
 
 function cpuTable(results: Results): string {
-  const rows = casesOf(results, 'pipeline').flatMap((name) =>
-    ofCase(results, name).map((one) => [
-      name,
-      one.who,
-      partsOf(one)
-        .map(([part, us]) => `${part} ${shown(us)}`)
-        .join(', ') || 'not measured',
-      one.others['cpuUs'] === undefined ? '–' : shown(one.others['cpuUs']),
-    ]),
-  )
+  const rows = rowsOf(results, 'pipeline', (one) => [
+    cpuByProcess(one) || 'not measured',
+    number(one, 'cpuUs'),
+  ])
   return table(['Case', 'Who', 'Each process, µs', 'Together, µs'], rows)
 }
 
 function identityTable(results: Results): string {
-  const rows = casesOf(results, 'common').flatMap((name) =>
-    ofCase(results, name).map((one) => [
-      name,
-      one.who,
-      shown(one.value),
-      time(one, 'p50Ms'),
-      time(one, 'p99Ms'),
-      partsOf(one)
-        .map(([part, us]) => `${part} ${shown(us)}`)
-        .join(', ') || '–',
-    ]),
-  )
+  const rows = rowsOf(results, 'common', (one) => [...pace(one), cpuByProcess(one) || '–'])
   return table(['Request', 'Who', 'A second', 'p50, ms', 'p99, ms', 'CPU time of each process, µs'], rows)
 }
 
-const time = ({ others }: Measured, name: string) => shown(others[name] ?? NaN)
+/** A row for each that was measured: the case, who, and further cells. */
+const rowsOf = (results: Results, bench: Measured['bench'], cells: (one: Measured) => string[]) =>
+  casesOf(results, bench).flatMap((name) =>
+    ofCase(results, name).map((one) => [name, one.who, ...cells(one)]),
+  )
 
-/** Numbers to the right; as wide as its cells, so that the source reads well, too. */
+const pace = (one: Measured) => [shown(one.value), number(one, 'p50Ms'), number(one, 'p99Ms')]
+const number = ({ others }: Measured, name: string) => shown(others[name] ?? NaN)
+const cpuByProcess = (one: Measured) =>
+  partsOf(one)
+    .map(([part, us]) => `${part} ${shown(us)}`)
+    .join(', ')
+
+/** Numbers to the right. Prettier, which formats the page, makes all cells of a column equally wide. */
 function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
-  const isNumber = head.map((_, column) => rows.every((row) => /^[\d.,–]+$/.test(row[column] ?? '')))
-  const widths = head.map((name, column) =>
-    Math.max(3, name.length, ...rows.map((row) => (row[column] ?? '').length)),
-  )
-  const line = (cells: readonly string[]) =>
-    `| ${cells.map((cell, column) => (isNumber[column] ? cell.padStart(widths[column] ?? 0) : cell.padEnd(widths[column] ?? 0))).join(' | ')} |`
-  const rule = widths.map((width, column) =>
-    isNumber[column] ? `${'-'.repeat(width - 1)}:` : '-'.repeat(width),
-  )
-  return [line(head), line(rule), ...rows.map(line)].join('\n')
+  const isNumber = (_: string, column: number) => rows.every((row) => /^[\d.,–]+$/.test(row[column] ?? ''))
+  const rule = head.map(isNumber).map((toTheRight) => (toTheRight ? '--:' : '---'))
+  return [head, rule, ...rows].map((cells) => `| ${cells.join(' | ')} |`).join('\n')
 }
 
 function plotsOf(results: Results): Record<'deliveries' | 'cpu' | 'identity', Plot> {

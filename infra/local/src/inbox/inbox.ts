@@ -1,8 +1,9 @@
 import { once } from 'node:events'
+import { buffer } from 'node:stream/consumers'
 import { setTimeout } from 'node:timers/promises'
 import type { SMTPServerOptions } from 'smtp-server'
 import type { KeyAndCertificate } from '../certificate.js'
-import { portOf, readBody, type Routes, serve } from '../web-server.js'
+import { portOf, type Routes, serve } from '../web-server.js'
 import { waitUntil } from '../wait-until.js'
 import { type Mail, MAIL_POLICY, mailDocument, parseMail } from './mail.js'
 
@@ -81,7 +82,7 @@ export async function startInbox(options: InboxOptions = {}): Promise<Inbox> {
         to: session.envelope.rcptTo.map(({ address }) => address),
       }
       const take = async (): Promise<void> => {
-        const raw = await readBody(stream as unknown as Parameters<typeof readBody>[0])
+        const raw = await buffer(stream)
         if (fault?.at === 'hang' && concerns(fault, envelope.to)) return
         if (fault?.at === 'slow' && concerns(fault, envelope.to))
           await setTimeout(fault.ms, undefined, { ref: false })

@@ -1,9 +1,10 @@
 import { once } from 'node:events'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { createServer } from 'node:https'
+import { buffer } from 'node:stream/consumers'
 import { verify, type WebhookEvent, WebhookVerificationError } from '@signet/webhook-verify'
 import { type Authority, createAuthority, issueCertificate, LOOPBACK } from '../certificate.js'
-import { closeServer, portOf, readBody } from '../web-server.js'
+import { closeServer, portOf } from '../web-server.js'
 import { waitUntil } from '../wait-until.js'
 import { act, type Answer, reply } from './answers.js'
 
@@ -87,7 +88,7 @@ export async function startReceiver(options: ReceiverOptions = {}): Promise<Rece
   const connectionNumbers = new WeakMap<object, number>()
 
   const take = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
-    const body = await readBody(request)
+    const body = await buffer(request)
     const path = new URL(request.url ?? '/', 'https://local').pathname
     const entry = hooks.get(path)
     const checked = check(body, request, entry?.hook.secret)

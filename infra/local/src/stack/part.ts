@@ -7,5 +7,5 @@ export interface Part {
   exited?: Promise<Exit>
   stop?: () => Promise<unknown>
   /** Its last output, shown if it ends unexpectedly. */
-  lastWords?: () => string
+  lastOutput?: () => string
 }

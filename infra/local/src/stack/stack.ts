@@ -59,8 +59,8 @@ export async function startStack(supervisor: Supervisor, options: StackOptions):
   for (const line of moved) say(`  ! ${line}`)
 
   const [postgres, redis] = await supervisor.start(
-    announced(() => providePostgres(folder)),
-    announced(() => provideRedis(folder)),
+    reported(() => providePostgres(folder)),
+    reported(() => provideRedis(folder)),
   )
   await createDatabases(postgres.url)
   const authority = await loadAuthority(join(folder, 'authority'))
@@ -71,7 +71,7 @@ export async function startStack(supervisor: Supervisor, options: StackOptions):
   return { addresses, secrets }
 }
 
-const announced = (begin: () => Promise<Store>) => () => step(begin, ({ description }) => description)
+const reported = (begin: () => Promise<Store>) => () => step(begin, ({ description }) => description)
 
 async function startServices(
   supervisor: Supervisor,
@@ -196,6 +196,6 @@ function asPart(name: string, process: Guarded, log: LogMark): Part {
     name,
     exited: process.exited,
     stop: () => process.stop(SERVICE_STOP_MS),
-    lastWords: () => log.read(),
+    lastOutput: () => log.read(),
   }
 }

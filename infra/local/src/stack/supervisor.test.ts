@@ -28,14 +28,14 @@ it('still stops the parts whose neighbour failed to start', async () => {
   expect(stopped).toEqual(['database'])
 })
 
-it('reports a part that ends by itself, with its last words, but not one that was stopped', async () => {
+it('reports a part that ends by itself, with its last output, but not one that was stopped', async () => {
   const supervisor = new Supervisor()
   let end: (exit: { code: number; signal: null }) => void = () => {}
   await supervisor.start(() =>
     Promise.resolve({
       name: 'webhooks',
       exited: new Promise<{ code: number; signal: null }>((resolve) => (end = resolve)),
-      lastWords: () => 'out of memory',
+      lastOutput: () => 'out of memory',
     }),
   )
   end({ code: 1, signal: null })

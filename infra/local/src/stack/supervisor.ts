@@ -47,8 +47,8 @@ export class Supervisor {
   #watch(part: Part): void {
     void part.exited?.then((exit) => {
       if (this.#stopping) return
-      const words = part.lastWords?.()
-      this.#reportEnd(`${part.name} ended by itself (${describe(exit)})${words ? `:\n${words}` : ''}`)
+      const output = part.lastOutput?.()
+      this.#reportEnd(`${part.name} ended by itself (${describe(exit)})${output ? `:\n${output}` : ''}`)
     })
   }
 }

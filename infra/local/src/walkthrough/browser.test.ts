@@ -1,5 +1,6 @@
+import { text } from 'node:stream/consumers'
 import { afterEach, beforeEach, expect, it, jest } from '@jest/globals'
-import { readBody, serve } from '../web-server.js'
+import { serve } from '../web-server.js'
 import { Browser, formsOf } from './browser.js'
 
 beforeEach(() => {
@@ -33,7 +34,7 @@ it('keeps cookies, names its origin, sends the right form and follows the redire
       response.cookie('session', '1', { path: '/', httpOnly: true }).type('html').send(PAGE)
     })
     router.post('/login', async (request, response) => {
-      response.redirect(303, `/done?${(await readBody(request)).toString()}`)
+      response.redirect(303, `/done?${await text(request)}`)
     })
     router.get('/done', ({ query }, response) => void response.json(query))
   })

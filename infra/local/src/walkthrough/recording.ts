@@ -18,7 +18,7 @@ export function readRecording({ recordingsFolder }: World, name: RecordingName):
 }
 
 /** Reports that the summary of a recording is ready, as the recorder would. Returns the event's id. */
-export async function announce(
+export async function publishRecording(
   world: World,
   person: Person,
   recording: Recording,

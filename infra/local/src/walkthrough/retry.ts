@@ -2,7 +2,7 @@ import { waitUntil } from '../wait-until.js'
 import { check, expectJson, send, tell } from './http.js'
 import { reply } from '../receiver/index.js'
 import { awaitDeliveries, setHook } from './receiver-client.js'
-import { announce, readRecording } from './recording.js'
+import { publishRecording, readRecording } from './recording.js'
 import type { Connection, Person, Subscription, World } from './world.js'
 
 interface Delivery {
@@ -22,7 +22,7 @@ export async function retry(
 ): Promise<void> {
   await setHook(world, subscription.path, { secret: subscription.secret, answers: [reply(500)] })
   tell('The receiver will answer 500 to the next request.')
-  const eventId = await announce(world, person, readRecording(world, 'product-review'), 'retry')
+  const eventId = await publishRecording(world, person, readRecording(world, 'product-review'), 'retry')
   const attempts = await awaitDeliveries(world, subscription, { type: 'summary.completed', after, count: 2 })
   const [first, second] = attempts
   check(first?.eventId === eventId && second?.eventId === eventId, 'both attempts carry the same event')

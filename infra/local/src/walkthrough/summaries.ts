@@ -2,7 +2,7 @@ import type { SummaryCompletedEvent } from '@signet/webhook-verify'
 import { dim } from '../terminal.js'
 import { check, tell } from './http.js'
 import { awaitDeliveries, eventOf } from './receiver-client.js'
-import { announce, readRecording, type Recording } from './recording.js'
+import { publishRecording, readRecording, type Recording } from './recording.js'
 import type { Person, Subscription, World } from './world.js'
 
 const ONE_MIB = 1_048_576
@@ -42,7 +42,7 @@ async function deliver(
   subscription: Subscription,
   { recording, key, after }: { recording: Recording; key: string; after: number },
 ): Promise<Delivered> {
-  const eventId = await announce(world, person, recording, key)
+  const eventId = await publishRecording(world, person, recording, key)
   const [delivery] = await awaitDeliveries(world, subscription, { type: 'summary.completed', after })
   check(delivery?.eventId === eventId, 'the event that arrived is the one published')
   const event = (await eventOf(world, delivery)) as SummaryCompletedEvent

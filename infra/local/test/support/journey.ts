@@ -23,9 +23,9 @@ export class Journey {
     private readonly browser: Browser,
   ) {}
 
-  static async begin(executable: string | null): Promise<Journey> {
+  static async begin(): Promise<Journey> {
     const stack = await runningStack()
-    return new Journey(stack, await launchChromium(executable))
+    return new Journey(stack, await launchChromium())
   }
 
   async end(): Promise<void> {

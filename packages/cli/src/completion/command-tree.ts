@@ -3,11 +3,11 @@ import type { Command } from 'commander'
 export type CompletedOption = { flag: string; description: string; takesValue: boolean }
 export type CompletedCommand = { name: string; description: string }
 
-/** What can stand at one place of the command line. `path` is `/webhooks/list`, and empty at the start. */
-export type Place = { path: string; commands: CompletedCommand[]; options: CompletedOption[] }
+/** A command and what may follow it on the command line. `path` is `/webhooks/list`, and empty at the start. */
+export type CommandNode = { path: string; commands: CompletedCommand[]; options: CompletedOption[] }
 
-/** Every place of the program, so that the scripts can only offer what exists. */
-export function placesOf(command: Command, path = ''): Place[] {
+/** Every command of the program, so that the scripts can only offer what exists. */
+export function commandNodes(command: Command, path = ''): CommandNode[] {
   const help = command.createHelp()
   const commands = command.commands.map((one) => ({ name: one.name(), description: one.description() }))
   const options = help
@@ -17,6 +17,6 @@ export function placesOf(command: Command, path = ''): Place[] {
     )
   return [
     { path, commands, options },
-    ...command.commands.flatMap((one) => placesOf(one, `${path}/${one.name()}`)),
+    ...command.commands.flatMap((one) => commandNodes(one, `${path}/${one.name()}`)),
   ]
 }

@@ -1,7 +1,7 @@
 import { Argument, type Command } from 'commander'
 import { defineCommand, run } from '../command/define.js'
 import type { Host } from '../command/host.js'
-import { placesOf } from './command-tree.js'
+import { commandNodes } from './command-tree.js'
 import { completionScript, SHELLS, type Shell } from './scripts.js'
 
 const HOW_TO = [
@@ -18,7 +18,7 @@ export function completionCommand(parent: Command, host: Host): void {
     .addArgument(new Argument('<shell>', 'which shell').choices(SHELLS))
     .action(
       run<object>(host, ({ output }, _options, shell) => {
-        const script = completionScript(shell as Shell, parent.name(), placesOf(parent)).trimEnd()
+        const script = completionScript(shell as Shell, parent.name(), commandNodes(parent)).trimEnd()
         output.result({ shell, script }, () => script)
         return Promise.resolve()
       }),

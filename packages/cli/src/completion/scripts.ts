@@ -1,25 +1,25 @@
-import type { Place } from './command-tree.js'
+import type { CommandNode } from './command-tree.js'
 
 export const SHELLS = ['bash', 'zsh', 'fish'] as const
 export type Shell = (typeof SHELLS)[number]
 
 /** A completion script for the shell, whole and static: completing starts no process. */
-export function completionScript(shell: Shell, program: string, places: readonly Place[]): string {
-  return GENERATORS[shell](program, places)
+export function completionScript(shell: Shell, program: string, nodes: readonly CommandNode[]): string {
+  return GENERATORS[shell](program, nodes)
 }
 
-const GENERATORS: Readonly<Record<Shell, (program: string, places: readonly Place[]) => string>> = {
+const GENERATORS: Readonly<Record<Shell, (program: string, nodes: readonly CommandNode[]) => string>> = {
   bash,
   zsh,
   fish,
 }
 
 /** The paths that lead somewhere, for the loop that walks the words typed so far. */
-const paths = (places: readonly Place[]): string[] =>
-  places.map(({ path }) => path).filter((path) => path !== '')
+const paths = (nodes: readonly CommandNode[]): string[] =>
+  nodes.map(({ path }) => path).filter((path) => path !== '')
 
-function bash(program: string, places: readonly Place[]): string {
-  const cases = places.map(({ path, commands, options }) => {
+function bash(program: string, nodes: readonly CommandNode[]): string {
+  const cases = nodes.map(({ path, commands, options }) => {
     const words = [...commands.map(({ name }) => name), ...options.map(({ flag }) => flag)]
     return `    "${path}") offered="${words.join(' ')}" ;;`
   })
@@ -28,7 +28,7 @@ _${program}() {
   local current="\${COMP_WORDS[COMP_CWORD]}" at="" offered="" i
   for ((i = 1; i < COMP_CWORD; i++)); do
     case "$at/\${COMP_WORDS[i]}" in
-      ${paths(places).join(' | ')}) at="$at/\${COMP_WORDS[i]}" ;;
+      ${paths(nodes).join(' | ')}) at="$at/\${COMP_WORDS[i]}" ;;
     esac
   done
   case "$at" in
@@ -41,10 +41,10 @@ complete -o default -F _${program} ${program}
 }
 
 /** Not \`path\`: zsh ties that name to PATH. */
-function zsh(program: string, places: readonly Place[]): string {
+function zsh(program: string, nodes: readonly CommandNode[]): string {
   const item = (name: string, description: string) =>
     singleQuoted(`${name.replaceAll(':', '\\:')}:${description.replaceAll(':', '\\:')}`)
-  const cases = places.map(({ path, commands, options }) => {
+  const cases = nodes.map(({ path, commands, options }) => {
     const offeredCommands = commands.map(({ name, description }) => item(name, description))
     const offeredOptions = options.map(({ flag, description }) => item(flag, description))
     return `    '${path}')
@@ -59,7 +59,7 @@ _${program}() {
   local -a offered options
   for word in \${words[2,CURRENT-1]}; do
     case "$at/$word" in
-      ${paths(places).join(' | ')}) at="$at/$word" ;;
+      ${paths(nodes).join(' | ')}) at="$at/$word" ;;
     esac
   done
   case "$at" in
@@ -77,8 +77,8 @@ fi
 `
 }
 
-function fish(program: string, places: readonly Place[]): string {
-  const lines = places.flatMap(({ path, commands, options }) => {
+function fish(program: string, nodes: readonly CommandNode[]): string {
+  const lines = nodes.flatMap(({ path, commands, options }) => {
     const here = `complete -c ${program} -n '__${program}_at "${path}"'`
     return [
       ...commands.map(({ name, description }) => `${here} -f -a ${name} -d ${singleQuoted(description)}`),
@@ -95,7 +95,7 @@ function __${program}_at
   set -e typed[1]
   for word in $typed
     switch "$at/$word"
-      case ${paths(places).join(' ')}
+      case ${paths(nodes).join(' ')}
         set at "$at/$word"
     end
   end

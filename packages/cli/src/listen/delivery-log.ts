@@ -46,7 +46,7 @@ export class DeliveryLog {
     this.output.streamed(deliveryJson(delivery, isRepeated), (paint) =>
       deliveryText(delivery, { isRepeated, full: this.options.full }, paint),
     )
-    if (delivery.verdict !== 'verified' && delivery.verdict !== 'unchecked') return BAD_REQUEST
+    if (delivery.verification !== 'verified' && delivery.verification !== 'unchecked') return BAD_REQUEST
     if (delivery.eventId !== undefined) this.#seen.add(delivery.eventId)
     const status = await this.#statusOf(received, delivery.deliveryId)
     if (status < 200 || status > 299) return status

@@ -12,7 +12,7 @@ const SHOWN_LINES = 40
 
 /** One line that says what came and whether it is authentic, then the payload. */
 export function deliveryText(
-  { receivedAt, verdict, claimedType, deliveryId, eventId, payload }: Inspected,
+  { receivedAt, verification, claimedType, deliveryId, eventId, payload }: Inspected,
   { isRepeated, full }: Options,
   paint: Paint,
 ): string {
@@ -21,7 +21,9 @@ export function deliveryText(
     unchecked: paint('yellow', '? not verified'),
   }
   const mark =
-    verdict === 'verified' || verdict === 'unchecked' ? marks[verdict] : paint('red', `✗ refused: ${verdict}`)
+    verification === 'verified' || verification === 'unchecked'
+      ? marks[verification]
+      : paint('red', `✗ refused: ${verification}`)
   const heading = [
     paint('dim', receivedAt.toISOString()),
     mark,
@@ -35,14 +37,14 @@ export function deliveryText(
 
 /** The same for programs. `payload` is the body; `verified` is null when there was no secret to check with. */
 export function deliveryJson(
-  { receivedAt, verdict, claimedType, deliveryId, payload }: Inspected,
+  { receivedAt, verification, claimedType, deliveryId, payload }: Inspected,
   isRepeated: boolean,
 ) {
   return {
     kind: 'delivery',
     received_at: receivedAt.toISOString(),
-    verified: verdict === 'unchecked' ? null : verdict === 'verified',
-    ...(verdict === 'verified' || verdict === 'unchecked' ? {} : { reason: verdict }),
+    verified: verification === 'unchecked' ? null : verification === 'verified',
+    ...(verification === 'verified' || verification === 'unchecked' ? {} : { reason: verification }),
     event_type: claimedType,
     delivery_id: deliveryId,
     repeated: isRepeated,

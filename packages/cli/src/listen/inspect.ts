@@ -8,11 +8,11 @@ import {
 import type { Received } from './receiver.js'
 
 /** `unchecked`: no secret is known. Otherwise `verified`, or the word for why it was refused. */
-export type Verdict = 'verified' | 'unchecked' | VerificationFailure
+export type Verification = 'verified' | 'unchecked' | VerificationFailure
 
 export type Inspected = {
   receivedAt: Date
-  verdict: Verdict
+  verification: Verification
   /** From the headers, which the signature does not cover: the sender's claim. */
   claimedType: string
   deliveryId: string
@@ -26,7 +26,7 @@ export function inspect({ body, headers, receivedAt }: Received, secret: string 
   const payload = parse(body)
   return {
     receivedAt,
-    verdict: secret === undefined ? 'unchecked' : verdictOf(body, headers, secret),
+    verification: secret === undefined ? 'unchecked' : verificationOf(body, headers, secret),
     claimedType: headerText(headers[EVENT_HEADER.toLowerCase()]),
     deliveryId: headerText(headers[DELIVERY_HEADER.toLowerCase()]),
     payload,
@@ -34,7 +34,7 @@ export function inspect({ body, headers, receivedAt }: Received, secret: string 
   }
 }
 
-function verdictOf(body: Buffer, headers: Received['headers'], secret: string): Verdict {
+function verificationOf(body: Buffer, headers: Received['headers'], secret: string): Verification {
   try {
     verify(body, headers, secret)
     return 'verified'

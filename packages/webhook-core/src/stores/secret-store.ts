@@ -20,6 +20,7 @@ export const SECRETS_NOW = `
 
 const IS_WAITING = 'next_secret_active_at > clock_timestamp()'
 const TOUCHED = 'updated_at = greatest(clock_timestamp(), updated_at)'
+const TAKE_NEXT_SECRET = 'secret_ciphertext = next_secret_ciphertext, secret_key_id = next_secret_key_id,'
 
 /** Also true for ten seconds after a secret took over, for callers that all wanted to replace the one before at once. */
 const IS_NEW = `next_secret_active_at > clock_timestamp() - interval '10 seconds'`
@@ -47,31 +48,21 @@ export async function storeNextSecret(
 }
 
 /** Makes the secret that waits the current one. Null if there is no such endpoint, or none waits. */
-export async function activateNextSecret(
-  db: Queryable,
-  accountId: string,
-  id: EndpointId,
-): Promise<Endpoint | null> {
-  const { rows } = await db.query<EndpointRow>(
-    `update webhook_endpoints set
-       secret_ciphertext = next_secret_ciphertext, secret_key_id = next_secret_key_id,
-       next_secret_ciphertext = null, next_secret_key_id = null, next_secret_active_at = null,
-       ${TOUCHED}
-     where account_id = $1 and id = $2 and deleted_at is null and ${IS_WAITING}
-     returning ${ENDPOINT_COLUMNS}`,
-    [accountId, id],
-  )
-  return rows.map(toEndpoint)[0] ?? null
-}
+export const activateNextSecret = (db: Queryable, accountId: string, id: EndpointId) =>
+  endWaiting(db, accountId, id, TAKE_NEXT_SECRET)
 
 /** Forgets the secret that waits. Null if there is no such endpoint, or none waits. */
-export async function cancelNextSecret(
+export const cancelNextSecret = (db: Queryable, accountId: string, id: EndpointId) =>
+  endWaiting(db, accountId, id, '')
+
+async function endWaiting(
   db: Queryable,
   accountId: string,
   id: EndpointId,
+  assignments: string,
 ): Promise<Endpoint | null> {
   const { rows } = await db.query<EndpointRow>(
-    `update webhook_endpoints set
+    `update webhook_endpoints set ${assignments}
        next_secret_ciphertext = null, next_secret_key_id = null, next_secret_active_at = null,
        ${TOUCHED}
      where account_id = $1 and id = $2 and deleted_at is null and ${IS_WAITING}

@@ -1,4 +1,4 @@
-import { FairPlaces } from '../fairness/fair-places.js'
+import { FairSemaphore } from '../fairness/fair-semaphore.js'
 import type { ConversionFailure } from '../markdown/conversion-limit.js'
 import { CONVERSION_THREADS, CPU_LIMIT_MS } from '../markdown/markdown-converter.js'
 import type { MarkdownResult } from '../markdown/markdown-worker.js'
@@ -9,7 +9,7 @@ export type UnconvertedReason = ConversionFailure | 'event_budget' | 'account_bu
 export type ConversionOutcome = { markdown: string } | { failure: UnconvertedReason }
 export type Convert = (html: string, cpuLimitMs?: number) => Promise<MarkdownResult>
 
-export type ConversionLaneOptions = {
+export type ConversionSchedulerOptions = {
   convert: Convert
   /** Events that the process takes from the queue at once. */
   jobs: number
@@ -19,7 +19,7 @@ export type ConversionLaneOptions = {
 
 /** HTML waiting in memory. One account may hold half of it; an event that exceeds this half counts only up to it. */
 const MAX_BYTES = 8 * 1024 * 1024
-/** Events in the lane, as a share of the process's jobs. One account may hold half of them. */
+/** Events waiting for conversions, as a share of the process's jobs. One account may hold half of them. */
 const SHARE_OF_JOBS = 0.4
 /** CPU time for all documents of one event. */
 const EVENT_BUDGET_MS = 4000
@@ -28,23 +28,23 @@ const MAX_DEFER_MS = 30_000
 /** CPU time of an event's conversions, until some have been measured. */
 const INITIAL_ESTIMATE_MS = 10
 
-type AccountInLane = { events: number; bytes: number; nextTurnAt: number }
+type AccountUsage = { events: number; bytes: number; nextTurnAt: number }
 
 /**
  * Where events wait for their HTML to be converted, apart from all other events. Accounts take turns, document by document. An
  * event that finds no room is deferred, so that waiting events take neither memory nor worker slots from others.
  */
-export class ConversionLane {
-  readonly #accounts = new Map<string, AccountInLane>()
+export class ConversionScheduler {
+  readonly #accounts = new Map<string, AccountUsage>()
   #total = { events: 0, bytes: 0 }
   #averageMs = INITIAL_ESTIMATE_MS
-  readonly #threads: FairPlaces
+  readonly #threads: FairSemaphore
   readonly #budget: CpuBudget
   readonly #now: () => number
 
-  constructor(private readonly options: ConversionLaneOptions) {
+  constructor(private readonly options: ConversionSchedulerOptions) {
     this.#now = options.now ?? (() => performance.now())
-    this.#threads = new FairPlaces(options.threads ?? CONVERSION_THREADS)
+    this.#threads = new FairSemaphore(options.threads ?? CONVERSION_THREADS)
     this.#budget = new CpuBudget(this.#now)
   }
 
@@ -53,7 +53,7 @@ export class ConversionLane {
     return this.#threads.queueLength
   }
 
-  /** An account with nothing in the lane finds room unless other accounts fill it twice. */
+  /** An account with no waiting events finds room unless other accounts fill it twice. */
   hasRoomFor(accountId: string): boolean {
     const own = this.#accounts.get(accountId) ?? { events: 0, bytes: 0 }
     const maxEvents = Math.max(2, Math.floor(SHARE_OF_JOBS * this.options.jobs))
@@ -75,7 +75,7 @@ export class ConversionLane {
   /** Converts the documents of one event, one after the other, in their order. */
   async convertAll(accountId: string, documents: readonly string[]): Promise<ConversionOutcome[]> {
     const size = documents.reduce((sum, { length }) => sum + length, 0)
-    // An event may be several times larger than the lane. Counted in full, it would keep all others out.
+    // An event may be several times larger than MAX_BYTES. Counted in full, it would keep all others out.
     const bytes = Math.min(size, Math.max(0, MAX_BYTES / 2 - this.#stateOf(accountId).bytes))
     this.#add(accountId, 1, bytes)
     try {
@@ -100,7 +100,7 @@ export class ConversionLane {
     eventLeftMs: number,
   ): Promise<{ outcome: ConversionOutcome; cpuMs: number }> {
     if (eventLeftMs <= 0) return { outcome: { failure: 'event_budget' }, cpuMs: 0 }
-    const release = await this.#threads.take(accountId)
+    const release = await this.#threads.acquire(accountId)
     try {
       const accountLeftMs = this.#budget.leftMs(accountId)
       if (accountLeftMs <= 0) return { outcome: { failure: 'account_budget' }, cpuMs: 0 }
@@ -122,7 +122,7 @@ export class ConversionLane {
     }
   }
 
-  #stateOf(accountId: string): AccountInLane {
+  #stateOf(accountId: string): AccountUsage {
     const known = this.#accounts.get(accountId) ?? { events: 0, bytes: 0, nextTurnAt: 0 }
     this.#accounts.set(accountId, known)
     return known

@@ -1,18 +1,18 @@
 import { describe, expect, it } from '@jest/globals'
 import type { MarkdownResult } from '../markdown/markdown-worker.js'
-import { ConversionLane, type Convert } from './conversion-lane.js'
+import { ConversionScheduler, type Convert } from './conversion-scheduler.js'
 
 const MEBIBYTE = 1024 * 1024
 
 /** Conversions that end when told, under a clock that stands still unless moved. */
-function controlledLane(jobs = 100) {
+function controlledScheduler(jobs = 100) {
   let time = 0
   const running: { html: string; limitMs: number; end: (result: MarkdownResult) => void }[] = []
   const convert: Convert = (html, limitMs = Infinity) =>
     new Promise((resolve) => running.push({ html, limitMs, end: resolve }))
-  const lane = new ConversionLane({ convert, jobs, threads: 1, now: () => time })
+  const conversions = new ConversionScheduler({ convert, jobs, threads: 1, now: () => time })
   return {
-    lane,
+    conversions,
     running,
     pass: (ms: number) => (time += ms),
     /** Ends the conversion in progress. */
@@ -25,13 +25,13 @@ function controlledLane(jobs = 100) {
 
 const done = (cpuMs: number): MarkdownResult => ({ markdown: 'done', cpuMs })
 
-describe('ConversionLane', () => {
+describe('ConversionScheduler', () => {
   it('gives a thread to each account in turn, and keeps the order of one account', async () => {
-    const { lane, running, end } = controlledLane()
+    const { conversions, running, end } = controlledScheduler()
     const order: string[] = []
     const all = [
-      ...['a1', 'a2', 'a3', 'a4'].map((html) => lane.convertAll('a', [html])),
-      ...['b1', 'b2'].map((html) => lane.convertAll('b', [html])),
+      ...['a1', 'a2', 'a3', 'a4'].map((html) => conversions.convertAll('a', [html])),
+      ...['b1', 'b2'].map((html) => conversions.convertAll('b', [html])),
     ]
     await new Promise(setImmediate)
     while (running[0]) {
@@ -43,8 +43,8 @@ describe('ConversionLane', () => {
   })
 
   it('leaves documents as they are when their event has used up its CPU time, and says so', async () => {
-    const { lane, running, end } = controlledLane()
-    const converted = lane.convertAll('a', ['1', '2', '3', '4'])
+    const { conversions, running, end } = controlledScheduler()
+    const converted = conversions.convertAll('a', ['1', '2', '3', '4'])
     await new Promise(setImmediate)
     await end(done(1990))
     await end(done(1990))
@@ -59,21 +59,21 @@ describe('ConversionLane', () => {
   })
 
   it('leaves documents as they are when their account has used up its share, and forgives with time', async () => {
-    const { lane, running, end, pass } = controlledLane()
+    const { conversions, running, end, pass } = controlledScheduler()
     for (let used = 0; used < 30_000; used += 3000) {
-      const converted = lane.convertAll('a', ['x'])
+      const converted = conversions.convertAll('a', ['x'])
       await new Promise(setImmediate)
       await end(done(3000))
       await converted
     }
-    expect(await lane.convertAll('a', ['x'])).toEqual([{ failure: 'account_budget' }])
-    const other = lane.convertAll('b', ['y'])
+    expect(await conversions.convertAll('a', ['x'])).toEqual([{ failure: 'account_budget' }])
+    const other = conversions.convertAll('b', ['y'])
     await new Promise(setImmediate)
     expect(running).toHaveLength(1)
     await end(done(1))
     expect(await other).toEqual([{ markdown: 'done' }])
     pass(10_000)
-    const again = lane.convertAll('a', ['x'])
+    const again = conversions.convertAll('a', ['x'])
     await new Promise(setImmediate)
     expect(running[0]?.limitMs).toBe(4000)
     await end(done(1))
@@ -81,39 +81,39 @@ describe('ConversionLane', () => {
   })
 
   it('has room for some events and bytes of an account, and always for one of another', () => {
-    const { lane } = controlledLane(100)
+    const { conversions } = controlledScheduler(100)
     for (let i = 0; i < 20; i += 1) {
-      expect(lane.hasRoomFor('a')).toBe(true)
-      void lane.convertAll('a', ['small'])
+      expect(conversions.hasRoomFor('a')).toBe(true)
+      void conversions.convertAll('a', ['small'])
     }
-    expect(lane.hasRoomFor('a')).toBe(false)
-    void lane.convertAll('b', ['x'.repeat(4 * MEBIBYTE)])
-    expect(lane.hasRoomFor('b')).toBe(false)
-    for (let i = 0; i < 19; i += 1) void lane.convertAll('c', ['small'])
-    expect(lane.hasRoomFor('c')).toBe(false)
-    expect(lane.hasRoomFor('d')).toBe(true)
+    expect(conversions.hasRoomFor('a')).toBe(false)
+    void conversions.convertAll('b', ['x'.repeat(4 * MEBIBYTE)])
+    expect(conversions.hasRoomFor('b')).toBe(false)
+    for (let i = 0; i < 19; i += 1) void conversions.convertAll('c', ['small'])
+    expect(conversions.hasRoomFor('c')).toBe(false)
+    expect(conversions.hasRoomFor('d')).toBe(true)
   })
 
-  it('has room for others beside an event that is larger than all of the lane', async () => {
-    const { lane, end } = controlledLane()
-    const bomb = lane.convertAll('a', ['x'.repeat(32 * MEBIBYTE)])
-    expect(['a', 'b'].map((account) => lane.hasRoomFor(account))).toEqual([false, true])
-    const page = lane.convertAll('b', ['x'.repeat(MEBIBYTE)])
-    expect(['a', 'b', 'c'].map((account) => lane.hasRoomFor(account))).toEqual([false, true, true])
+  it('has room for others beside an event that is larger than all that may wait', async () => {
+    const { conversions, end } = controlledScheduler()
+    const bomb = conversions.convertAll('a', ['x'.repeat(32 * MEBIBYTE)])
+    expect(['a', 'b'].map((account) => conversions.hasRoomFor(account))).toEqual([false, true])
+    const page = conversions.convertAll('b', ['x'.repeat(MEBIBYTE)])
+    expect(['a', 'b', 'c'].map((account) => conversions.hasRoomFor(account))).toEqual([false, true, true])
     await new Promise(setImmediate)
     await end(done(1))
     await end(done(1))
     await Promise.all([bomb, page])
-    expect(lane.hasRoomFor('a')).toBe(true)
+    expect(conversions.hasRoomFor('a')).toBe(true)
   })
 
   it('asks each event that finds no room to come back later than the one before', () => {
-    const { lane } = controlledLane()
-    const delays = Array.from({ length: 100 }, () => lane.deferMs('a'))
+    const { conversions } = controlledScheduler()
+    const delays = Array.from({ length: 100 }, () => conversions.deferMs('a'))
     expect(delays).toEqual([...delays].sort((a, b) => a - b))
     expect(delays.at(-1)).toBeGreaterThan(delays[0] ?? 0)
-    for (let i = 0; i < 10_000; i += 1) lane.deferMs('a')
-    expect(lane.deferMs('a')).toBeLessThanOrEqual(30_000)
-    expect(lane.deferMs('b')).toBeLessThan(1000)
+    for (let i = 0; i < 10_000; i += 1) conversions.deferMs('a')
+    expect(conversions.deferMs('a')).toBeLessThanOrEqual(30_000)
+    expect(conversions.deferMs('b')).toBeLessThan(1000)
   })
 })

@@ -1,7 +1,7 @@
 import { FairQueue } from '@signet/db'
 
-/** A fixed number of places. Keys that wait for one take turns. */
-export class FairPlaces {
+/** A semaphore with a fixed number of permits. Keys that wait for one take turns. */
+export class FairSemaphore {
   readonly #waiting = new FairQueue<() => void>()
 
   constructor(private free: number) {}
@@ -10,14 +10,14 @@ export class FairPlaces {
     return this.#waiting.size
   }
 
-  /** Returns the function that frees the place; calling it twice is harmless. */
-  async take(key: string): Promise<() => void> {
+  /** Returns the function that releases the permit; calling it twice is harmless. */
+  async acquire(key: string): Promise<() => void> {
     if (this.free > 0) this.free -= 1
     else await new Promise<void>((resolve) => this.#waiting.push(key, resolve))
-    let isTaken = true
+    let isHeld = true
     return () => {
-      if (!isTaken) return
-      isTaken = false
+      if (!isHeld) return
+      isHeld = false
       const next = this.#waiting.shift()
       if (next) next()
       else this.free += 1
