@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
-import { holdsInSomeRun } from '@signet/testkit'
+import { holdsInSomeRun, waitFor } from '@signet/testkit'
 import {
   anEmail,
   aPhone,
@@ -100,6 +100,38 @@ describe('what strangers learn about accounts', () => {
     server.clock.advance(3_600_000)
     await post(server, '/signup', { email: known, password: PASSWORD })
     expect((await signIn(known, PASSWORD)).status).toBe(200)
+  })
+
+  it('nothing about an account when somebody proves the address that a stranger signed up with', async () => {
+    const [known, unknown] = [(await aUser(server)).email, anEmail()]
+    server.clock.advance(3_600_000)
+    const mine = 'the password of a stranger'
+    const answers = []
+    for (const email of [known, unknown]) {
+      await post(server, '/signup', { email, password: mine })
+      const before = server.inbox.messages({ to: email }).at(-1)
+      await post(server, '/magiclink', { email })
+      const { code } = await mailTo(server, email, before)
+      expect((await post(server, '/verify', { type: 'email', email, token: code })).status).toBe(200)
+      answers.push((await signIn(email, mine)).text)
+    }
+    expect(answers[0]).toContain('invalid_credentials')
+    expect(answers[1]).toBe(answers[0])
+  })
+
+  it('nothing about an account from an address whose mail server refuses every email', async () => {
+    const [known, unknown] = [(await aUser(server)).email, anEmail()]
+    server.clock.advance(3_600_000)
+    server.inbox.fail({ at: 'recipient', code: 550 })
+    const mine = 'the password of a stranger'
+    try {
+      for (const email of [known, unknown]) {
+        await post(server, '/signup', { email, password: mine })
+        await waitFor(async () => (await signIn(email, mine)).text.includes('invalid_credentials'))
+      }
+    } finally {
+      server.inbox.fail(null)
+    }
   })
 
   it('nothing about which number belongs to which address', async () => {

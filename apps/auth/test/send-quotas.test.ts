@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, it } from '@jest/globals'
-import { anEmail, aPhone, aUser, expectError, PASSWORD, post } from './support/api.js'
+import { waitFor } from '@signet/testkit'
+import { anEmail, aPhone, aUser, expectError, PASSWORD, post, put } from './support/api.js'
 import { startServer, type TestServer } from './support/server.js'
 import { startSmsServer } from './support/sms-gateway.js'
 import { serviceToken } from './support/tokens.js'
@@ -82,6 +83,66 @@ describe('quotas of emails', () => {
     },
   )
 
+  it('leave half of what one address gets to other clients', async () => {
+    const server = await aServer({ AUTH_MAILER_MAGIC_LINK_MAX_FREQUENCY: '0' })
+    const { email } = await aUser(server)
+    const [stranger, owner] = [aClient(), aClient()]
+    const ask = (from: typeof owner) => post(server, '/magiclink', { email }, from)
+    expect(count(await statuses(times(10, () => ask(stranger))), 200)).toBe(5)
+    expect(count(await statuses(times(10, () => ask(owner))), 200)).toBe(5)
+  })
+
+  it.each([
+    ['/resend', { type: 'signup' }],
+    ['/resend', { type: 'email_change' }],
+    ['/otp', { create_user: true }],
+    ['/magiclink', {}],
+    ['/signup', { password: 'the password of a stranger' }],
+    ['/recover', {}],
+  ])(
+    "let a newcomer sign up and in, whatever a stranger's %s %j did with the address",
+    async (path, body) => {
+      const server = await aServer({
+        AUTH_SMTP_MAX_FREQUENCY: '1s',
+        AUTH_MAILER_MAGIC_LINK_MAX_FREQUENCY: '1s',
+        AUTH_MAILER_EMAIL_CHANGE_MAX_FREQUENCY: '1s',
+      })
+      const email = anEmail()
+      const stranger = aClient()
+      for (let round = 0; round < 10; round += 1) {
+        await post(server, path, { email, ...body }, stranger)
+        server.clock.advance(1100)
+      }
+      const before = server.inbox.messages({ to: email }).length
+      expect((await signUp(server, aClient(), email)).status).toBe(200)
+      await waitFor(() => server.inbox.messages({ to: email }).length > before)
+      expect((await post(server, '/otp', { email }, aClient())).status).toBe(200)
+      await waitFor(() => server.inbox.messages({ to: email }).length > before + 1)
+    },
+  )
+
+  it("hold up nobody's first message by the interval of a stranger's request", async () => {
+    const server = await aServer()
+    const email = anEmail()
+    const stranger = aClient()
+    for (const expected of [200, 429])
+      expect((await post(server, '/resend', { type: 'signup', email }, stranger)).status).toBe(expected)
+    expect((await signUp(server, aClient(), email)).status).toBe(200)
+    await server.inbox.waitForMail({ to: email, subject: 'Confirm your email address' })
+  })
+
+  it('keep changes to an address that is not theirs from stopping a sign-up', async () => {
+    const server = await aServer({ AUTH_MAILER_EMAIL_CHANGE_MAX_FREQUENCY: '0' })
+    const email = anEmail()
+    const accounts = await Promise.all(times(4, () => aUser(server)))
+    const seen = []
+    for (const { access_token: token } of accounts)
+      for (let round = 0; round < 3; round += 1)
+        seen.push((await put(server, '/user', { email }, { token, ...aClient() })).status)
+    expect(count(seen, 429)).toBeGreaterThan(0)
+    expect((await signUp(server, aClient(), email)).status).toBe(200)
+  })
+
   it('are exact for parallel requests', async () => {
     const server = await aServer({ AUTH_RATE_LIMIT_EMAIL_SENT: '5' })
     // Four fifths: the last fifth is for recoveries.
@@ -91,8 +152,8 @@ describe('quotas of emails', () => {
   it('do not count requests refused by the interval', async () => {
     const all = { AUTH_RATE_LIMIT_EMAIL_SENT: '5', AUTH_RATE_LIMIT_EMAIL_SENT_PER_CLIENT: '5' }
     const server = await aServer(all)
-    const email = anEmail()
-    for (let round = 0; round < 10; round += 1) await post(server, '/recover', { email }, aClient())
+    const [email, client] = [anEmail(), aClient()]
+    for (let round = 0; round < 10; round += 1) await post(server, '/recover', { email }, client)
     // Of the four that all but confirmations may use, the recovery took one.
     expect(count(await statuses(times(10, () => signUp(server))), 200)).toBe(3)
   })
@@ -151,7 +212,7 @@ describe('quotas of SMS', () => {
     expect((await askFor(server, phone)).status).toBe(200)
   })
 
-  it('count the codes of second factors with the others', async () => {
+  it('count the codes of second factors, and keep sign-in codes of strangers from using them up', async () => {
     const server = await anSmsServer({
       AUTH_RATE_LIMIT_SMS_SENT_PER_RECIPIENT: '2',
       AUTH_SMS_MAX_FREQUENCY: '0',
@@ -164,8 +225,8 @@ describe('quotas of SMS', () => {
     const factor = await post(server, '/factors', { factor_type: 'phone', phone }, { token })
     const challenge = () =>
       post(server, `/factors/${String(factor.body['id'])}/challenge`, {}, { token, ...aClient() })
-    expect((await askFor(server, phone)).status).toBe(200)
-    expect((await challenge()).status).toBe(200)
+    for (const expected of [200, 200, 429]) expect((await askFor(server, phone)).status).toBe(expected)
+    for (let round = 0; round < 2; round += 1) expect((await challenge()).status).toBe(200)
     expectError(await challenge(), 429, 'over_sms_send_rate_limit', 'SMS rate limit exceeded')
   })
 })

@@ -21,7 +21,7 @@ type Deps = {
 
 /**
  * Requests that anyone may make about any address: recover, sign in by link or code, resend. The request itself never
- * looks up an account. It counts against the quota and the interval of the address and goes into the outbox, so the
+ * looks up an account. It counts against the quotas and the interval of address and client and goes into the outbox, so the
  * response and its timing are the same for every address: there is only one code path.
  */
 export class AccountRequests {
@@ -39,7 +39,7 @@ export class AccountRequests {
     const message = { kind: ACCOUNT_REQUEST, recipient: address.value, payload: work, expiresAt }
     await messages.counted(address, purpose, meta, () =>
       db.transaction(async (tx) => {
-        const refusal = await requests.refusal(tx, request)
+        const refusal = await requests.refusal(tx, request, meta.client)
         if (refusal !== null) throw refusal
         await outbox.add(tx, message, meta)
       }),

@@ -61,9 +61,9 @@ export class AddressChanges {
   ): Promise<T> {
     const { messages } = this.deps
     const withPhone = () =>
-      phone === null ? work() : messages.counted({ kind: 'phone', value: phone }, 'other', meta, work)
+      phone === null ? work() : messages.counted({ kind: 'phone', value: phone }, 'change', meta, work)
     if (email === null) return withPhone()
-    return messages.counted({ kind: 'email', value: email }, 'confirmation', meta, withPhone)
+    return messages.counted({ kind: 'email', value: email }, 'change', meta, withPhone)
   }
 
   async #beginEmail(tx: Tx, userId: string, email: string, challenge: Challenge | null): Promise<Issued[]> {

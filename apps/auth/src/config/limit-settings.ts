@@ -159,7 +159,7 @@ export const limitSettings = {
   rateLimitEmailSentPerRecipient: quota(
     'AUTH_RATE_LIMIT_EMAIL_SENT_PER_RECIPIENT',
     10,
-    'Emails requested for one address, counted separately for recoveries, confirmations, invitations and all others',
+    'Emails requested for one address, counted separately for each purpose (sign-up, sign-in, recovery, change of address, reauthentication, invitation), and half of them by one client network',
   ),
   rateLimitEmailSentPerClient: quotaPerClient(
     'AUTH_RATE_LIMIT_EMAIL_SENT',
@@ -175,7 +175,7 @@ export const limitSettings = {
   rateLimitSmsSentPerRecipient: quota(
     'AUTH_RATE_LIMIT_SMS_SENT_PER_RECIPIENT',
     10,
-    'SMS requested for one number, counted separately for confirmations and all others',
+    'SMS requested for one number, counted separately for each purpose (sign-up, sign-in, change of number, reauthentication, second factor), and half of them by one client network',
   ),
   rateLimitSmsSentPerClient: quotaPerClient(
     'AUTH_RATE_LIMIT_SMS_SENT',

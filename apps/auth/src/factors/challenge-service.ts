@@ -100,7 +100,7 @@ export class ChallengeService {
       challengedAt: at.toISOString(),
       challengedBefore: factor.lastChallengedAt?.toISOString() ?? null,
     }
-    const id = await quotas.sms({ purpose: 'other', to: message.phone }, meta, () =>
+    const id = await quotas.sms({ purpose: 'second_factor', to: message.phone }, meta, () =>
       insert((tx, challengeId) => codes.add(tx, { ...message, challengeId }, expiresAt, meta)),
     )
     return { id, type: factor.factorType, expiresAt }

@@ -1,11 +1,13 @@
 import type { OneTimeTokens } from '../one-time-tokens/one-time-tokens.js'
 import { exponentialDelay, type OutboxHandler } from '../outbox/outbox-handler.js'
 import { EMAIL, type MailPayload } from './mail-payload.js'
+import type { PendingSignUpStore } from '../users/pending-sign-up-store.js'
 import type { MailTransport } from './mail-transport.js'
 
 type Deps = {
   transport: MailTransport
   tokens: Pick<OneTimeTokens, 'withdraw'>
+  signUps: Pick<PendingSignUpStore, 'remove'>
   concurrency: number
   attemptMs: number
 }
@@ -16,6 +18,7 @@ const MAX_DELAY_MS = 600_000
 export const mailHandler = ({
   transport,
   tokens,
+  signUps,
   concurrency,
   attemptMs,
 }: Deps): OutboxHandler<MailPayload> => ({
@@ -26,8 +29,9 @@ export const mailHandler = ({
   retryDelayMs: exponentialDelay(FIRST_DELAY_MS, MAX_DELAY_MS),
   send: ({ mail, to, variables }, { id, createdAt: at, meta: { requestId, ...meta } }) =>
     transport.send(mail, to, variables, { id, requestId, origin: { ...meta, at } }),
-  async givenUp(tx, { mail, secrets }) {
+  async givenUp(tx, { mail, secrets, signUpId }) {
     for (const secret of secrets) await tokens.withdraw(tx, secret)
+    if (signUpId !== undefined) await signUps.remove(tx, signUpId)
     const userId = secrets[0]?.userId
     return { mail, ...(userId === undefined ? {} : { user_id: userId }) }
   },

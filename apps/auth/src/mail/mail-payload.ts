@@ -11,4 +11,6 @@ export type MailPayload = {
   variables: MailVariables
   /** The tokens in the email; withdrawn if it is never delivered. */
   secrets: readonly Withdrawable[]
+  /** A sign-up that ends with an email that is never delivered, as one does whose confirmation is not. */
+  signUpId?: string
 }

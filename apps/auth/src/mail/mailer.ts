@@ -49,19 +49,27 @@ export class Mailer {
     await this.#put(tx, { mail: kind, to, variables, secrets }, this.deps.config.lifeMs.secret, meta)
   }
 
-  /** Adds a notice if it is enabled and the address can receive it. */
+  /** Adds a notice if it is enabled and the address can receive it. A sign-up given here ends if it is never delivered. */
   async notify(
     tx: Tx,
     kind: NoticeKind,
     to: string,
     variables: MailVariables,
     meta: MessageOrigin,
+    signUpId?: string,
   ): Promise<void> {
     const { notices, lifeMs } = this.deps.config
     if (!notices.has(kind) || to === '') return
     // Not subject to the quota: someone who exhausts it must not keep the owner from being notified.
     if (!isDeliverable(to) || !this.#isAuthorized(to)) return
-    await this.#put(tx, { mail: kind, to, variables, secrets: [] }, lifeMs.notice, meta)
+    const payload = {
+      mail: kind,
+      to,
+      variables,
+      secrets: [],
+      ...(signUpId === undefined ? {} : { signUpId }),
+    }
+    await this.#put(tx, payload, lifeMs.notice, meta)
   }
 
   async #put(tx: Tx, payload: MailPayload, lifeMs: number, meta: MessageOrigin): Promise<void> {

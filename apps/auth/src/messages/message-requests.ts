@@ -3,6 +3,7 @@ import type { Tx } from '@signet/db'
 import type { AppError } from '@signet/errors'
 import type { Address } from '../addresses/address.js'
 import { tooSoon } from '../errors/auth-error.js'
+import type { Client } from '../requests/request-meta.js'
 import { keyedHash } from '../secrets/derived-keys.js'
 import type { MessageRequestStore } from './message-request-store.js'
 
@@ -20,18 +21,24 @@ export type MessageRequest = {
 
 /**
  * The intervals of requests that name an address. They are kept per address, whether or not it has an account, so a
- * 429 says nothing about accounts.
+ * 429 says nothing about accounts; and per client, because a stranger's request, for which perhaps nothing was sent, must
+ * not hold up the owner's.
  */
 export class MessageRequests {
   constructor(private readonly deps: Deps) {}
 
   /** Stamps the request, or returns the error if it comes too soon after the last one. */
-  async refusal(tx: Tx, { clock, address, via, intervalMs }: MessageRequest): Promise<AppError | null> {
+  async refusal(
+    tx: Tx,
+    { clock, address, via, intervalMs }: MessageRequest,
+    client: Client,
+  ): Promise<AppError | null> {
     if (intervalMs === 0) return null
     const { store, key, now } = this.deps
     const at = now()
     // A keyed hash: the table must not become a list of addresses that strangers entered.
-    const id = keyedHash(key, 'message request', clock, address.kind, address.value)
+    const from = client.shared ? '' : client.key
+    const id = keyedHash(key, 'message request', clock, address.kind, address.value, from)
     if (await store.stamp(tx, id, new Date(at.getTime() - intervalMs), at)) return null
     const lastAsked = (await store.lastAsked(tx, id)) ?? at
     return tooSoon(

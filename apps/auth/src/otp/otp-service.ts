@@ -111,7 +111,7 @@ export class OtpService {
     const input = { ...how, aud, redirectTo, data, signsUp: unknown === 'sign_up' }
     await this.deps.accountRequests.accept(
       { what: 'code', input },
-      { ...interval, address, via: address.kind, purpose: 'other' },
+      { ...interval, address, via: address.kind, purpose: 'sign_in' },
       meta,
     )
   }

@@ -13,6 +13,7 @@ import type { SecretMessages } from '../messages/secret-messages.js'
 import type { MessageRequest } from '../messages/message-requests.js'
 import type { TokenIssuer } from '../one-time-tokens/token-issuer.js'
 import type { MessageOrigin } from '../outbox/outbox-handler.js'
+import type { MessagePurpose } from '../quotas/send-quotas.js'
 import type { RequestMeta } from '../requests/request-meta.js'
 import type { PendingSignUpStore } from '../users/pending-sign-up-store.js'
 import type { UserStore } from '../users/user-store.js'
@@ -26,12 +27,12 @@ export type ResendRequest = {
   code_challenge_method?: string
 }
 
-const CLOCKS = {
-  signup: 'confirmation',
-  email_change: 'email_change',
-  sms: 'confirmation',
-  phone_change: 'phone_change',
-} as const satisfies Record<ResendType, MessageRequest['clock']>
+const KINDS = {
+  signup: { clock: 'confirmation', purpose: 'confirmation' },
+  email_change: { clock: 'email_change', purpose: 'change' },
+  sms: { clock: 'confirmation', purpose: 'confirmation' },
+  phone_change: { clock: 'phone_change', purpose: 'change' },
+} as const satisfies Record<ResendType, { clock: MessageRequest['clock']; purpose: MessagePurpose }>
 
 type Deps = {
   db: Db
@@ -63,7 +64,7 @@ export class ResendService {
     const via = viaOf(type)
     await accountRequests.accept(
       { what: 'resend', input },
-      { clock: CLOCKS[type], purpose: 'confirmation', address, via, intervalMs: rules.intervalMs[type] },
+      { ...KINDS[type], address, via, intervalMs: rules.intervalMs[type] },
       meta,
     )
   }

@@ -11,7 +11,8 @@ export type SendQuota = { amount: number; everyMs?: number | undefined }
  * Why a message is requested. It depends on the request and never on the account, because strangers must not learn
  * anything about accounts. `invitation` is what an administrator sends.
  */
-export type MessagePurpose = 'recovery' | 'confirmation' | 'invitation' | 'other'
+export type MessagePurpose =
+  'confirmation' | 'sign_in' | 'recovery' | 'change' | 'reauthentication' | 'second_factor' | 'invitation'
 
 export type MessageQuotaRequest = { purpose: MessagePurpose; to: string }
 
@@ -96,7 +97,8 @@ export function createSendQuotas(config: SendQuotaConfig, { limiter, onMailRefus
 
 /**
  * Of the recipient, for each purpose alone, and of the client unless a proxy hides who that is. Strangers can ask for
- * confirmations that nobody gets, because nothing waits for one; those must not use up what the owner needs to sign in.
+ * messages that nobody gets, because there is no account; those must not use up what the owner needs to sign up or in.
+ * So one client gets at most half of a recipient's quota.
  */
 function limitsOf(
   what: 'mail' | 'sms',
@@ -104,10 +106,20 @@ function limitsOf(
   { to, purpose }: MessageQuotaRequest,
   client: Client | undefined,
 ): Limit[] {
-  const all = [limitOf(`${what}:to:${to}:${purpose}`, perRecipient)]
-  if (client && !client.shared) all.push(limitOf(`${what}:by:${client.key}`, perClient))
+  const recipient = `${what}:to:${to}:${purpose}`
+  const all = [limitOf(recipient, perRecipient)]
+  if (client && !client.shared)
+    all.push(
+      limitOf(`${recipient}:by:${client.key}`, halfOf(perRecipient)),
+      limitOf(`${what}:by:${client.key}`, perClient),
+    )
   return all
 }
+
+const halfOf = ({ amount, everyMs }: SendQuota): SendQuota => ({
+  amount: Math.ceil(amount / 2),
+  everyMs: everyMs === undefined ? undefined : 2 * everyMs,
+})
 
 /** The parts, and their refill rates, add up to the whole. */
 function splitPools({ total, reservePercent }: MailQuotas): Record<Reserved | 'shared', Limit> {

@@ -101,6 +101,7 @@ export function createFoundation(parts: Parts) {
     ends,
     gate,
     refreshTokens,
+    signUps,
     audit,
     limits,
     now,

@@ -68,6 +68,7 @@ export function createSignInServices(parts: Parts, foundation: Foundation) {
     passwords: new PasswordService({
       db,
       users,
+      signUps: stores.pendingSignUps,
       guesses,
       sessions,
       audit,

@@ -11,6 +11,7 @@ import { checkPassword, type PasswordRules } from '../passwords/password-rules.j
 import type { RequestMeta } from '../requests/request-meta.js'
 import type { SessionService } from '../sessions/session-service.js'
 import type { SignedIn } from '../sessions/session.js'
+import type { PendingSignUpStore } from '../users/pending-sign-up-store.js'
 import type { UserStore } from '../users/user-store.js'
 import { isBanned, type User } from '../users/user.js'
 import type { Attempt, Guesses } from './guesses.js'
@@ -21,6 +22,7 @@ export type WeakPassword = { reasons: string[]; message: string }
 type Deps = {
   db: Db
   users: UserStore
+  signUps: Pick<PendingSignUpStore, 'removeAll'>
   guesses: Guesses
   sessions: SessionService
   audit: AuditLog
@@ -71,7 +73,10 @@ export class PasswordService {
     const signedIn = await attempt.takeBackWith((countedIn) =>
       this.deps.sessions.signIn(user, { method: 'password', provider: address.kind, countedIn }, meta),
     )
-    if (signedIn !== null) await this.#rehash(user, password)
+    if (signedIn === null) return null
+    // As any other sign-in of an owner does; most accounts have none, and pay no statement for it.
+    if (attempt.pendingHash !== null) await this.deps.signUps.removeAll(this.deps.db, user.id)
+    await this.#rehash(user, password)
     return signedIn
   }
 

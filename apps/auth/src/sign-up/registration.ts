@@ -34,7 +34,7 @@ export type Registration = {
  * `confirmed`: a new user whose address counts as proved.
  */
 export type Registered<Confirmed> =
-  | { kind: 'known'; user: User }
+  | { kind: 'known'; user: User; signUpId?: string }
   | { kind: 'pending'; user: User; isNew: boolean }
   | { kind: 'confirmed'; user: User; value: Confirmed }
 
@@ -86,7 +86,7 @@ export class RegistrationService {
     if (!rules.autoconfirm[address.kind]) messages.refuseAddress(address)
     return messages.counted(address, 'confirmation', meta, async () => {
       const outcome = await audit.transaction(meta, async (tx, record): Promise<Outcome<C>> => {
-        const refusal = await this.#tooSoon(tx, input)
+        const refusal = await this.#tooSoon(tx, input, meta)
         if (refusal !== null) return { kind: 'too_soon', refusal }
         const registered = await this.#decide(tx, record, input, meta, onConfirmed)
         await this.#level(tx, registered, input, meta)
@@ -105,16 +105,12 @@ export class RegistrationService {
     )
   }
 
-  async #tooSoon(tx: Tx, { address }: Registration): Promise<AppError | null> {
+  async #tooSoon(tx: Tx, { address }: Registration, meta: RequestMeta): Promise<AppError | null> {
     const { requests, signUps, factory, rules } = this.deps
     if (rules.autoconfirm[address.kind]) return null
     const intervalMs = rules.intervalMs[address.kind]
-    const refusal = await requests.refusal(tx, {
-      clock: 'confirmation',
-      address,
-      via: address.kind,
-      intervalMs,
-    })
+    const request = { clock: 'confirmation', address, via: address.kind, intervalMs } as const
+    const refusal = await requests.refusal(tx, request, meta.client)
     if (refusal !== null) {
       const known = await factory.find(tx, address)
       await signUps.contest(tx, known?.id ?? NIL_UUID)
@@ -136,8 +132,8 @@ export class RegistrationService {
     const confirmedAt = kind === 'email' ? user.emailConfirmedAt : user.phoneConfirmedAt
     if (confirmedAt !== null) {
       audit('user_repeated_signup', user, { provider: kind })
-      if (passwordHash !== null && !rules.revealExisting) await this.#keepSignUp(tx, user, input)
-      return { kind: 'known', user }
+      if (passwordHash === null || rules.revealExisting) return { kind: 'known', user }
+      return { kind: 'known', user, signUpId: await this.#keepSignUp(tx, user, input) }
     }
     if (isNew && rules.autoconfirm[kind]) {
       audit('user_signedup', user, { provider: kind })
@@ -160,14 +156,19 @@ export class RegistrationService {
       const { user } = await factory.findOrInsert(tx, { ...nobodys, data: {} })
       if (registered.kind === 'known') await this.#issue(tx, () => undefined, user, nobodys, meta)
     })
-    if (registered.kind === 'known' && kind === 'email') await this.#tellOwner(tx, registered.user, meta)
+    if (registered.kind === 'known' && kind === 'email') await this.#tellOwner(tx, registered, meta)
   }
 
-  async #tellOwner(tx: Tx, { email, userMetadata: data }: User, meta: RequestMeta): Promise<void> {
+  /** If this is never delivered, the sign-up ends, as one for a new address does whose confirmation is not delivered. */
+  async #tellOwner(
+    tx: Tx,
+    { user: { email, userMetadata: data }, signUpId }: Extract<Registered<never>, { kind: 'known' }>,
+    meta: RequestMeta,
+  ): Promise<void> {
     const { mailer, rules } = this.deps
     const { signIn: confirmationUrl, recovery: recoveryUrl } = rules.accountPages
     const variables = { email: email ?? '', confirmationUrl, recoveryUrl, data }
-    await mailer.notify(tx, 'account_exists_notification', email ?? '', variables, meta)
+    await mailer.notify(tx, 'account_exists_notification', email ?? '', variables, meta, signUpId)
   }
 
   /**

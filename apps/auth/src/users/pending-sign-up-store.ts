@@ -130,8 +130,8 @@ export class PendingSignUpStore {
     await tx.query(`delete from ${this.t.pendingSignUps} where user_id = $1 and origin = 'self'`, [userId])
   }
 
-  async removeAll(tx: Tx, userId: string): Promise<void> {
-    await tx.query(`delete from ${this.t.pendingSignUps} where user_id = $1`, [userId])
+  async removeAll(db: Queryable, userId: string): Promise<void> {
+    await db.query(`delete from ${this.t.pendingSignUps} where user_id = $1`, [userId])
   }
 }
 
