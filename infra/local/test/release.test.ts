@@ -36,7 +36,7 @@ describe('the notes of a release', () => {
       'packages/cli',
       'packages/webhook-verify',
     ])
-      expect(notes).toMatch(new RegExp(`## ${folder}\n\n- `))
+      expect(notes).toMatch(new RegExp(`## ${folder}\n\n(### .+\n\n)?- `))
   })
 
   it('name everything at once that is at another version', () => {
