@@ -22,7 +22,7 @@ const quotaPerClient = (total: string, what: string) =>
     ...QUOTA,
     env: `${total}_PER_CLIENT`,
     optional: true,
-    fallbackDoc: `two thirds of \`${total}\``,
+    fallbackDoc: `half of \`${total}\``,
     doc: `${what}: ${FORMS} Private addresses without a distinguishing header are not counted.`,
   })
 

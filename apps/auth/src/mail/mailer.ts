@@ -49,7 +49,7 @@ export class Mailer {
     await this.#put(tx, { mail: kind, to, variables, secrets }, this.deps.config.lifeMs.secret, meta)
   }
 
-  /** Adds a notice if it is enabled and the address can receive it. A sign-up given here ends if it is never delivered. */
+  /** Adds a notice if it is enabled and the address can receive it. A sign-up given here ends if it is never delivered in the time of a confirmation. */
   async notify(
     tx: Tx,
     kind: NoticeKind,
@@ -69,7 +69,7 @@ export class Mailer {
       secrets: [],
       ...(signUpId === undefined ? {} : { signUpId }),
     }
-    await this.#put(tx, payload, lifeMs.notice, meta)
+    await this.#put(tx, payload, signUpId === undefined ? lifeMs.notice : lifeMs.secret, meta)
   }
 
   async #put(tx: Tx, payload: MailPayload, lifeMs: number, meta: MessageOrigin): Promise<void> {

@@ -118,7 +118,7 @@ export class ResendService {
       address,
       intervalMs: 0,
       challenge,
-      signUp: id === null ? null : { id, isNew: false },
+      signUp: id === null ? null : { id, isNew: true },
     })
   }
 

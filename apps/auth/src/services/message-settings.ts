@@ -110,7 +110,7 @@ function mailQuotas(config: AuthConfig): MailQuotas {
   return {
     total,
     perRecipient: config.rateLimitEmailSentPerRecipient,
-    perClient: config.rateLimitEmailSentPerClient ?? twoThirdsOf(total),
+    perClient: config.rateLimitEmailSentPerClient ?? halfOf(total),
     reservePercent: config.rateLimitEmailSentReserve,
   }
 }
@@ -120,13 +120,13 @@ function smsQuotas(config: AuthConfig): Quotas {
   return {
     total,
     perRecipient: config.rateLimitSmsSentPerRecipient,
-    perClient: config.rateLimitSmsSentPerClient ?? twoThirdsOf(total),
+    perClient: config.rateLimitSmsSentPerClient ?? halfOf(total),
   }
 }
 
-const twoThirdsOf = ({ amount, everyMs }: SendQuota): SendQuota => ({
-  amount: Math.ceil((amount * 2) / 3),
-  everyMs: everyMs === undefined ? undefined : everyMs * 1.5,
+const halfOf = ({ amount, everyMs }: SendQuota): SendQuota => ({
+  amount: Math.ceil(amount / 2),
+  everyMs: everyMs === undefined ? undefined : everyMs * 2,
 })
 
 export const oneTimeTokenRules = (config: AuthConfig): OneTimeTokenRules => ({

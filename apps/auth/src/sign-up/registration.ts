@@ -64,7 +64,7 @@ type Deps = {
 type Outcome<C> = Registered<C> | { kind: 'too_soon'; refusal: AppError }
 
 /** Maximum number of pending sign-ups per address with a password, and again without one. */
-const MAX_PENDING = 5
+const MAX_PENDING = 10
 
 /** The part of sign-up shared by /signup, /otp and /magiclink. */
 export class RegistrationService {
