@@ -30,6 +30,12 @@ const inside = async () => {
   return { user, ...(await here(user)) }
 }
 
+/** The code of the newest SMS, once everything that was to be sent has been sent. */
+async function newestCode(phone: string): Promise<string> {
+  await server.settled()
+  return gateway.codeFor(phone)
+}
+
 describe('a security key on the account page', () => {
   const named = async (browser: FormBrowser, name = 'on my key ring') =>
     submitted(browser, await browser.get(KEY), KEY, { name })
@@ -99,18 +105,18 @@ describe('a phone as second factor on the account page', () => {
     const phone = aPhone()
     const page = await browser.get(PHONE)
     const sent = await submitted(browser, page, PHONE, { phone: `+${phone}`, name: 'work phone' })
-    const first = gateway.codeFor(phone)
+    const first = await newestCode(phone)
     const again = await submitted(browser, sent, `${PHONE}/send`)
     const late = await submitted(browser, again, PHONE, { code: first === '000000' ? '000001' : '000000' })
     expect(noticeOf(late)).toContain('wrong')
-    const added = await submitted(browser, late, PHONE, { code: gateway.codeFor(phone) })
+    const added = await submitted(browser, late, PHONE, { code: await newestCode(phone) })
     expect(statusOf(added)).toContain('The phone was added.')
     expect(added.text).toContain('work phone')
 
     const { browser: elsewhere, page: factor } = await here(user)
     expect(factor.text).not.toContain(phone)
     const waiting = await submitted(elsewhere, factor, '/ui/factor/send')
-    const home = await submitted(elsewhere, waiting, '/ui/factor', { code: gateway.codeFor(phone) })
+    const home = await submitted(elsewhere, waiting, '/ui/factor', { code: await newestCode(phone) })
     expect(statusOf(await submitted(elsewhere, home, '/ui/account/factor/remove'))).toBe(
       'The second factor was removed.',
     )
