@@ -2,7 +2,7 @@ import { afterEach, describe, expect, it } from '@jest/globals'
 import { waitFor } from '@signet/testkit'
 import { anEmail, aPhone, aUser, expectError, PASSWORD, post, put } from './support/api.js'
 import { startServer, type TestServer } from './support/server.js'
-import { startSmsServer } from './support/sms-gateway.js'
+import { startSmsGateway, startSmsServer } from './support/sms-gateway.js'
 import { serviceToken } from './support/tokens.js'
 
 const servers: TestServer[] = []
@@ -144,6 +144,34 @@ describe('quotas of emails', () => {
     expect((await signUp(server, aClient(), email)).status).toBe(200)
   })
 
+  it('limit the changes to one address, no matter how many accounts ask, and who they name', async () => {
+    const server = await aServer({
+      AUTH_MAILER_EMAIL_CHANGE_MAX_FREQUENCY: '0',
+      AUTH_RATE_LIMIT_EMAIL_SENT: '100000',
+    })
+    const victim = anEmail()
+    const accounts = await Promise.all(times(6, () => aUser(server)))
+    for (const { access_token: token } of accounts)
+      await put(server, '/user', { email: victim }, { token, ...aClient() })
+    for (const { email } of accounts)
+      for (let round = 0; round < 3; round += 1)
+        expect((await post(server, '/resend', { type: 'email_change', email }, aClient())).status).toBe(200)
+    expect(server.inbox.messages({ to: victim })).toHaveLength(10)
+  })
+
+  it('leave half of the changes to one address to other clients, whoever was named', async () => {
+    const server = await aServer({ AUTH_MAILER_EMAIL_CHANGE_MAX_FREQUENCY: '0' })
+    const victim = anEmail()
+    const stranger = aClient()
+    const accounts = await Promise.all(times(3, () => aUser(server)))
+    for (const { access_token: token, email } of accounts) {
+      await put(server, '/user', { email: victim }, { token, ...stranger })
+      for (let round = 0; round < 3; round += 1)
+        await post(server, '/resend', { type: 'email_change', email }, stranger)
+    }
+    expect(server.inbox.messages({ to: victim })).toHaveLength(5)
+  })
+
   it('are exact for parallel requests', async () => {
     const server = await aServer({ AUTH_RATE_LIMIT_EMAIL_SENT: '5' })
     // Four fifths: the last fifth is for recoveries.
@@ -211,6 +239,27 @@ describe('quotas of SMS', () => {
     expect((await askFor(server, aPhone())).status).toBe(200)
     server.clock.advance(3_600_000)
     expect((await askFor(server, phone)).status).toBe(200)
+  })
+
+  it('count an SMS that a request for an email address leads to', async () => {
+    const gateway = await startSmsGateway()
+    const server = await startServer(
+      {
+        ...gateway.env,
+        AUTH_RATE_LIMIT_HEADER: 'X-Client',
+        AUTH_RATE_LIMIT_SMS_SENT_PER_RECIPIENT: '3',
+        AUTH_SMS_MAX_FREQUENCY: '0',
+      },
+      { smsUrls: gateway.urls },
+    )
+    servers.push(server)
+    const phone = aPhone()
+    const { access_token: token, email } = await aUser(server)
+    await put(server, '/user', { phone }, { token, ...aClient() })
+    for (let round = 0; round < 5; round += 1)
+      expect((await post(server, '/resend', { type: 'phone_change', email }, aClient())).status).toBe(200)
+    expect(gateway.messages).toHaveLength(3)
+    gateway.close()
   })
 
   it('count the codes of second factors, and keep sign-in codes of strangers from using them up', async () => {

@@ -250,17 +250,25 @@ describe('PUT /user', () => {
     expect((await update(user.access_token, { email })).status).toBe(200)
   })
 
-  it('withdraws both halves also when they are refused the second time', async () => {
+  it('withdraws only the second emails when those are refused', async () => {
     const user = await aUser(server)
     const email = anEmail()
+    const tokensSentTo = (to: string) =>
+      server.inbox
+        .messages({ to, subject: 'Confirm your new email address' })
+        .map(({ links }) =>
+          new URL(links.find((url) => url.includes('token=')) ?? '').searchParams.get('token'),
+        )
+    const use = (token: string | null | undefined) => post(server, '/verify', { type: 'email_change', token })
     await update(user.access_token, { email })
     server.inbox.fail({ at: 'recipient', to: (address) => address === email })
-    const again = await post(server, '/resend', { type: 'email_change', email: user.email })
+    expect((await post(server, '/resend', { type: 'email_change', email: user.email })).status).toBe(200)
     server.inbox.fail(null)
-    expect(again.status).toBe(200)
+    const [current, withdrawn] = tokensSentTo(user.email)
+    expectError(await use(withdrawn), 403, 'otp_expired')
+    for (const token of [current, tokensSentTo(email)[0]]) expect((await use(token)).status).toBe(200)
     const { body } = await get(server, '/user', { token: user.access_token })
-    expect(body).not.toHaveProperty('new_email')
-    expect((await update(user.access_token, { email })).body).toMatchObject({ new_email: email })
+    expect(body).toMatchObject({ email })
   })
 })
 
@@ -279,6 +287,16 @@ describe('PUT /user within the interval between email changes', () => {
     server.clock.advance(59_999)
     expectError(await change(), 429, 'over_email_send_rate_limit')
     server.clock.advance(1)
+    expect((await change()).status).toBe(200)
+  })
+
+  it("is not held up by a stranger who has the change's emails sent again", async () => {
+    const user = await aUser(server)
+    const change = () => put(server, '/user', { email: anEmail() }, { token: user.access_token })
+    expect((await change()).status).toBe(200)
+    server.clock.advance(60_000)
+    const again = await post(server, '/resend', { type: 'email_change', email: user.email })
+    expect(again.status).toBe(200)
     expect((await change()).status).toBe(200)
   })
 })

@@ -52,7 +52,7 @@ export const messageSettings = {
   smtpMaxFrequency: span({
     env: 'AUTH_SMTP_MAX_FREQUENCY',
     fallback: 900_000,
-    doc: 'Shortest time between two confirmation or recovery emails to one user; 0 for no minimum.',
+    doc: 'Shortest time between two confirmation or recovery emails that one client network requests for one address; 0 for no minimum.',
   }),
   mailerEmailChangeMaxFrequency: span({
     env: 'AUTH_MAILER_EMAIL_CHANGE_MAX_FREQUENCY',
@@ -67,7 +67,7 @@ export const messageSettings = {
   mailerMagicLinkMaxFrequency: span({
     env: 'AUTH_MAILER_MAGIC_LINK_MAX_FREQUENCY',
     fallback: 60_000,
-    doc: 'Shortest time between two magic links to one user; recovery uses the larger of this and AUTH_SMTP_MAX_FREQUENCY.',
+    doc: 'Shortest time between two magic links that one client network requests for one address; recovery uses the larger of this and AUTH_SMTP_MAX_FREQUENCY.',
   }),
   mailerAutoconfirm: boolean({
     env: 'AUTH_MAILER_AUTOCONFIRM',
@@ -138,7 +138,7 @@ export const messageSettings = {
   smsMaxFrequency: span({
     env: 'AUTH_SMS_MAX_FREQUENCY',
     fallback: 60_000,
-    doc: 'Shortest time between two SMS of one kind to one user; 0 for no minimum.',
+    doc: 'Shortest time between two SMS of one kind that one client network requests for one number, or a signed-in user for theirs; 0 for no minimum.',
   }),
   smsOtpExp: span({
     env: 'AUTH_SMS_OTP_EXP',

@@ -62,20 +62,24 @@ export class SecretMessages {
     work: () => Promise<T>,
   ): Promise<T> {
     const { attempts, db } = this.deps
-    const result = await this.#withinQuotas(address, purpose, meta, work)
+    const result = await this.withinQuotas([address], purpose, meta, work)
     await attempts.asked(db, address, meta.client.key)
     return result
   }
 
-  #withinQuotas<T>(
-    address: Address,
+  /** Runs `work`, which requests messages to these addresses, within the message quotas. */
+  withinQuotas<T>(
+    addresses: readonly Address[],
     purpose: MessagePurpose,
-    meta: RequestMeta,
+    meta: MessageOrigin,
     work: () => Promise<T>,
   ): Promise<T> {
-    const { quotas } = this.deps
-    if (address.kind === 'email') return quotas.mail({ purpose, to: address.value }, meta, work)
-    return this.#isTestNumber(address) ? work() : quotas.sms({ purpose, to: address.value }, meta, work)
+    const [address, ...others] = addresses
+    if (address === undefined) return work()
+    const rest = () => this.withinQuotas(others, purpose, meta, work)
+    const request = { purpose, to: address.value }
+    if (address.kind === 'email') return this.deps.quotas.mail(request, meta, rest)
+    return this.#isTestNumber(address) ? rest() : this.deps.quotas.sms(request, meta, rest)
   }
 
   async mailLink(tx: Tx, mail: LinkMail, meta: MessageOrigin): Promise<void> {

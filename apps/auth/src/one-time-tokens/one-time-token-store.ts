@@ -40,6 +40,8 @@ export type NewToken = {
   otpHash: Buffer
   sentTo: Address
   signUpId: string | null
+  /** The client that requested it, where anyone may; hashed. */
+  requestedBy: Buffer | null
   challenge: Challenge | null
 }
 
@@ -49,13 +51,22 @@ export type CodeSearch = { hashes: readonly Buffer[]; sentTo: Address }
 export class OneTimeTokenStore {
   constructor(private readonly t: Tables) {}
 
-  /** Fills the slot (each sign-up has its own); the previous token in it stops working. */
-  async put(tx: Tx, token: NewToken, now: Date): Promise<void> {
+  /**
+   * Fills the slot (each sign-up has its own). What was in it stops working, except that the token of a client leaves
+   * up to `others` of the newest ones that it did not request.
+   */
+  async put(tx: Tx, token: NewToken, others: number, now: Date): Promise<void> {
     await tx.query(
-      `insert into ${this.t.oneTimeTokens} (id, user_id, token_type, link_hash, otp_hash, relates_to, channel,
-         sign_up_id, code_challenge, code_challenge_method, created_at, updated_at)
-       values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $11)
-       on conflict (user_id, token_type, sign_up_id) do update set id = excluded.id,
+      `with displaced as (
+         delete from ${this.t.oneTimeTokens} where id in (
+           select id from ${this.t.oneTimeTokens}
+           where user_id = $2 and token_type = $3 and sign_up_id is not distinct from $8
+             and requested_by is distinct from $12
+           order by created_at desc, id offset $13))
+       insert into ${this.t.oneTimeTokens} (id, user_id, token_type, link_hash, otp_hash, relates_to, channel,
+         sign_up_id, code_challenge, code_challenge_method, created_at, updated_at, requested_by)
+       values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $11, $12)
+       on conflict (user_id, token_type, sign_up_id, requested_by) do update set id = excluded.id,
          link_hash = excluded.link_hash, otp_hash = excluded.otp_hash, relates_to = excluded.relates_to,
          channel = excluded.channel, code_challenge = excluded.code_challenge,
          code_challenge_method = excluded.code_challenge_method, created_at = excluded.created_at,
@@ -72,6 +83,8 @@ export class OneTimeTokenStore {
         token.challenge?.challenge ?? null,
         token.challenge?.method ?? null,
         now,
+        token.requestedBy,
+        token.requestedBy === null ? 0 : others,
       ],
     )
   }
@@ -123,8 +136,24 @@ export class OneTimeTokenStore {
     await tx.query(`update ${this.t.oneTimeTokens} set link_hash = $2 where id = $1`, [id, noLinkHasIt])
   }
 
+  /** What else proves the same, to the same address or not. */
+  async removeSlot(tx: Tx, userId: string, slot: Slot): Promise<void> {
+    await tx.query(`delete from ${this.t.oneTimeTokens} where user_id = $1 and token_type = $2`, [
+      userId,
+      slot,
+    ])
+  }
+
   async removeAll(tx: Tx, userId: string): Promise<void> {
     await tx.query(`delete from ${this.t.oneTimeTokens} where user_id = $1`, [userId])
+  }
+
+  async newestOfSignUp(tx: Tx, signUpId: string): Promise<Date | null> {
+    const { rows } = await tx.query<{ at: Date | null }>(
+      `select max(created_at) as at from ${this.t.oneTimeTokens} where sign_up_id = $1`,
+      [signUpId],
+    )
+    return rows[0]?.at ?? null
   }
 
   async hasSlot(tx: Tx, userId: string, slot: Slot): Promise<boolean> {

@@ -1,8 +1,12 @@
 import { randomBytes, randomInt, timingSafeEqual, type KeyObject } from 'node:crypto'
+import type { Client } from '../requests/request-meta.js'
 import { keyedHash } from '../secrets/derived-keys.js'
 import type { SentAt } from '../users/user-store.js'
 
-/** What a secret is for; each user, and each sign-up, has one live value per slot. */
+/**
+ * What a secret is for. Each slot of a user, and of a sign-up, holds one live secret, or one for each client that
+ * requested it.
+ */
 export type Slot =
   | 'confirmation'
   | 'invite'
@@ -62,6 +66,10 @@ export class TokenHashes {
   /** Keyed together with slot and address, so that a code proves the address it went to. */
   ofOtp(slot: Slot, address: string, otp: string): Buffer {
     return keyedHash(this.key, 'otp', slot, address, otp)
+  }
+
+  ofClient({ key, shared }: Client): Buffer {
+    return keyedHash(this.key, 'client', shared ? '' : key)
   }
 }
 

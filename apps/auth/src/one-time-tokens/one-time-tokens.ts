@@ -4,6 +4,7 @@ import type { AppError } from '@signet/errors'
 import type { Address } from '../addresses/address.js'
 import { tooSoon } from '../errors/auth-error.js'
 import type { Challenge } from '../flows/pkce.js'
+import type { Client } from '../requests/request-meta.js'
 import type { PendingSignUpStore } from '../users/pending-sign-up-store.js'
 import type { User } from '../users/user.js'
 import type { UserStore } from '../users/user-store.js'
@@ -35,6 +36,8 @@ export type TokenPurpose = {
   challenge?: Challenge | null
   /** The sign-up that takes effect with the token. */
   signUp?: { id: string; isNew: boolean } | null
+  /** Who requested it, where anyone may: it replaces only what the same client requested before. */
+  requestedBy?: Client | undefined
 }
 
 /** What is needed to withdraw a token; stored in the outbox with the message. */
@@ -58,6 +61,12 @@ export type OneTimeTokenRules = {
   readonly testOtpsUntil: Date | undefined
 }
 
+/**
+ * Live secrets of one slot. More would make strangers' guesses at a code likelier to succeed; with fewer, requests from
+ * several networks would void the owner's sooner.
+ */
+const MAX_LIVE = 5
+
 type Deps = {
   store: OneTimeTokenStore
   signUps: PendingSignUpStore
@@ -75,7 +84,7 @@ export class OneTimeTokens {
   async issue(
     tx: Tx,
     user: Pick<User, 'id'>,
-    { slot, address, challenge = null, signUp = null }: TokenPurpose,
+    { slot, address, challenge = null, signUp = null, requestedBy }: TokenPurpose,
   ): Promise<Issued> {
     const { store, users, hashes, rules, now } = this.deps
     const length = address.kind === 'email' ? rules.mailOtpLength : rules.smsOtpLength
@@ -92,11 +101,15 @@ export class OneTimeTokens {
         otpHash: hashes.ofOtp(slot, address.value, secrets.otp),
         sentTo: address,
         signUpId: signUp?.id ?? null,
+        requestedBy: requestedBy === undefined ? null : hashes.ofClient(requestedBy),
         challenge,
       },
+      MAX_LIVE - 1,
       issued.sentAt,
     )
-    await users.update(tx, user.id, { [sentAtOf[slot]]: issued.sentAt }, issued.sentAt)
+    // Anyone may have a change's messages sent again; that must not hold up the owner, who wants to change something else.
+    if (requestedBy === undefined || pendingAddressOf[slot] === undefined)
+      await users.update(tx, user.id, { [sentAtOf[slot]]: issued.sentAt }, issued.sentAt)
     return issued
   }
 

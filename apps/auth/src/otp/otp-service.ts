@@ -33,7 +33,7 @@ export type OtpRequest = {
 
 export type OtpRules = SignUpRules & {
   magicLinkEnabled: boolean
-  /** Shortest time between two magic links, or two codes by SMS, to one user. */
+  /** Shortest time between two magic links, or two codes by SMS, that one client requests for one address. */
   magicLinkIntervalMs: number
   smsIntervalMs: number
 }
@@ -139,11 +139,22 @@ export class OtpService {
       const user = (await users.lockById(tx, known.id)) ?? known
       if (address.kind === 'email') {
         record('user_recovery_requested', user, { provider: 'email' })
-        const issued = await issuer.issue(tx, user, { slot: 'recovery', address, intervalMs: 0, challenge })
+        const issued = await issuer.issue(tx, user, {
+          slot: 'recovery',
+          address,
+          intervalMs: 0,
+          challenge,
+          requestedBy: meta.client,
+        })
         return messages.mailLink(tx, { kind: 'magic_link', user, issued, redirectTo }, meta)
       }
       record('user_recovery_requested', user, { provider: 'phone', channel })
-      const issued = await issuer.issue(tx, user, { slot: 'sms_sign_in', address, intervalMs: 0 })
+      const issued = await issuer.issue(tx, user, {
+        slot: 'sms_sign_in',
+        address,
+        intervalMs: 0,
+        requestedBy: meta.client,
+      })
       return messages.sms(tx, issued, channel, meta)
     })
   }

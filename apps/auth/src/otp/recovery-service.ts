@@ -53,7 +53,13 @@ export class RecoveryService {
     await audit.transaction(meta, async (tx, record) => {
       const user = (await users.lockById(tx, known.id)) ?? known
       record('user_recovery_requested', user, { provider: 'email' })
-      const issued = await issuer.issue(tx, user, { slot: 'recovery', address, intervalMs: 0, challenge })
+      const issued = await issuer.issue(tx, user, {
+        slot: 'recovery',
+        address,
+        intervalMs: 0,
+        challenge,
+        requestedBy: meta.client,
+      })
       await messages.mailLink(tx, { kind: 'recovery', user, issued, redirectTo }, meta)
     })
   }

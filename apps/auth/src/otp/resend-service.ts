@@ -1,17 +1,17 @@
 import type { Db, Tx } from '@signet/db'
-import type { Address } from '../addresses/address.js'
+import { isSameAddress, type Address } from '../addresses/address.js'
 import { normaliseEmail } from '../addresses/email.js'
 import { normalisePhone } from '../addresses/phone.js'
 import type { AccountRequests } from '../account-requests/account-requests.js'
 import { RESEND_TYPES, type ResendType, type ResendWork } from '../account-requests/account-work.js'
 import type { AuditLog } from '../audit/audit-log.js'
 import { authError, invalid } from '../errors/auth-error.js'
-import { challengeOf, type Challenge } from '../flows/pkce.js'
+import { challengeOf } from '../flows/pkce.js'
 import type { OneTimeTokenStore } from '../one-time-tokens/one-time-token-store.js'
 import type { Issued } from '../one-time-tokens/one-time-tokens.js'
 import type { SecretMessages } from '../messages/secret-messages.js'
 import type { MessageRequest } from '../messages/message-requests.js'
-import type { TokenIssuer } from '../one-time-tokens/token-issuer.js'
+import type { TokenIssuer, TokenRequest } from '../one-time-tokens/token-issuer.js'
 import type { MessageOrigin } from '../outbox/outbox-handler.js'
 import type { MessagePurpose } from '../quotas/send-quotas.js'
 import type { RequestMeta } from '../requests/request-meta.js'
@@ -49,6 +49,8 @@ type Deps = {
 const viaOf = (type: ResendType): Address['kind'] =>
   type === 'signup' || type === 'email_change' ? 'email' : 'phone'
 
+type How = Pick<TokenRequest, 'intervalMs' | 'challenge' | 'requestedBy'>
+
 /** POST /resend. Nothing in the response reveals whether anything was sent. */
 export class ResendService {
   constructor(private readonly deps: Deps) {}
@@ -69,40 +71,51 @@ export class ResendService {
     )
   }
 
-  /** Resends the messages of changes that wait for confirmation. */
+  /**
+   * Resends the messages of what waits for a confirmation. Where they go elsewhere than to the address that the request
+   * named, they also count there: several accounts may name one mailbox as their next address.
+   */
   async fulfil({ type, address, challenge, redirectTo }: ResendWork, meta: MessageOrigin): Promise<void> {
     const { users, audit, messages } = this.deps
     const known = await this.#find(address)
     if (known === null) return
-    await audit.transaction(meta, async (tx, record) => {
-      const user = (await users.lockById(tx, known.id)) ?? known
-      const issued = await this.#issue(tx, user, type, challenge)
-      const [first] = issued
-      if (first === undefined) return
-      record('user_confirmation_requested', user, { provider: first.address.kind })
-      if (type === 'email_change') await messages.mailChange(tx, { user, halves: issued, redirectTo }, meta)
-      else if (first.address.kind === 'phone') await messages.sms(tx, first, 'sms', meta)
-      else await messages.mailLink(tx, { kind: 'confirmation', user, issued: first, redirectTo }, meta)
-    })
+    const uncounted = receiversOfChange(known, type).filter((to) => !isSameAddress(to, address))
+    const how: How = { intervalMs: 0, challenge, requestedBy: meta.client }
+    const resend = (): Promise<void> =>
+      audit.transaction(meta, async (tx, record) => {
+        const user = (await users.lockById(tx, known.id)) ?? known
+        // A change that began meanwhile has just sent its own messages, and its address was not counted.
+        if (newAddressOf(user, type) !== newAddressOf(known, type)) return
+        const issued = await this.#issue(tx, user, type, how)
+        const [first] = issued
+        if (first === undefined) return
+        record('user_confirmation_requested', user, { provider: first.address.kind })
+        if (type === 'email_change') await messages.mailChange(tx, { user, halves: issued, redirectTo }, meta)
+        else if (first.address.kind === 'phone') await messages.sms(tx, first, 'sms', meta)
+        else await messages.mailLink(tx, { kind: 'confirmation', user, issued: first, redirectTo }, meta)
+      })
+    await messages.withinQuotas(uncounted, 'change', meta, resend)
   }
 
-  async #issue(tx: Tx, user: User, type: ResendType, challenge: Challenge | null): Promise<Issued[]> {
+  async #issue(tx: Tx, user: User, type: ResendType, how: How): Promise<Issued[]> {
     switch (type) {
       case 'signup': {
         if (user.email === null || user.emailConfirmedAt !== null) return []
-        return [await this.#reissueSignUp(tx, user, { kind: 'email', value: user.email }, challenge)]
+        return [await this.#reissueSignUp(tx, user, { kind: 'email', value: user.email }, how)]
       }
       case 'sms': {
         if (user.phone === null || user.phoneConfirmedAt !== null) return []
-        return [await this.#reissueSignUp(tx, user, { kind: 'phone', value: user.phone }, null)]
+        const address = { kind: 'phone', value: user.phone } as const
+        return [await this.#reissueSignUp(tx, user, address, { ...how, challenge: null })]
       }
       case 'phone_change': {
         if (user.newPhone === null) return []
         const address = { kind: 'phone', value: user.newPhone } as const
-        return [await this.deps.issuer.issue(tx, user, { slot: 'phone_change', address, intervalMs: 0 })]
+        const request = { ...how, slot: 'phone_change', address, challenge: null } as const
+        return [await this.deps.issuer.issue(tx, user, request)]
       }
       case 'email_change':
-        return this.#issueEmailChange(tx, user, challenge)
+        return this.#issueEmailChange(tx, user, how)
     }
   }
 
@@ -110,20 +123,15 @@ export class ResendService {
    * Anyone may ask, so the new secrets complete a sign-up only if there is just one; otherwise they only prove the
    * address.
    */
-  async #reissueSignUp(tx: Tx, user: User, address: Address, challenge: Challenge | null): Promise<Issued> {
+  async #reissueSignUp(tx: Tx, user: User, address: Address, how: How): Promise<Issued> {
     const { issuer, signUps } = this.deps
     const id = await signUps.findOnly(tx, user.id)
-    return issuer.issue(tx, user, {
-      slot: 'confirmation',
-      address,
-      intervalMs: 0,
-      challenge,
-      signUp: id === null ? null : { id, isNew: true },
-    })
+    const signUp = id === null ? null : { id, isNew: true }
+    return issuer.issue(tx, user, { ...how, slot: 'confirmation', address, signUp })
   }
 
   /** Only the halves not yet confirmed. */
-  async #issueEmailChange(tx: Tx, user: User, challenge: Challenge | null): Promise<Issued[]> {
+  async #issueEmailChange(tx: Tx, user: User, how: How): Promise<Issued[]> {
     const { tokens, issuer } = this.deps
     if (user.newEmail === null) return []
     const halves = [
@@ -133,8 +141,7 @@ export class ResendService {
     const issued: Issued[] = []
     for (const { slot, value } of halves) {
       if (value === null || !(await tokens.hasSlot(tx, user.id, slot))) continue
-      const request = { slot, address: { kind: 'email', value }, intervalMs: 0 } as const
-      issued.push(await issuer.issue(tx, user, { ...request, challenge }))
+      issued.push(await issuer.issue(tx, user, { ...how, slot, address: { kind: 'email', value } }))
     }
     return issued
   }
@@ -162,4 +169,19 @@ export class ResendService {
     const { db, users } = this.deps
     return kind === 'email' ? users.findByEmail(db, value) : users.findByPhone(db, value)
   }
+}
+
+/** The address that waits to become the account's; undefined where the message is not about a change. */
+function newAddressOf({ newEmail, newPhone }: User, type: ResendType): string | null | undefined {
+  if (type === 'email_change') return newEmail
+  return type === 'phone_change' ? newPhone : undefined
+}
+
+/** Where the messages of a change go: to the new address, and for an email change to the current one as well. */
+function receiversOfChange(user: User, type: ResendType): Address[] {
+  const value = newAddressOf(user, type)
+  if (value == null) return []
+  const current: Address[] =
+    type === 'email_change' && user.email !== null ? [{ kind: 'email', value: user.email }] : []
+  return [{ kind: viaOf(type), value }, ...current]
 }

@@ -7,7 +7,7 @@ export type GivenUpReason = (typeof GIVEN_UP_REASONS)[number]
 
 /** The part of the originating request that is stored with a message. */
 export type MessageOrigin = Pick<RequestMeta, 'requestId' | 'route' | 'ip' | 'language'> &
-  Partial<Pick<RequestMeta, 'userAgent'>>
+  Partial<Pick<RequestMeta, 'userAgent' | 'client'>>
 
 /** What every attempt knows about its message. */
 export type Attempt = {

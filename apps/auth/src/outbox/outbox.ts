@@ -38,8 +38,15 @@ export class Outbox {
     const { store, keys, now } = this.deps
     const id = randomUUID()
     const { kind, payload, expiresAt } = message
-    const { requestId, route, ip, language, userAgent = '' } = meta
-    const kept = { requestId, route, ip, language, userAgent: userAgent.slice(0, MAX_USER_AGENT_LENGTH) }
+    const { requestId, route, ip, client, language, userAgent = '' } = meta
+    const kept = {
+      requestId,
+      route,
+      ip,
+      client,
+      language,
+      userAgent: userAgent.slice(0, MAX_USER_AGENT_LENGTH),
+    }
     const envelope: Envelope = { meta: kept, payload }
     const recipient = keyedHash(keys.recipients, 'outbox', kind, message.recipient)
     const sealed = seal(keys.encryption, `outbox:${id}`, JSON.stringify(envelope))

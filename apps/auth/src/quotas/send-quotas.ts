@@ -1,6 +1,7 @@
 import type { Limit, Limiter } from '@signet/rate-limits'
 import { authError } from '../errors/auth-error.js'
-import type { Client, RequestMeta } from '../requests/request-meta.js'
+import type { MessageOrigin } from '../outbox/outbox-handler.js'
+import type { Client } from '../requests/request-meta.js'
 
 const HOUR_MS = 3_600_000
 
@@ -38,15 +39,15 @@ export type SendQuotas = {
    * Counts one email and runs `work`; if that fails, the email is not counted. Throws `over_email_send_rate_limit`
    * when recipient, client or server have used up their quota.
    */
-  mail<T>(request: MessageQuotaRequest, meta: RequestMeta, work: () => Promise<T>): Promise<T>
+  mail<T>(request: MessageQuotaRequest, meta: MessageOrigin, work: () => Promise<T>): Promise<T>
   /** The same for an SMS to a number, with `over_sms_send_rate_limit`. */
-  sms<T>(request: MessageQuotaRequest, meta: RequestMeta, work: () => Promise<T>): Promise<T>
+  sms<T>(request: MessageQuotaRequest, meta: MessageOrigin, work: () => Promise<T>): Promise<T>
 }
 
 type Deps = {
   limiter: Limiter
   /** Called for each email that a quota refuses. */
-  onMailRefused?: ((meta: RequestMeta) => void) | undefined
+  onMailRefused?: ((meta: MessageOrigin) => void) | undefined
 }
 
 /** Purposes with a reserve may use it once the shared part is used up. */

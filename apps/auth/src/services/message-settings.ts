@@ -142,7 +142,7 @@ export const codeAttemptRules = (config: AuthConfig): CodeAttemptRules => ({
   knownNetworkMs: config.knownNetworkRetention,
 })
 
-/** Shortest time between two confirmations to one user, in milliseconds. */
+/** Shortest time between two confirmations that one client requests for one address, in milliseconds. */
 export const intervalRules = (config: AuthConfig) => ({
   intervalMs: { email: config.smtpMaxFrequency, phone: config.smsMaxFrequency },
 })

@@ -61,6 +61,7 @@ export function createProviderServices(parts: Parts) {
   const { intervalMs } = intervalRules(config)
   const requests = new ConfirmationRequests({
     issuer: parts.issuer,
+    tokens,
     signUps: stores.pendingSignUps,
     users,
     messages: parts.messages,

@@ -40,7 +40,7 @@ export type Registered<Confirmed> =
 
 export type RegistrationRules = {
   autoconfirm: { email: boolean; phone: boolean }
-  /** Shortest time between two confirmations to one user, in milliseconds. */
+  /** Shortest time between two confirmations that one client requests for one address, in milliseconds. */
   intervalMs: { email: number; phone: number }
   /** Whether a sign-up reveals that the address has an account. */
   revealExisting: boolean
@@ -186,6 +186,7 @@ export class RegistrationService {
       address,
       challenge,
       signUp: { id, isNew: true },
+      requestedBy: meta.client,
     })
     await this.#send(tx, user, issued, input, meta)
   }

@@ -80,7 +80,8 @@ export class VerifyEffects {
   ): Promise<Effect> {
     const { users, confirmations, proofs, tokens, mailer, secureEmailChange, now } = this.deps
     if (secureEmailChange && user.email !== null && user.emailChangeConfirmStatus === 0) {
-      await tokens.remove(tx, token.id)
+      // Another token that went to the same address is not the other half.
+      await tokens.removeSlot(tx, user.id, token.slot)
       await users.update(tx, user.id, { emailChangeConfirmStatus: 1 }, now())
       return { kind: 'first_half' }
     }

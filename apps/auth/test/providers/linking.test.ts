@@ -214,6 +214,21 @@ describe('account linking (docs/specification.md#account-linking)', () => {
       await post(server(), '/verify', { type: 'signup', token, password: PASSWORD })
       expect(await signedIn()).toMatchObject({ email })
     })
+
+    it('gets another email when it is due, whatever strangers have sent to it meanwhile', async () => {
+      const [id, email] = [anId(), anEmail()]
+      site.github(id, { email, verified: false })
+      await signIn()
+      server().clock.advance(900_000)
+      await post(server(), '/signup', { email, password: 'of a stranger' })
+      await server().settled()
+      const sent = server().inbox.messages({ to: email })
+      expect(sent).toHaveLength(2)
+      await signIn()
+      const { token } = await mailTo(server(), email, sent.at(-1))
+      await post(server(), '/verify', { type: 'signup', token, password: PASSWORD })
+      expect(await signedIn()).toMatchObject({ email })
+    })
   })
 
   describe('the user is banned', () => {

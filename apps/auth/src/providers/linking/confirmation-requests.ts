@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import type { Tx } from '@signet/db'
 import { isAppError } from '@signet/errors'
 import type { Audit } from '../../audit/audit-log.js'
+import type { OneTimeTokenStore } from '../../one-time-tokens/one-time-token-store.js'
 import type { Issued } from '../../one-time-tokens/one-time-tokens.js'
 import type { SecretMessages } from '../../messages/secret-messages.js'
 import type { TokenIssuer } from '../../one-time-tokens/token-issuer.js'
@@ -15,6 +16,7 @@ export type PendingConfirmation = { user: User; issued: Issued }
 
 type Deps = {
   issuer: TokenIssuer
+  tokens: Pick<OneTimeTokenStore, 'newestOfSignUp'>
   signUps: PendingSignUpStore
   users: UserStore
   messages: SecretMessages
@@ -27,8 +29,8 @@ export class ConfirmationRequests {
   constructor(private readonly deps: Deps) {}
 
   /**
-   * The identity came with this sign-up: another proof of the address removes it. Null when the last email is too
-   * recent: the refusal that follows is the same.
+   * The identity came with this sign-up: another proof of the address removes it. Null when its last email is too
+   * recent: the refusal that follows is the same. What others request for the address delays nothing.
    */
   async issue(
     tx: Tx,
@@ -36,32 +38,20 @@ export class ConfirmationRequests {
     user: User,
     { provider, identityId }: { provider: string; identityId: string },
   ): Promise<PendingConfirmation | null> {
-    const { issuer, signUps, intervalMs, now } = this.deps
+    const { issuer, tokens, signUps, intervalMs, now } = this.deps
     if (user.email === null) return null
     const address = { kind: 'email', value: user.email } as const
-    try {
-      const known = await signUps.findByIdentity(tx, identityId)
-      const signUp = { id: known ?? randomUUID(), isNew: known === null }
-      if (known === null)
-        await signUps.insert(
-          tx,
-          {
-            id: signUp.id,
-            userId: user.id,
-            origin: 'self',
-            passwordHash: null,
-            userMetadata: {},
-            identityId,
-          },
-          now(),
-        )
-      const issued = await issuer.issue(tx, user, { slot: 'confirmation', address, intervalMs, signUp })
-      audit('user_confirmation_requested', user, { provider })
-      return { user, issued }
-    } catch (error) {
-      if (isAppError(error) && error.kind === 'limited') return null
-      throw error
+    const known = await signUps.findByIdentity(tx, identityId)
+    const lastSentAt = known === null ? null : await tokens.newestOfSignUp(tx, known)
+    if (lastSentAt !== null && lastSentAt.getTime() + intervalMs > now().getTime()) return null
+    const signUp = { id: known ?? randomUUID(), isNew: known === null }
+    if (known === null) {
+      const brought = { passwordHash: null, userMetadata: {}, identityId }
+      await signUps.insert(tx, { ...brought, id: signUp.id, userId: user.id, origin: 'self' }, now())
     }
+    const issued = await issuer.issue(tx, user, { slot: 'confirmation', address, intervalMs: 0, signUp })
+    audit('user_confirmation_requested', user, { provider })
+    return { user, issued }
   }
 
   /** For an account that has an owner: the address is added once it is confirmed. */
@@ -92,9 +82,12 @@ export class ConfirmationRequests {
   ): Promise<void> {
     if (!pending) return
     const { messages } = this.deps
-    const kind = pending.issued.slot === 'email_change_new' ? 'email_change' : 'confirmation'
+    const [kind, purpose] =
+      pending.issued.slot === 'email_change_new'
+        ? (['email_change', 'change'] as const)
+        : (['confirmation', 'confirmation'] as const)
     // Whether there is anything to send is decided inside the transaction.
-    await messages.counted(pending.issued.address, 'confirmation', meta, () =>
+    await messages.counted(pending.issued.address, purpose, meta, () =>
       messages.mailLink(tx, { kind, ...pending, redirectTo }, meta),
     )
   }
