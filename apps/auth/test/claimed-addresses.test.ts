@@ -19,7 +19,7 @@ beforeAll(async () => {
 })
 afterAll(async () => {
   await server.close()
-  gateway.close()
+  await gateway.close()
 })
 
 const create = (body: Json) => post(server, '/admin/users', body, admin)

@@ -22,7 +22,7 @@ beforeAll(async () => {
 })
 afterAll(async () => {
   await server.close()
-  gateway.close()
+  await gateway.close()
 })
 
 const HOME = '192.0.2.1'

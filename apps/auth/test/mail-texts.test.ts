@@ -1,7 +1,6 @@
-import { once } from 'node:events'
 import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals'
+import { listenLocally, type LocalServer } from '@signet/testkit'
 import { LINK, MailRig, MESSAGE, variables } from './support/mailer.js'
 import { mailKinds, noticeKinds, type MailKind, type NoticeKind } from '../src/mail/kinds.js'
 
@@ -121,16 +120,13 @@ describe('subjects and templates (docs/specification.md#emails)', () => {
           '<p>{{ .Data.name }}: <a href="{{ .ConfirmationURL }}">{{ .TokenHash }}</a> {{ .RedirectTo }}</p>',
         )
     })
+    let site: LocalServer
     let origin: string
     beforeAll(async () => {
-      server.listen(0, '127.0.0.1')
-      await once(server, 'listening')
-      origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+      site = await listenLocally(server)
+      origin = site.origin
     })
-    afterAll(() => {
-      server.closeAllConnections()
-      server.close()
-    })
+    afterAll(() => site.close())
 
     it('fills in the variables, escaped', async () => {
       const transport = rig.aTransport({ templates: { confirmation: `${origin}/mail.html` } })

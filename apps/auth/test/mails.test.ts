@@ -227,7 +227,7 @@ describe('the emails, from the request to the mailbox (docs/specification.md#ema
   })
   afterAll(async () => {
     await site.close()
-    templates.close()
+    await templates.close()
   })
 
   const LINKS: Partial<Record<Kind, [start: string, type: string]>> = {

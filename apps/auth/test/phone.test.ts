@@ -16,7 +16,7 @@ describe.each(providers)('phones through %s', (provider) => {
   })
   afterAll(async () => {
     await server.close()
-    gateway.close()
+    await gateway.close()
   })
   beforeEach(() => gateway.refuse(false))
 
@@ -150,7 +150,7 @@ describe('phones without a gateway', () => {
       expect(gateway.messages).toHaveLength(1)
     } finally {
       await server.close()
-      gateway.close()
+      await gateway.close()
     }
   })
 
@@ -180,7 +180,7 @@ describe('phones without a gateway', () => {
       expect(gateway.messages).toHaveLength(1)
     } finally {
       await server.close()
-      gateway.close()
+      await gateway.close()
     }
   })
 })

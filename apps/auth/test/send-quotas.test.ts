@@ -259,7 +259,7 @@ describe('quotas of SMS', () => {
     for (let round = 0; round < 5; round += 1)
       expect((await post(server, '/resend', { type: 'phone_change', email }, aClient())).status).toBe(200)
     expect(gateway.messages).toHaveLength(3)
-    gateway.close()
+    await gateway.close()
   })
 
   it('count the codes of second factors, and keep sign-in codes of strangers from using them up', async () => {

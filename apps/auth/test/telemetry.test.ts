@@ -77,7 +77,7 @@ describe('a service that exports over OTLP (docs/specification.md#tracing-and-me
   })
   afterAll(async () => {
     await server.close()
-    provider.close()
+    await provider.close()
     await collector.close()
   })
 

@@ -3,6 +3,7 @@ export { createTestDatabase, migrationsKey, type TestDatabase, type TestDatabase
 export { holdsInSomeRun } from './holds-in-some-run.js'
 export { hs256Token } from './hs256-token.js'
 export { jsonLines } from './json-lines.js'
+export { listenLocally, type LocalServer } from './local-server.js'
 export { Person } from './person.js'
 export { type Form, FormBrowser, formOf, type Seen, signInOnPage } from './form-browser.js'
 export {

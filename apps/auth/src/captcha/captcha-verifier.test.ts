@@ -1,7 +1,6 @@
-import { once } from 'node:events'
 import { createServer, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals'
+import { listenLocally, type LocalServer } from '@signet/testkit'
 import { createOutbound } from '../outbound/outbound.js'
 import { createCaptchaVerifier, type CaptchaConfig } from './captcha-verifier.js'
 
@@ -20,16 +19,13 @@ describe('captcha (docs/specification.md#captcha)', () => {
     })
   })
   const outbound = createOutbound({ allowPrivateUrls: true })
-  let origin: string
+  let provider: LocalServer
   beforeAll(async () => {
-    server.listen(0, '127.0.0.1')
-    await once(server, 'listening')
-    origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+    provider = await listenLocally(server)
   })
   afterAll(async () => {
     await outbound.close()
-    server.closeAllConnections()
-    server.close()
+    await provider.close()
   })
   beforeEach(() => {
     seen = []
@@ -40,7 +36,7 @@ describe('captcha (docs/specification.md#captcha)', () => {
     createCaptchaVerifier({
       config: { enabled: true, provider: 'hcaptcha', secret: 's3cret', timeoutMs: 2000, ...config },
       outbound,
-      verifyUrls: { hcaptcha: `${origin}/h`, turnstile: `${origin}/t` },
+      verifyUrls: { hcaptcha: `${provider.origin}/h`, turnstile: `${provider.origin}/t` },
     })
 
   it.each([

@@ -1,8 +1,6 @@
-import { once } from 'node:events'
 import { createServer, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { createLogger } from '@signet/telemetry'
-import { TestClock, waitFor } from '@signet/testkit'
+import { listenLocally, TestClock, waitFor, type LocalServer } from '@signet/testkit'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals'
 import { createOutbound } from '../outbound/outbound.js'
 import { TemplateSource } from './template-source.js'
@@ -19,16 +17,15 @@ describe('templates fetched by URL (docs/specification.md#emails)', () => {
   })
   const outbound = createOutbound({ allowPrivateUrls: true })
   const log = createLogger({ level: 'debug', component: 'test', sink: (line) => lines.push(line) })
+  let site: LocalServer
   let url: string
   beforeAll(async () => {
-    server.listen(0, '127.0.0.1')
-    await once(server, 'listening')
-    url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/confirm.html`
+    site = await listenLocally(server)
+    url = `${site.origin}/confirm.html`
   })
   afterAll(async () => {
     await outbound.close()
-    server.closeAllConnections()
-    server.close()
+    await site.close()
   })
   beforeEach(() => {
     requests = 0

@@ -1,8 +1,8 @@
 import { once } from 'node:events'
 import { createServer, type RequestListener, type Server } from 'node:http'
 import { createServer as createTlsServer } from 'node:https'
-import type { AddressInfo } from 'node:net'
 import { afterEach, describe, expect, it } from '@jest/globals'
+import { listenLocally } from '@signet/testkit'
 import { generate } from 'selfsigned'
 import { createOutbound, type Outbound, type OutboundOptions } from './outbound.js'
 
@@ -14,13 +14,9 @@ afterEach(async () => {
 async function listening(server: Server): Promise<{ port: number; requests: () => number }> {
   let requests = 0
   server.on('request', () => requests++)
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  cleanups.push(() => {
-    server.closeAllConnections()
-    server.close()
-  })
-  return { port: (server.address() as AddressInfo).port, requests: () => requests }
+  const { port, close } = await listenLocally(server)
+  cleanups.push(close)
+  return { port, requests: () => requests }
 }
 
 const serve = (listener: RequestListener) => listening(createServer(listener))

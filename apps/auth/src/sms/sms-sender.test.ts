@@ -1,7 +1,6 @@
-import { once } from 'node:events'
 import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals'
+import { listenLocally, type LocalServer } from '@signet/testkit'
 import { UndeliverableError } from '../outbox/outbox-handler.js'
 import { createOutbound } from '../outbound/outbound.js'
 import { createSmsSender, type SmsGatewayConfig } from './sms-sender.js'
@@ -44,22 +43,20 @@ describe('SMS gateways', () => {
   })
   const bodyOf = (body: unknown) => (typeof body === 'string' ? body : JSON.stringify(body))
   const outbound = createOutbound({ allowPrivateUrls: true })
-  let origin: string
+  let gateways: LocalServer
   beforeAll(async () => {
-    server.listen(0, '127.0.0.1')
-    await once(server, 'listening')
-    origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+    gateways = await listenLocally(server)
   })
   afterAll(async () => {
     await outbound.close()
-    server.closeAllConnections()
-    server.close()
+    await gateways.close()
   })
   beforeEach(() => {
     seen = []
   })
 
   function sender(gateway: SmsGatewayConfig | undefined, template = 'Your code is {{ .Code }}') {
+    const { origin } = gateways
     return createSmsSender({
       config: { gateway, template, timeoutMs: 500 },
       outbound,

@@ -44,7 +44,7 @@ describe('the published client signs in through providers', () => {
   })
   afterAll(async () => {
     await server.close()
-    provider.close()
+    await provider.close()
   })
 
   function anAccount() {

@@ -51,7 +51,7 @@ beforeAll(async () => {
 })
 afterAll(async () => {
   await server.close()
-  provider.close()
+  await provider.close()
 })
 
 function idToken(

@@ -32,7 +32,7 @@ describe('quirks of single providers (docs/specification.md#providers)', () => {
   })
   afterAll(async () => {
     await server.close()
-    provider.close()
+    await provider.close()
   })
 
   const metadata = async (name: string) =>

@@ -80,7 +80,7 @@ describe('twitter, OAuth 1.0a (docs/specification.md#providers)', () => {
   })
   afterAll(async () => {
     await server.close()
-    provider.close()
+    await provider.close()
   })
 
   const leave = async () => {

@@ -1,6 +1,5 @@
-import { once } from 'node:events'
 import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import { listenLocally } from '@signet/testkit'
 import { get, type ApiAnswer, type Json } from './api.js'
 
 export type Seen = {
@@ -23,7 +22,7 @@ export type FakeProvider = {
   replace(route: string, handler: Handler): Handler
   /** What the route was last asked with. */
   last(route: string): Seen
-  close(): void
+  close(): Promise<void>
 }
 
 export async function startFakeProvider(routes: Record<string, Handler> = {}): Promise<FakeProvider> {
@@ -54,10 +53,9 @@ export async function startFakeProvider(routes: Record<string, Handler> = {}): P
           .end(typeof reply.body === 'string' ? reply.body : JSON.stringify(reply.body ?? {}))
     })
   })
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
+  const { origin: url, close } = await listenLocally(server)
   return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    url,
     seen,
     answer: (route, handler) => void handlers.set(route, handler),
     replace(route, handler) {
@@ -70,10 +68,7 @@ export async function startFakeProvider(routes: Record<string, Handler> = {}): P
       if (!found) throw new Error(`${route} was not asked; only ${seen.map(({ path }) => path).join(', ')}`)
       return found
     },
-    close() {
-      server.closeAllConnections()
-      server.close()
-    },
+    close,
   }
 }
 

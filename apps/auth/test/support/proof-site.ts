@@ -68,7 +68,7 @@ export async function startProofSite(): Promise<ProofSite> {
     prove: (proof, email) => STEPS[proof](site, email),
     async close() {
       await providers.close()
-      gateway.close()
+      await gateway.close()
     },
   }
   return site

@@ -56,7 +56,7 @@ export async function startProviderSite(
     figma: (id, email) => provider.answer('GET /v1/me', { body: { id, email, handle: 'Fig' } }),
     async close() {
       await server.close()
-      provider.close()
+      await provider.close()
     },
   }
 }

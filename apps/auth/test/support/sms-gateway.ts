@@ -1,6 +1,5 @@
-import { once } from 'node:events'
 import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import { listenLocally } from '@signet/testkit'
 import type { SmsProvider } from '../../src/sms/sms-sender.js'
 import { startServer, type TestServer } from './server.js'
 
@@ -16,7 +15,7 @@ export type SmsGateway = {
   refuse(how: boolean | 'silently'): void
   /** The digits of the last message to this phone. */
   codeFor(phone: string): string
-  close(): void
+  close(): Promise<void>
 }
 
 type Api = {
@@ -74,7 +73,7 @@ export async function startSmsServer(
   const server = await start({ ...gateway.env, ...env }, { smsUrls: gateway.urls })
   const close = async () => {
     await server.close()
-    gateway.close()
+    await gateway.close()
   }
   return { gateway, server: { ...server, close } }
 }
@@ -94,9 +93,7 @@ export async function startSmsGateway(provider: SmsProvider = 'twilio'): Promise
       return res.writeHead(answer.status).end(JSON.stringify(answer.body))
     })
   })
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  const { origin: url, close } = await listenLocally(server)
   return {
     env: {
       AUTH_EXTERNAL_PHONE_ENABLED: 'true',
@@ -111,9 +108,6 @@ export async function startSmsGateway(provider: SmsProvider = 'twilio'): Promise
       const sms = messages.findLast(({ to }) => to.endsWith(phone))
       return /\d{6,10}/.exec(sms?.text ?? '')?.[0] ?? ''
     },
-    close() {
-      server.closeAllConnections()
-      server.close()
-    },
+    close,
   }
 }

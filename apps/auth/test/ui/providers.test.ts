@@ -12,7 +12,7 @@ beforeAll(async () => {
 })
 afterAll(async () => {
   await server.close()
-  provider.close()
+  await provider.close()
 })
 
 describe('providers', () => {

@@ -23,7 +23,7 @@ describeInBrowser('signing in, in Chromium', () => {
   afterAll(async () => {
     application.close()
     await server.close()
-    provider.close()
+    await provider.close()
   })
   const home = () => application.home
   const { page, open, focusOn, heading, press, signIn } = inChromium(() => server)

@@ -1,6 +1,5 @@
-import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import { listenLocally } from '@signet/testkit'
 
 export type Seen = {
   method: string
@@ -24,17 +23,8 @@ export async function startDouble(handler: Handler): Promise<DoubleServer> {
       write(response, await handler(entry))
     })()
   })
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    seen,
-    async close() {
-      server.close()
-      server.closeAllConnections()
-      await once(server, 'close')
-    },
-  }
+  const { origin: url, close } = await listenLocally(server)
+  return { url, seen, close }
 }
 
 async function read(request: IncomingMessage): Promise<Seen> {

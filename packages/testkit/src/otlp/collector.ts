@@ -1,6 +1,4 @@
-import { once } from 'node:events'
 import { createServer, type IncomingHttpHeaders } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { gunzipSync } from 'node:zlib'
 import {
   Server as GrpcServer,
@@ -9,6 +7,7 @@ import {
   type ServerUnaryCall,
   type ServiceDefinition,
 } from '@grpc/grpc-js'
+import { listenLocally } from '../local-server.js'
 import { decodeMetrics, decodeTraces, plainAttributes, type RawPoint } from './schema.js'
 
 type Attributes = Record<string, string | number | boolean>
@@ -91,17 +90,8 @@ async function startHttp(take: Take) {
       return res.writeHead(200, { 'Content-Type': 'application/x-protobuf' }).end()
     })
   })
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    async close() {
-      const closed = once(server, 'close')
-      server.close()
-      server.closeAllConnections()
-      await closed
-    },
-  }
+  const { origin: url, close } = await listenLocally(server)
+  return { url, close }
 }
 
 async function startGrpc(take: Take) {
