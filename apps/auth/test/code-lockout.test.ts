@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
-import { anEmail, aPhone, expectError, mailTo, PASSWORD, post, type Json } from './support/api.js'
+import { anEmail, aPhone, aUser, expectError, mailTo, PASSWORD, post, put, type Json } from './support/api.js'
 import { NO_EMAIL_GAPS, startServer, type TestServer } from './support/server.js'
 import { startSmsGateway, type SmsGateway } from './support/sms-gateway.js'
 
@@ -133,5 +133,40 @@ describe.each(['phone', 'email'] as const)('codes to %s', (kind) => {
       server.clock.advance(3_600_000)
       expect((await verify(await askAgain(address, home), home)).status).toBe(200)
     })
+  })
+})
+
+describe('the codes of a change', () => {
+  it.each(['new', 'current'])(
+    'work where the change was requested, for the %s address too, no matter what a stranger has tried',
+    async (which) => {
+      const home = aNetwork()
+      const user = await aUser(server)
+      const email = anEmail()
+      const asked = { token: user.access_token, ...from(home) }
+      const last = server.inbox.messages({ to: user.email }).at(-1)
+      await put(server, '/user', { email }, asked)
+      const to = which === 'new' ? email : user.email
+      const { code } = await mailTo(server, to, which === 'new' ? undefined : last)
+      const network = aNetwork()
+      for (let n = 0; n < 12; n += 1)
+        await verify({ type: 'email_change', email: to, token: `${n}`.repeat(7) }, network)
+      expect((await verify({ type: 'email_change', email: to, token: code }, home)).status).toBe(200)
+    },
+  )
+
+  it('work where they were requested again', async () => {
+    const home = aNetwork()
+    const user = await aUser(server)
+    const phone = aPhone()
+    await put(server, '/user', { phone }, { token: user.access_token, ...from(aNetwork()) })
+    const request = { type: 'phone_change', email: user.email }
+    expect((await post(server, '/resend', request, from(home))).status).toBe(200)
+    await server.settled()
+    const network = aNetwork()
+    for (let n = 0; n < 12; n += 1)
+      await verify({ type: 'phone_change', phone, token: `${n}`.repeat(7) }, network)
+    const proof = { type: 'phone_change', phone, token: gateway.codeFor(phone) }
+    expect((await verify(proof, home)).status).toBe(200)
   })
 })

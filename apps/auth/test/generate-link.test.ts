@@ -1,5 +1,15 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
-import { anEmail, expectError, PASSWORD, post, type CallOptions, type Json } from './support/api.js'
+import {
+  anEmail,
+  aUser,
+  expectError,
+  mailTo,
+  PASSWORD,
+  post,
+  put,
+  type CallOptions,
+  type Json,
+} from './support/api.js'
 import { SITE, startServer, type TestServer } from './support/server.js'
 import { serviceToken } from './support/tokens.js'
 
@@ -61,6 +71,39 @@ describe('POST /admin/generate_link', () => {
         (await post(server, '/verify', { type: 'email_change', token: body['hashed_token'] })).status,
       ).toBe(200)
     }
+  })
+
+  describe('of an email change', () => {
+    const aChange = async (token: string, newEmail: string) => {
+      expect((await put(server, '/user', { email: newEmail }, { token })).status).toBe(200)
+      return (await mailTo(server, newEmail)).token
+    }
+    const use = async (token: unknown) => {
+      const { status, body } = await post(server, '/verify', { type: 'email_change', token })
+      return { status, isDone: 'user' in body }
+    }
+
+    it('do not confirm the half that is confirmed in place of the other', async () => {
+      const { email, access_token } = await aUser(server)
+      const newEmail = anEmail()
+      expect(await use(await aChange(access_token, newEmail))).toEqual({ status: 200, isDone: false })
+      const { body } = await generate({ type: 'email_change_new', email, new_email: newEmail })
+      expect(await use(body['hashed_token'])).toEqual({ status: 200, isDone: false })
+      const { body: current } = await generate({ type: 'email_change_current', email, new_email: newEmail })
+      expect(await use(current['hashed_token'])).toEqual({ status: 200, isDone: true })
+    })
+
+    it('end the emails of another change', async () => {
+      const { email, access_token } = await aUser(server)
+      await aChange(access_token, anEmail())
+      const current = server.inbox
+        .messages({ to: email, subject: 'Confirm your new email address' })
+        .at(-1)
+        ?.links.find((url) => url.includes('token='))
+      await generate({ type: 'email_change_new', email, new_email: anEmail() })
+      const token = new URL(current ?? '').searchParams.get('token')
+      expect((await use(token)).status).toBe(403)
+    })
   })
 
   it('turns a magic link for an unknown address into a sign-up with a random password', async () => {

@@ -76,6 +76,16 @@ describe('a code that has yet to be exchanged', () => {
     expectError(await exchange(code), 404, 'flow_state_not_found')
   })
 
+  it('opens no session once another link of the same person was used', async () => {
+    const user = await aUser(server)
+    const code = await aCode(user)
+    const last = server.inbox.messages({ to: user.email }).at(-1)
+    await post(server, '/recover', { email: user.email })
+    const { token } = await mailTo(server, user.email, last)
+    expect((await post(server, '/verify', { type: 'recovery', token })).status).toBe(200)
+    expectError(await exchange(code), 404, 'flow_state_not_found')
+  })
+
   it('opens no session when the password changes during its exchange', async () => {
     const user = await aUser(server)
     const code = await aCode(user)

@@ -172,6 +172,32 @@ describe('quotas of emails', () => {
     expect(server.inbox.messages({ to: victim })).toHaveLength(5)
   })
 
+  it('count the current mailbox of a change, apart from what strangers can request', async () => {
+    const server = await aServer({
+      AUTH_MAILER_EMAIL_CHANGE_MAX_FREQUENCY: '0',
+      AUTH_RATE_LIMIT_EMAIL_SENT: '100000',
+    })
+    const { email, access_token: token } = await aUser(server)
+    for (let round = 0; round < 10; round += 1)
+      await post(server, '/resend', { type: 'email_change', email }, aClient())
+    const before = server.inbox.messages({ to: email }).length
+    const from = aClient()
+    const change = () => put(server, '/user', { email: anEmail() }, { token, ...from })
+    const seen = []
+    for (let round = 0; round < 8; round += 1) seen.push((await change()).status)
+    expect(count(seen, 200)).toBe(5)
+    expect(server.inbox.messages({ to: email })).toHaveLength(before + 5)
+  })
+
+  it('count all labels of a mailbox together', async () => {
+    const server = await aServer({ AUTH_MAILER_MAGIC_LINK_MAX_FREQUENCY: '0' })
+    const [name, domain] = anEmail().split('@') as [string, string]
+    const ask = (label: number) => post(server, '/otp', { email: `${name}+${label}@${domain}` }, aClient())
+    const seen = []
+    for (let label = 0; label < 12; label += 1) seen.push((await ask(label)).status)
+    expect(count(seen, 200)).toBe(10)
+  })
+
   it('are exact for parallel requests', async () => {
     const server = await aServer({ AUTH_RATE_LIMIT_EMAIL_SENT: '5' })
     // Four fifths: the last fifth is for recoveries.

@@ -1,6 +1,6 @@
 import { afterEach, describe, it } from '@jest/globals'
 import { waitFor } from '@signet/testkit'
-import { anEmail, aUser, post } from './support/api.js'
+import { anEmail, aUser, expectError, post } from './support/api.js'
 import { startServer, type TestServer } from './support/server.js'
 
 const HOUR = 3_600_000
@@ -28,6 +28,21 @@ describe('a sign-up whose messages are never delivered ends whether or not the a
     server.inbox.fail({ at: 'recipient', code: 550 })
     server.clock.advance(HOUR)
     for (const email of addresses) await waitForItsEnd(server, email)
+  })
+
+  it('but not when only a message that was requested again is refused', async () => {
+    server = await startServer({ AUTH_SMTP_MAX_FREQUENCY: '0' })
+    const addresses = [(await aUser(server)).email, anEmail()]
+    for (const email of addresses) await post(server, '/signup', { email, password: MINE })
+    server.inbox.fail({ at: 'recipient', code: 550 })
+    for (const email of addresses) await post(server, '/resend', { type: 'signup', email })
+    server.inbox.fail(null)
+    for (const email of addresses)
+      expectError(
+        await post(server, '/token?grant_type=password', { email, password: MINE }),
+        400,
+        'email_not_confirmed',
+      )
   })
 
   it.each([

@@ -37,7 +37,7 @@ export class AccountRequests {
     if (via === address.kind) messages.refuseAddress(address)
     const expiresAt = new Date(now().getTime() + lifeMs)
     const message = { kind: ACCOUNT_REQUEST, recipient: address.value, payload: work, expiresAt }
-    await messages.counted(address, purpose, meta, () =>
+    await messages.counted([{ address, purpose }], meta, () =>
       db.transaction(async (tx) => {
         const refusal = await requests.refusal(tx, request, meta.client)
         if (refusal !== null) throw refusal

@@ -1,7 +1,7 @@
 import type { Tx } from '@signet/db'
 import type { Challenge } from '../flows/pkce.js'
 import type { Issued } from '../one-time-tokens/one-time-tokens.js'
-import type { SecretMessages } from '../messages/secret-messages.js'
+import type { CountedMessage, SecretMessages } from '../messages/secret-messages.js'
 import type { TokenIssuer } from '../one-time-tokens/token-issuer.js'
 import type { RequestMeta } from '../requests/request-meta.js'
 import type { SmsChannel } from '../sms/sms-sender.js'
@@ -53,17 +53,23 @@ export class AddressChanges {
     if (phone !== null) await messages.sms(tx, phone, channel, meta)
   }
 
-  /** Runs `work`, which starts these changes, within the message quotas. */
+  /**
+   * Runs `work`, which starts these changes, within the message quotas. The current mailbox counts apart, so that only
+   * someone with a session can use up what it gets.
+   */
   counted<T>(
     { email, phone }: { email: string | null; phone: string | null },
+    user: Pick<User, 'email'>,
     meta: RequestMeta,
     work: () => Promise<T>,
   ): Promise<T> {
-    const { messages } = this.deps
-    const withPhone = () =>
-      phone === null ? work() : messages.counted({ kind: 'phone', value: phone }, 'change', meta, work)
-    if (email === null) return withPhone()
-    return messages.counted({ kind: 'email', value: email }, 'change', meta, withPhone)
+    const { messages, rules } = this.deps
+    const counted: CountedMessage[] = []
+    if (email !== null) counted.push({ address: { kind: 'email', value: email }, purpose: 'change' })
+    if (email !== null && user.email !== null && rules.secureEmailChange)
+      counted.push({ address: { kind: 'email', value: user.email }, purpose: 'change_approval' })
+    if (phone !== null) counted.push({ address: { kind: 'phone', value: phone }, purpose: 'change' })
+    return messages.counted(counted, meta, work)
   }
 
   async #beginEmail(tx: Tx, userId: string, email: string, challenge: Challenge | null): Promise<Issued[]> {
@@ -81,7 +87,7 @@ export class AddressChanges {
       slot: 'email_change_new',
       address: { kind: 'email', value: email },
     })
-    await users.update(tx, user.id, { newEmail: email, emailChangeConfirmStatus: 0 }, now())
+    await users.beginEmailChange(tx, user.id, { newEmail: email, token: toNew.id }, now())
     if (!rules.secureEmailChange || user.email === null) return [toNew]
     const address = { kind: 'email', value: user.email } as const
     return [toNew, await issuer.issue(tx, user, { ...common, slot: 'email_change_current', address })]

@@ -33,7 +33,9 @@ export class ReauthenticationService {
       if (address.kind === 'phone') await messages.sms(tx, issued, 'sms', meta)
       else await messages.mailNonce(tx, user, issued, meta)
     }
-    await messages.counted(address, 'reauthentication', meta, () => audit.transaction(meta, send))
+    await messages.counted([{ address, purpose: 'reauthentication' }], meta, () =>
+      audit.transaction(meta, send),
+    )
     return address.kind
   }
 }

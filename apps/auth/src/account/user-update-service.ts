@@ -91,7 +91,7 @@ export class UserUpdateService {
   async update(caller: Caller, request: UserUpdateRequest, meta: RequestMeta): Promise<User> {
     const { audit, addresses } = this.deps
     const change = await this.#check(caller, request, meta)
-    const outcome = await addresses.counted(change, meta, () =>
+    const outcome = await addresses.counted(change, caller.user, meta, () =>
       audit.transaction(meta, (tx, record) => this.#apply(tx, record, caller, change, meta)),
     )
     if (outcome === 'bad_nonce') throw badNonce()

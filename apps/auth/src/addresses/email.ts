@@ -11,3 +11,6 @@ export function normaliseEmail(raw: string): string {
   if (raw.length <= MAX_EMAIL_BYTES && EMAIL.test(raw)) return raw.toLowerCase()
   throw new AppError('invalid', 'validation_failed', 'Unable to validate email address: invalid format')
 }
+
+/** `ann+news@example.com` and `ann@example.com` are one mailbox. Returns anything else as it is. */
+export const withoutLabel = (address: string): string => address.toLowerCase().replace(/\+[^@]*(?=@)/, '')

@@ -150,13 +150,8 @@ export class LinkService {
       address: { kind: 'email', value: value ?? '' },
       intervalMs: 0,
     })
-    if (newEmail !== null)
-      await users.update(
-        tx,
-        user.id,
-        { newEmail, ...(newEmail === user.newEmail ? {} : { emailChangeConfirmStatus: 0 }) },
-        now(),
-      )
+    if (newEmail !== null && newEmail !== user.newEmail)
+      await users.beginEmailChange(tx, user.id, { newEmail, token: issued.id }, now())
     return { user: (await users.findById(tx, user.id)) ?? user, issued }
   }
 }

@@ -159,7 +159,7 @@ export const limitSettings = {
   rateLimitEmailSentPerRecipient: quota(
     'AUTH_RATE_LIMIT_EMAIL_SENT_PER_RECIPIENT',
     10,
-    'Emails requested for one address, counted separately for each purpose (sign-up, sign-in, recovery, change of address, reauthentication, invitation), and half of them by one client network',
+    'Emails requested for one address, counted separately for each purpose (sign-up, sign-in, recovery, change to and from the address, reauthentication, invitation; labels as in ann+news@ do not count apart), and half of them by one client network',
   ),
   rateLimitEmailSentPerClient: quotaPerClient(
     'AUTH_RATE_LIMIT_EMAIL_SENT',

@@ -39,7 +39,7 @@ export class InviteService {
       await messages.mailLink(tx, { kind: 'invite', user, issued, redirectTo, inviter: nameOf(admin) }, meta)
       return user
     }
-    return messages.counted(address, 'invitation', meta, () => audit.transaction(meta, invite))
+    return messages.counted([{ address, purpose: 'invitation' }], meta, () => audit.transaction(meta, invite))
   }
 }
 

@@ -1,5 +1,6 @@
 import type { Tx } from '@signet/db'
 import type { Logger } from '@signet/telemetry'
+import { withoutLabel } from '../addresses/email.js'
 import { authError } from '../errors/auth-error.js'
 import type { Withdrawable } from '../one-time-tokens/one-time-tokens.js'
 import type { MessageOrigin } from '../outbox/outbox-handler.js'
@@ -85,6 +86,3 @@ export class Mailer {
     return this.#authorized.size === 0 || this.#authorized.has(withoutLabel(to))
   }
 }
-
-/** `ann+news@example.com` and `ann@example.com` are one mailbox. */
-const withoutLabel = (address: string) => address.toLowerCase().replace(/\+[^@]*(?=@)/, '')

@@ -6,7 +6,6 @@ import type { Mailer } from '../mail/mailer.js'
 import type { CodeAttempts } from '../one-time-tokens/code-attempts.js'
 import type { MessageOrigin } from '../outbox/outbox-handler.js'
 import type { MessagePurpose, SendQuotas } from '../quotas/send-quotas.js'
-import type { RequestMeta } from '../requests/request-meta.js'
 import type { SmsMessages } from '../sms/sms-messages.js'
 import type { SmsChannel } from '../sms/sms-sender.js'
 import type { User } from '../users/user.js'
@@ -31,6 +30,9 @@ type LinkMail = {
   inviter?: string | undefined
 }
 
+/** Where a message goes, and why. */
+export type CountedMessage = { address: Address; purpose: MessagePurpose }
+
 type Deps = {
   mailer: Mailer
   sms: SmsMessages
@@ -52,31 +54,31 @@ export class SecretMessages {
   }
 
   /**
-   * Runs `work`, which requests one message to this address, within the message quotas. Afterwards this client may
-   * type the code whatever strangers have tried.
+   * Runs `work`, which requests these messages, within the message quotas. Afterwards this client may type the codes
+   * whatever strangers have tried.
    */
   async counted<T>(
-    address: Address,
-    purpose: MessagePurpose,
-    meta: RequestMeta,
-    work: () => Promise<T>,
-  ): Promise<T> {
-    const { attempts, db } = this.deps
-    const result = await this.withinQuotas([address], purpose, meta, work)
-    await attempts.asked(db, address, meta.client.key)
-    return result
-  }
-
-  /** Runs `work`, which requests messages to these addresses, within the message quotas. */
-  withinQuotas<T>(
-    addresses: readonly Address[],
-    purpose: MessagePurpose,
+    messages: readonly CountedMessage[],
     meta: MessageOrigin,
     work: () => Promise<T>,
   ): Promise<T> {
-    const [address, ...others] = addresses
-    if (address === undefined) return work()
-    const rest = () => this.withinQuotas(others, purpose, meta, work)
+    const { attempts, db } = this.deps
+    const result = await this.#withinQuotas(messages, meta, work)
+    const { client } = meta
+    if (client !== undefined)
+      for (const { address } of messages) await attempts.asked(db, address, client.key)
+    return result
+  }
+
+  #withinQuotas<T>(
+    messages: readonly CountedMessage[],
+    meta: MessageOrigin,
+    work: () => Promise<T>,
+  ): Promise<T> {
+    const [message, ...others] = messages
+    if (message === undefined) return work()
+    const { address, purpose } = message
+    const rest = () => this.#withinQuotas(others, meta, work)
     const request = { purpose, to: address.value }
     if (address.kind === 'email') return this.deps.quotas.mail(request, meta, rest)
     return this.#isTestNumber(address) ? rest() : this.deps.quotas.sms(request, meta, rest)

@@ -52,8 +52,8 @@ export class OneTimeTokenStore {
   constructor(private readonly t: Tables) {}
 
   /**
-   * Fills the slot (each sign-up has its own). What was in it stops working, except that the token of a client leaves
-   * up to `others` of the newest ones that it did not request.
+   * Fills the slot (each sign-up has its own). What was in it stops working, except that the token of a client leaves the
+   * one that no client requested, and up to `others` of the newest ones of other clients.
    */
   async put(tx: Tx, token: NewToken, others: number, now: Date): Promise<void> {
     await tx.query(
@@ -61,7 +61,7 @@ export class OneTimeTokenStore {
          delete from ${this.t.oneTimeTokens} where id in (
            select id from ${this.t.oneTimeTokens}
            where user_id = $2 and token_type = $3 and sign_up_id is not distinct from $8
-             and requested_by is distinct from $12
+             and requested_by is distinct from $12 and ($12::bytea is null or requested_by is not null)
            order by created_at desc, id offset $13))
        insert into ${this.t.oneTimeTokens} (id, user_id, token_type, link_hash, otp_hash, relates_to, channel,
          sign_up_id, code_challenge, code_challenge_method, created_at, updated_at, requested_by)

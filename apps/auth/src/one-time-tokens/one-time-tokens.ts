@@ -36,7 +36,10 @@ export type TokenPurpose = {
   challenge?: Challenge | null
   /** The sign-up that takes effect with the token. */
   signUp?: { id: string; isNew: boolean } | null
-  /** Who requested it, where anyone may: it replaces only what the same client requested before. */
+  /**
+   * Who requested it, where anyone may: it replaces only what the same client requested before. Left out, it replaces
+   * everything.
+   */
   requestedBy?: Client | undefined
 }
 
@@ -62,8 +65,8 @@ export type OneTimeTokenRules = {
 }
 
 /**
- * Live secrets of one slot. More would make strangers' guesses at a code likelier to succeed; with fewer, requests from
- * several networks would void the owner's sooner.
+ * Live secrets of one slot that clients requested. More would make strangers' guesses at a code likelier to succeed; with
+ * fewer, requests from several networks would void the owner's sooner.
  */
 const MAX_LIVE = 3
 

@@ -79,7 +79,9 @@ export class ResendService {
     const { users, audit, messages } = this.deps
     const known = await this.#find(address)
     if (known === null) return
-    const uncounted = receiversOfChange(known, type).filter((to) => !isSameAddress(to, address))
+    const uncounted = receiversOfChange(known, type)
+      .filter((to) => !isSameAddress(to, address))
+      .map((to) => ({ address: to, purpose: 'change' }) as const)
     const how: How = { intervalMs: 0, challenge, requestedBy: meta.client }
     const resend = (): Promise<void> =>
       audit.transaction(meta, async (tx, record) => {
@@ -94,7 +96,7 @@ export class ResendService {
         else if (first.address.kind === 'phone') await messages.sms(tx, first, 'sms', meta)
         else await messages.mailLink(tx, { kind: 'confirmation', user, issued: first, redirectTo }, meta)
       })
-    await messages.withinQuotas(uncounted, 'change', meta, resend)
+    await messages.counted(uncounted, meta, resend)
   }
 
   async #issue(tx: Tx, user: User, type: ResendType, how: How): Promise<Issued[]> {
@@ -126,7 +128,7 @@ export class ResendService {
   async #reissueSignUp(tx: Tx, user: User, address: Address, how: How): Promise<Issued> {
     const { issuer, signUps } = this.deps
     const id = await signUps.findOnly(tx, user.id)
-    const signUp = id === null ? null : { id, isNew: true }
+    const signUp = id === null ? null : { id, isNew: false }
     return issuer.issue(tx, user, { ...how, slot: 'confirmation', address, signUp })
   }
 

@@ -1,4 +1,5 @@
 import type { Limit, Limiter } from '@signet/rate-limits'
+import { withoutLabel } from '../addresses/email.js'
 import { authError } from '../errors/auth-error.js'
 import type { MessageOrigin } from '../outbox/outbox-handler.js'
 import type { Client } from '../requests/request-meta.js'
@@ -13,7 +14,14 @@ export type SendQuota = { amount: number; everyMs?: number | undefined }
  * anything about accounts. `invitation` is what an administrator sends.
  */
 export type MessagePurpose =
-  'confirmation' | 'sign_in' | 'recovery' | 'change' | 'reauthentication' | 'second_factor' | 'invitation'
+  | 'confirmation'
+  | 'sign_in'
+  | 'recovery'
+  | 'change'
+  | 'change_approval'
+  | 'reauthentication'
+  | 'second_factor'
+  | 'invitation'
 
 export type MessageQuotaRequest = { purpose: MessagePurpose; to: string }
 
@@ -107,7 +115,7 @@ function limitsOf(
   { to, purpose }: MessageQuotaRequest,
   client: Client | undefined,
 ): Limit[] {
-  const recipient = `${what}:to:${to}:${purpose}`
+  const recipient = `${what}:to:${withoutLabel(to)}:${purpose}`
   const all = [limitOf(recipient, perRecipient)]
   if (client && !client.shared)
     all.push(

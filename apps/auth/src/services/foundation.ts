@@ -121,6 +121,7 @@ export function createFoundation(parts: Parts) {
     signUps,
     proofs,
     tokens,
+    hashes,
     requests,
     messages,
     mailer,

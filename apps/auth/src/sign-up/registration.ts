@@ -1,12 +1,12 @@
 import { randomUUID } from 'node:crypto'
 import type { Tx } from '@signet/db'
-import type { AppError } from '@signet/errors'
+import { isAppError } from '@signet/errors'
 import type { Address } from '../addresses/address.js'
 import type { Audit, AuditLog } from '../audit/audit-log.js'
 import type { Challenge } from '../flows/pkce.js'
 import type { Mailer } from '../mail/mailer.js'
 import type { MessageRequests } from '../messages/message-requests.js'
-import { randomDigits } from '../one-time-tokens/one-time-token.js'
+import { randomDigits, type TokenHashes } from '../one-time-tokens/one-time-token.js'
 import type { Issued, OneTimeTokens } from '../one-time-tokens/one-time-tokens.js'
 import type { SecretMessages } from '../messages/secret-messages.js'
 import type { MessageOrigin } from '../outbox/outbox-handler.js'
@@ -53,6 +53,7 @@ type Deps = {
   signUps: PendingSignUpStore
   proofs: AddressProofs
   tokens: OneTimeTokens
+  hashes: TokenHashes
   requests: MessageRequests
   messages: SecretMessages
   mailer: Mailer
@@ -60,8 +61,6 @@ type Deps = {
   rules: RegistrationRules
   now: () => Date
 }
-
-type Outcome<C> = Registered<C> | { kind: 'too_soon'; refusal: AppError }
 
 /** Maximum number of pending sign-ups per address with a password, and again without one. */
 const MAX_PENDING = 10
@@ -84,18 +83,20 @@ export class RegistrationService {
     const { address } = input
     // Before any lookup, so that the refusal does not reveal whether the address has an account.
     if (!rules.autoconfirm[address.kind]) messages.refuseAddress(address)
-    return messages.counted(address, 'confirmation', meta, async () => {
-      const outcome = await audit.transaction(meta, async (tx, record): Promise<Outcome<C>> => {
-        const refusal = await this.#tooSoon(tx, input, meta)
-        if (refusal !== null) return { kind: 'too_soon', refusal }
+    const register = () =>
+      audit.transaction(meta, async (tx, record) => {
+        await this.#refuseTooSoon(tx, input, meta)
         const registered = await this.#decide(tx, record, input, meta, onConfirmed)
         await this.#level(tx, registered, input, meta)
         return registered
       })
-      // Committed anyway, because the attempt must be remembered.
-      if (outcome.kind === 'too_soon') throw outcome.refusal
-      return outcome
-    })
+    try {
+      return await messages.counted([{ address, purpose: 'confirmation' }], meta, register)
+    } catch (error) {
+      // Whoever was refused for now believes to have signed up, and may ask for the confirmation again.
+      if (isAppError(error) && error.kind === 'limited') await this.#contest(address, meta)
+      throw error
+    }
   }
 
   /** The sign-up behind a request for a link or code that was already answered. */
@@ -105,17 +106,21 @@ export class RegistrationService {
     )
   }
 
-  async #tooSoon(tx: Tx, { address }: Registration, meta: RequestMeta): Promise<AppError | null> {
-    const { requests, signUps, factory, rules } = this.deps
-    if (rules.autoconfirm[address.kind]) return null
+  async #refuseTooSoon(tx: Tx, { address }: Registration, meta: RequestMeta): Promise<void> {
+    const { requests, rules } = this.deps
+    if (rules.autoconfirm[address.kind]) return
     const intervalMs = rules.intervalMs[address.kind]
     const request = { clock: 'confirmation', address, via: address.kind, intervalMs } as const
     const refusal = await requests.refusal(tx, request, meta.client)
-    if (refusal !== null) {
+    if (refusal !== null) throw refusal
+  }
+
+  #contest(address: Address, meta: RequestMeta): Promise<void> {
+    const { audit, factory, signUps } = this.deps
+    return audit.transaction(meta, async (tx) => {
       const known = await factory.find(tx, address)
       await signUps.contest(tx, known?.id ?? NIL_UUID)
-    }
-    return refusal
+    })
   }
 
   async #decide<C>(
@@ -133,7 +138,7 @@ export class RegistrationService {
     if (confirmedAt !== null) {
       audit('user_repeated_signup', user, { provider: kind })
       if (passwordHash === null || rules.revealExisting) return { kind: 'known', user }
-      return { kind: 'known', user, signUpId: await this.#keepSignUp(tx, user, input) }
+      return { kind: 'known', user, signUpId: await this.#keepSignUp(tx, user, input, meta) }
     }
     if (isNew && rules.autoconfirm[kind]) {
       audit('user_signedup', user, { provider: kind })
@@ -180,20 +185,24 @@ export class RegistrationService {
     const { signUps, tokens } = this.deps
     await signUps.contest(tx, user.id)
     audit('user_confirmation_requested', user, { provider: address.kind })
-    const id = await this.#keepSignUp(tx, user, input)
+    const id = await this.#keepSignUp(tx, user, input, meta)
     const issued = await tokens.issue(tx, user, {
       slot: 'confirmation',
       address,
       challenge,
       signUp: { id, isNew: true },
-      requestedBy: meta.client,
     })
     await this.#send(tx, user, issued, input, meta)
   }
 
   /** If the account has an owner, no token leads to the stored sign-up. */
-  async #keepSignUp(tx: Tx, user: User, { address, passwordHash, data }: Registration): Promise<string> {
-    const { signUps, now } = this.deps
+  async #keepSignUp(
+    tx: Tx,
+    user: User,
+    { address, passwordHash, data }: Registration,
+    { client }: MessageOrigin,
+  ): Promise<string> {
+    const { signUps, hashes, now } = this.deps
     const id = randomUUID()
     await signUps.keepNewest(tx, user.id, MAX_PENDING - 1)
     await signUps.insert(
@@ -206,6 +215,7 @@ export class RegistrationService {
         addressKind: address.kind,
         userMetadata: data,
         identityId: null,
+        requestedBy: client && hashes.ofClient(client),
       },
       now(),
     )

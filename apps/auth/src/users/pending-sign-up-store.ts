@@ -15,6 +15,8 @@ export type PendingSignUp = {
   readonly userMetadata: JsonObject
   /** The account at a provider that came with it. */
   readonly identityId: string | null
+  /** The client that signed up, hashed; left out where a provider or an administrator brought it. */
+  readonly requestedBy?: Buffer | undefined
 }
 
 type Row = {
@@ -30,10 +32,13 @@ const COLUMNS = 'id, user_id, origin, password_hash, user_metadata, identity_id'
 export class PendingSignUpStore {
   constructor(private readonly t: Tables) {}
 
+  /** Contested from the start if there is another: that one may go first. */
   async insert(tx: Tx, signUp: PendingSignUp, now: Date): Promise<void> {
     await tx.query(
-      `insert into ${this.t.pendingSignUps} (id, user_id, origin, password_hash, user_metadata, identity_id, created_at, address_kind)
-       values ($1, $2, $3, $4, $5, $6, $7, $8)`,
+      `insert into ${this.t.pendingSignUps}
+         (id, user_id, origin, password_hash, user_metadata, identity_id, created_at, address_kind, requested_by, contested)
+       values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $3 = 'self' and exists (
+         select 1 from ${this.t.pendingSignUps} where user_id = $2 and origin = 'self'))`,
       [
         signUp.id,
         signUp.userId,
@@ -43,6 +48,7 @@ export class PendingSignUpStore {
         signUp.identityId,
         now,
         signUp.addressKind ?? null,
+        signUp.requestedBy ?? null,
       ],
     )
   }
@@ -108,15 +114,21 @@ export class PendingSignUpStore {
     )
   }
 
-  /** Keeps the newest sign-ups of an address and their tokens: up to `count` with a password, and `count` without. */
+  /**
+   * Keeps `count` sign-ups of an address with a password, and `count` without, and their tokens. Those go first of which
+   * their client has sent the most since, so that nobody's only sign-up gives way to many of another client.
+   */
   async keepNewest(tx: Tx, userId: string, count: number): Promise<void> {
     await tx.query(
       `delete from ${this.t.pendingSignUps} where id in (
          select id from (
            select id, row_number() over (
-             partition by password_hash is null order by created_at desc, id desc) as age
-           from ${this.t.pendingSignUps} where user_id = $1 and origin = 'self') numbered
-         where age > $2)`,
+             partition by password_hash is null order by newer_of_client, created_at desc, id desc) as place
+           from (
+             select id, password_hash, created_at, row_number() over (
+               partition by password_hash is null, requested_by order by created_at desc, id desc) as newer_of_client
+             from ${this.t.pendingSignUps} where user_id = $1 and origin = 'self') of_clients) numbered
+         where place > $2)`,
       [userId, count],
     )
   }

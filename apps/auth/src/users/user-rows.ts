@@ -51,7 +51,7 @@ type AccountJson = {
   recovery_sent_at: string | null
   email_change: string | null
   email_change_sent_at: string | null
-  email_change_confirm_status: number
+  email_change_confirm_status: User['emailChangeConfirmStatus']
   phone_change: string | null
   phone_change_sent_at: string | null
   reauthentication_sent_at: string | null
@@ -107,7 +107,7 @@ export function toUser({ account }: AccountRow): User {
     recoverySentAt: toDate(account.recovery_sent_at),
     newEmail: account.email_change,
     emailChangeSentAt: toDate(account.email_change_sent_at),
-    emailChangeConfirmStatus: account.email_change_confirm_status === 1 ? 1 : 0,
+    emailChangeConfirmStatus: account.email_change_confirm_status,
     newPhone: account.phone_change,
     phoneChangeSentAt: toDate(account.phone_change_sent_at),
     reauthenticationSentAt: toDate(account.reauthentication_sent_at),

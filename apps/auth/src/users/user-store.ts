@@ -167,6 +167,22 @@ export class UserStore {
     )
   }
 
+  /** The change to another address: nothing of an earlier one remains, and of its tokens only this one. */
+  async beginEmailChange(
+    tx: Tx,
+    id: string,
+    { newEmail, token }: { newEmail: string; token: string },
+    now: Date,
+  ): Promise<void> {
+    await tx.query(
+      `with tokens as (
+         delete from ${this.t.oneTimeTokens} where user_id = $1 and token_type = any($4) and id <> $5)
+       update ${this.t.users}
+       set email_change = $2, email_change_confirm_status = 0, updated_at = $3 where id = $1`,
+      [id, newEmail, now, CHANGE_TOKENS.newEmail, token],
+    )
+  }
+
   /** Voids one change of address that its owner no longer wants; false when none is pending. */
   async dropAddressChange(tx: Tx, id: string, pending: 'newEmail' | 'newPhone', now: Date): Promise<boolean> {
     const column = COLUMNS[pending]

@@ -18,7 +18,8 @@ export type User = {
   readonly recoverySentAt: Date | null
   readonly newEmail: string | null
   readonly emailChangeSentAt: Date | null
-  readonly emailChangeConfirmStatus: 0 | 1
+  /** Which half of an email change is confirmed: 0 neither, 1 the new address, 2 the current one. */
+  readonly emailChangeConfirmStatus: 0 | 1 | 2
   readonly newPhone: string | null
   readonly phoneChangeSentAt: Date | null
   readonly reauthenticationSentAt: Date | null

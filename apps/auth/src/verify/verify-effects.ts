@@ -79,10 +79,11 @@ export class VerifyEffects {
     meta: RequestMeta,
   ): Promise<Effect> {
     const { users, confirmations, proofs, tokens, mailer, secureEmailChange, now } = this.deps
-    if (secureEmailChange && user.email !== null && user.emailChangeConfirmStatus === 0) {
-      // Another token that went to the same address is not the other half.
+    const half = token.slot === 'email_change_new' ? 1 : 2
+    // Another token that went to the same address is not the other half.
+    if (secureEmailChange && user.email !== null && [0, half].includes(user.emailChangeConfirmStatus)) {
       await tokens.removeSlot(tx, user.id, token.slot)
-      await users.update(tx, user.id, { emailChangeConfirmStatus: 1 }, now())
+      await users.update(tx, user.id, { emailChangeConfirmStatus: half }, now())
       return { kind: 'first_half' }
     }
     const newEmail = user.newEmail ?? token.sentTo.value

@@ -131,8 +131,8 @@ export class VerifyService {
     else await matcher.spendAll(tx, match, network)
     if (request.answer === 'code')
       return { kind: 'code', code: await this.#issueCode(tx, user, token, type, request.code) }
-    // One email opens one session: what its link led to ends with the code that was typed.
-    if (token.challenge !== null) await this.deps.flows.removeCodes(tx, user.id)
+    // One proof opens one session: what a link led to ends with the code that was typed, or with another link.
+    await this.deps.flows.removeCodes(tx, user.id)
     const signedIn = await sessions.open(tx, effect.user, 'otp', meta)
     return { kind: 'signed_in', signedIn, type }
   }

@@ -65,7 +65,7 @@ export class ConfirmationRequests {
     const address = { kind: 'email', value: email } as const
     try {
       const issued = await issuer.issue(tx, user, { slot: 'email_change_new', address, intervalMs })
-      await users.update(tx, user.id, { newEmail: email, emailChangeConfirmStatus: 0 }, now())
+      await users.beginEmailChange(tx, user.id, { newEmail: email, token: issued.id }, now())
       audit('user_confirmation_requested', user, { provider })
       return { user: { ...user, newEmail: email }, issued }
     } catch (error) {
@@ -87,7 +87,7 @@ export class ConfirmationRequests {
         ? (['email_change', 'change'] as const)
         : (['confirmation', 'confirmation'] as const)
     // Whether there is anything to send is decided inside the transaction.
-    await messages.counted(pending.issued.address, purpose, meta, () =>
+    await messages.counted([{ address: pending.issued.address, purpose }], meta, () =>
       messages.mailLink(tx, { kind, ...pending, redirectTo }, meta),
     )
   }
