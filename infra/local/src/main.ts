@@ -22,6 +22,7 @@ const sandbox = await startSandbox({
   publicHost: env['SANDBOX_CERTIFICATE_HOST'],
   host: env['SANDBOX_HOST'],
 })
-console.log(JSON.stringify({ level: 'info', msg: 'sandbox is up' }))
+const up = { time: new Date().toISOString(), level: 'info', component: 'sandbox', msg: 'sandbox is up' }
+console.log(JSON.stringify(up))
 if (!stop.signal.aborted) await once(stop.signal, 'abort')
 await sandbox.close()
