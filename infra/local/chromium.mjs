@@ -1,9 +1,17 @@
-// A Chromium for the tests of pages: CHROMIUM_BIN, the PATH, or Debian's package where we may install it.
+// A Chromium for the tests of pages: CHROMIUM_BIN, the PATH, or Debian's package where we may install it. The same browser
+// without a window (headless shell) comes first: a page takes a third of the processor time there.
 import { existsSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
 import { run, seconds } from './bootstrap.mjs'
 
-const NAMES = ['chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable']
+const PACKAGES = ['chromium-headless-shell', 'chromium']
+const NAMES = [
+  'chrome-headless-shell',
+  ...PACKAGES,
+  'chromium-browser',
+  'google-chrome',
+  'google-chrome-stable',
+]
 const APT = ['-o', 'APT::Update::Error-Mode=any', '-qq']
 
 /** Names a Chromium that is there in CHROMIUM_BIN for jest; installs nothing. */
@@ -25,7 +33,7 @@ export async function ensureChromium() {
 
 function findChromium() {
   const folders = [...(process.env.PATH ?? '').split(delimiter).filter(Boolean), '/usr/bin', '/usr/local/bin']
-  const candidates = folders.flatMap((folder) => NAMES.map((name) => join(folder, name)))
+  const candidates = NAMES.flatMap((name) => folders.map((folder) => join(folder, name)))
   return [process.env.CHROMIUM_BIN, ...candidates].find((path) => path && existsSync(path))
 }
 
@@ -36,10 +44,20 @@ async function installChromium() {
     return { reason: 'no Chromium on PATH, and only root may install one; set CHROMIUM_BIN' }
   const startedAt = performance.now()
   console.log('  installing Chromium for the tests of pages …')
-  for (const args of [['update'], ['install', '--yes', '--no-install-recommends', 'chromium']]) {
-    const { ok, output } = await run('apt-get', [...APT, ...args])
-    if (!ok) return { reason: `apt-get ${args[0]} failed: ${output.trim().split('\n').at(-1)}` }
+  const updated = await aptGet(['update'])
+  if (updated) return { reason: updated }
+  for (const name of PACKAGES) {
+    const failed = await aptGet(['install', '--yes', '--no-install-recommends', name])
+    // Not every distribution has the first.
+    if (failed && name === PACKAGES.at(-1)) return { reason: failed }
+    if (!failed) break
   }
   console.log(`  ✓ Chromium (${seconds(startedAt)})`)
   return findChromium() ?? { reason: "Debian's package brought no Chromium; set CHROMIUM_BIN" }
+}
+
+/** The last line that it said when it failed. */
+async function aptGet(args) {
+  const { ok, output } = await run('apt-get', [...APT, ...args])
+  return ok ? undefined : `apt-get ${args[0]} failed: ${output.trim().split('\n').at(-1)}`
 }
