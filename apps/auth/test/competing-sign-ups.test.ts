@@ -117,11 +117,11 @@ describe('an address that a stranger merely claims', () => {
     expectError(await site.signIn({ email }, STRANGERS_PASSWORD), 400, 'invalid_credentials')
   })
 
-  it('goes to exactly one of many who prove it at once', async () => {
+  it('goes to exactly one of two who prove it at once', async () => {
     const [email, phone] = [anEmail(), aPhone()]
     await site.signUp({ phone }, STRANGER)
     const codes: string[] = []
-    for (let n = 0; n < 3; n += 1) {
+    for (let n = 0; n < 2; n += 1) {
       const own = `${n}${email}`
       const { token } = await site.secretsOf(own, () => site.signUp({ email: own }, OWNER))
       const { body } = await site.verify({ type: 'signup', token_hash: token })
@@ -131,7 +131,7 @@ describe('an address that a stranger merely claims', () => {
     const answers = await Promise.all(
       codes.map((token) => site.verify({ type: 'phone_change', phone, token })),
     )
-    expect(answers.map(({ status }) => status).sort()).toEqual([200, 422, 422])
+    expect(answers.map(({ status }) => status).sort()).toEqual([200, 422])
   })
 })
 

@@ -27,7 +27,7 @@ afterAll(() => server.close())
 const NEW_PASSWORD = 'another correct horse'
 
 const linkTo = async ({ email }: SignedUp, path: '/magiclink' | '/recover', request: object = {}) => {
-  const after = (await mailTo(server, email)).mail
+  const after = server.inbox.messages({ to: email }).at(-1)
   await post(server, path, { email, ...request })
   return String((await mailTo(server, email, after)).token)
 }
@@ -84,6 +84,36 @@ describe('a code that has yet to be exchanged', () => {
     const { token } = await mailTo(server, user.email, last)
     expect((await post(server, '/verify', { type: 'recovery', token })).status).toBe(200)
     expectError(await exchange(code), 404, 'flow_state_not_found')
+  })
+
+  it('opens no session once the code of another link of the same person was exchanged', async () => {
+    const user = await aUser(server)
+    const [one, other] = [await aCode(user), await aCode(user)]
+    expect((await exchange(one)).status).toBe(200)
+    expectError(await exchange(other), 404, 'flow_state_not_found')
+  })
+
+  it('of a sign-in through a provider survives a code that the same person types elsewhere', async () => {
+    const site = await startProviderSite(NO_EMAIL_GAPS)
+    try {
+      const email = anEmail()
+      site.github(anId(), { email })
+      await signInWith(site.server, 'github')
+      const verifier = randomBytes(32).toString('hex')
+      const challenge = createHash('sha256').update(verifier).digest('base64url')
+      const { query } = await signInWith(site.server, 'github', {
+        code_challenge: challenge,
+        code_challenge_method: 's256',
+      })
+      await post(site.server, '/otp', { email })
+      const { code } = await mailTo(site.server, email)
+      const typed = await post(site.server, '/verify', { type: 'email', email, token: code })
+      expect(typed.status).toBe(200)
+      const held = { auth_code: query['code'], code_verifier: verifier }
+      expect((await post(site.server, '/token?grant_type=pkce', held)).status).toBe(200)
+    } finally {
+      await site.close()
+    }
   })
 
   it('opens no session when the password changes during its exchange', async () => {

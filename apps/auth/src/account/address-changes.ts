@@ -3,7 +3,7 @@ import type { Challenge } from '../flows/pkce.js'
 import type { Issued } from '../one-time-tokens/one-time-tokens.js'
 import type { CountedMessage, SecretMessages } from '../messages/secret-messages.js'
 import type { TokenIssuer } from '../one-time-tokens/token-issuer.js'
-import type { RequestMeta } from '../requests/request-meta.js'
+import type { Client, RequestMeta } from '../requests/request-meta.js'
 import type { SmsChannel } from '../sms/sms-sender.js'
 import type { Confirmations } from '../users/confirmations.js'
 import type { UserStore } from '../users/user-store.js'
@@ -16,7 +16,12 @@ export type AddressChangeRules = {
   intervalMs: { email: number; phone: number }
 }
 
-type Request = { email: string | null; phone: string | null; challenge: Challenge | null }
+type Request = {
+  email: string | null
+  phone: string | null
+  challenge: Challenge | null
+  from: Client
+}
 
 /** Secrets to send with the change. */
 export type PendingMessages = { emails: Issued[]; phone: Issued | null }
@@ -35,9 +40,9 @@ export class AddressChanges {
   constructor(private readonly deps: Deps) {}
 
   /** The user's row must be locked. */
-  async begin(tx: Tx, userId: string, { email, phone, challenge }: Request): Promise<PendingMessages> {
-    const emails = email === null ? [] : await this.#beginEmail(tx, userId, email, challenge)
-    return { emails, phone: phone === null ? null : await this.#beginPhone(tx, userId, phone) }
+  async begin(tx: Tx, userId: string, { email, phone, challenge, from }: Request): Promise<PendingMessages> {
+    const emails = email === null ? [] : await this.#beginEmail(tx, userId, email, { challenge, from })
+    return { emails, phone: phone === null ? null : await this.#beginPhone(tx, userId, phone, from) }
   }
 
   /** `user` as `begin` returned it. */
@@ -72,7 +77,12 @@ export class AddressChanges {
     return messages.counted(counted, meta, work)
   }
 
-  async #beginEmail(tx: Tx, userId: string, email: string, challenge: Challenge | null): Promise<Issued[]> {
+  async #beginEmail(
+    tx: Tx,
+    userId: string,
+    email: string,
+    how: Pick<Request, 'challenge' | 'from'>,
+  ): Promise<Issued[]> {
     const { users, confirmations, issuer, messages, rules, now } = this.deps
     const user = await this.#read(tx, userId)
     // An account that never had an address cannot belong to anyone else.
@@ -81,7 +91,7 @@ export class AddressChanges {
       return []
     }
     messages.refuseAddress({ kind: 'email', value: email })
-    const common = { intervalMs: rules.intervalMs.email, challenge }
+    const common = { ...how, intervalMs: rules.intervalMs.email }
     const toNew = await issuer.issue(tx, user, {
       ...common,
       slot: 'email_change_new',
@@ -93,7 +103,7 @@ export class AddressChanges {
     return [toNew, await issuer.issue(tx, user, { ...common, slot: 'email_change_current', address })]
   }
 
-  async #beginPhone(tx: Tx, userId: string, phone: string): Promise<Issued | null> {
+  async #beginPhone(tx: Tx, userId: string, phone: string, from: Client): Promise<Issued | null> {
     const { users, confirmations, issuer, messages, rules, now } = this.deps
     const user = await this.#read(tx, userId)
     if (rules.autoconfirm.phone) {
@@ -104,6 +114,7 @@ export class AddressChanges {
     const issued = await issuer.issue(tx, user, {
       slot: 'phone_change',
       address: { kind: 'phone', value: phone },
+      from,
       intervalMs: rules.intervalMs.phone,
     })
     await users.update(tx, user.id, { newPhone: phone }, now())

@@ -29,7 +29,12 @@ export class ReauthenticationService {
       const user = (await users.lockById(tx, caller.id)) ?? caller
       record('user_reauthenticate_requested', user, { provider: address.kind })
       const intervalMs = rules.intervalMs[address.kind]
-      const issued = await issuer.issue(tx, user, { slot: 'reauthentication', address, intervalMs })
+      const issued = await issuer.issue(tx, user, {
+        slot: 'reauthentication',
+        address,
+        from: meta.client,
+        intervalMs,
+      })
       if (address.kind === 'phone') await messages.sms(tx, issued, 'sms', meta)
       else await messages.mailNonce(tx, user, issued, meta)
     }

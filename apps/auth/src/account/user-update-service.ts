@@ -91,11 +91,14 @@ export class UserUpdateService {
   async update(caller: Caller, request: UserUpdateRequest, meta: RequestMeta): Promise<User> {
     const { audit, addresses } = this.deps
     const change = await this.#check(caller, request, meta)
-    const outcome = await addresses.counted(change, caller.user, meta, () =>
-      audit.transaction(meta, (tx, record) => this.#apply(tx, record, caller, change, meta)),
-    )
-    if (outcome === 'bad_nonce') throw badNonce()
-    return outcome
+    return addresses.counted(change, caller.user, meta, async () => {
+      const outcome = await audit.transaction(meta, (tx, record) =>
+        this.#apply(tx, record, caller, change, meta),
+      )
+      // A wrong nonce is counted as such, so that transaction commits first. It sends nothing, which the quotas must know.
+      if (outcome === 'bad_nonce') throw badNonce()
+      return outcome
+    })
   }
 
   /** The owner keeps the address after all: what was sent for the new one stops working. */
@@ -225,10 +228,12 @@ export class UserUpdateService {
       refuseLargeMetadata(metadata, user)
       await users.update(tx, user.id, metadata, now())
     }
-    const pending = await addresses.begin(tx, user.id, change).catch((error: unknown) => {
-      if (isUniqueViolation(error)) throw addressExists(change.email === null ? 'phone' : 'email')
-      throw error
-    })
+    const pending = await addresses
+      .begin(tx, user.id, { ...change, from: meta.client })
+      .catch((error: unknown) => {
+        if (isUniqueViolation(error)) throw addressExists(change.email === null ? 'phone' : 'email')
+        throw error
+      })
     audit('user_modified', user, { changes: changesOf(change) })
     const updated = (await users.findById(tx, user.id)) ?? user
     const how = { redirectTo: caller.redirectTo, channel: change.channel }

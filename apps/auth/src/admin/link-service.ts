@@ -148,6 +148,7 @@ export class LinkService {
     const issued = await issuer.issue(tx, user, {
       slot,
       address: { kind: 'email', value: value ?? '' },
+      from: undefined,
       intervalMs: 0,
     })
     if (newEmail !== null && newEmail !== user.newEmail)

@@ -88,9 +88,12 @@ export class FlowService {
   }
 
   async #signIn(tx: Tx, audit: Audit, user: User, flow: FlowState, meta: RequestMeta): Promise<SignedIn> {
-    const { sessions, gate, tokens } = this.deps
-    // The email's code is as good as its link until one of them has opened a session.
-    if (isMailMethod(flow.method)) await tokens.removeAll(tx, user.id)
+    const { sessions, gate, tokens, flows } = this.deps
+    // Email's codes and links are as good as each other until one of them has opened a session.
+    if (isMailMethod(flow.method)) {
+      await tokens.removeAll(tx, user.id)
+      await flows.removeCodesOfLinks(tx, user.id)
+    }
     // A sign-in method linked by a session that has ended must not be a way back in.
     if (flow.linkingSessionId !== null)
       await gate.hold(tx, { userId: user.id, sessionId: flow.linkingSessionId })

@@ -72,7 +72,7 @@ export const messageSettings = {
   mailerAutoconfirm: boolean({
     env: 'AUTH_MAILER_AUTOCONFIRM',
     fallback: false,
-    doc: 'Treat email addresses as confirmed.',
+    doc: 'Treat email addresses as confirmed. AUTH_RATE_LIMIT_EMAIL_SENT and its parts do not apply then.',
   }),
   mailerAllowUnverifiedEmailSignIns: boolean({
     env: 'AUTH_MAILER_ALLOW_UNVERIFIED_EMAIL_SIGN_INS',
@@ -133,7 +133,7 @@ export const messageSettings = {
   smsAutoconfirm: boolean({
     env: 'AUTH_SMS_AUTOCONFIRM',
     fallback: false,
-    doc: 'Treat phone numbers as confirmed.',
+    doc: 'Treat phone numbers as confirmed. AUTH_RATE_LIMIT_SMS_SENT and its parts do not apply then.',
   }),
   smsMaxFrequency: span({
     env: 'AUTH_SMS_MAX_FREQUENCY',

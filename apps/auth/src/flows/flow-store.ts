@@ -93,6 +93,16 @@ export class FlowStore {
     return rows[0] ? toFlow(rows[0]) : null
   }
 
+  /** Those of {@link removeCodes} that emailed links led to. */
+  async removeCodesOfLinks(tx: Tx, userId: string): Promise<void> {
+    await tx.query(
+      `delete from ${this.t.flowState}
+       where user_id = $1 and session_id is null and linking_session_id is null
+         and authentication_method = any($2::text[])`,
+      [userId, mailMethods],
+    )
+  }
+
   /** Codes of a user that wait to open a session; one that belongs to a session lives and ends with it. */
   async removeCodes(tx: Tx, userId: string): Promise<void> {
     await tx.query(

@@ -13,6 +13,8 @@ export type StoredToken = {
   sentTo: Address
   /** The sign-up that takes effect with this token. */
   signUpId: string | null
+  /** Anyone could request it: it is not the first one of its sign-up. */
+  byAnyone: boolean
   /** The user of the link must hold the verifier of this challenge. */
   challenge: Challenge | null
   createdAt: Date
@@ -25,12 +27,13 @@ type Row = {
   relates_to: string
   channel: Address['kind']
   sign_up_id: string | null
+  by_anyone: boolean
   code_challenge: string | null
   code_challenge_method: Challenge['method'] | null
   created_at: Date
 }
-const COLUMNS = `id, user_id, token_type, relates_to, channel, sign_up_id, code_challenge, code_challenge_method,
-  created_at`
+const COLUMNS = `id, user_id, token_type, relates_to, channel, sign_up_id, requested_by is not null as by_anyone, code_challenge,
+  code_challenge_method, created_at`
 
 export type NewToken = {
   id: string
@@ -42,11 +45,21 @@ export type NewToken = {
   signUpId: string | null
   /** The client that requested it, where anyone may; hashed. */
   requestedBy: Buffer | null
+  /** The client that requested it, also where only the owner may; null for administrators. */
+  requestedFrom: Buffer | null
   challenge: Challenge | null
 }
 
 /** A code of an address; `hashes` are those of the code in each slot that it may be from. */
-export type CodeSearch = { hashes: readonly Buffer[]; sentTo: Address }
+export type CodeSearch = { hashes: readonly Buffer[]; slots: readonly Slot[]; sentTo: Address }
+
+/**
+ * Codes of one address that are compared with a typed one: the newest of each client, and the newest of those. An address
+ * may wait to become that of many accounts, and each code more makes a stranger's guess likelier to succeed; with fewer, one
+ * client's requests would keep the owner's code from working (infra/decisions/0126-codes-count-against-the-person.md).
+ */
+const CODES_OF_CLIENT = 2
+const CODES_OF_ADDRESS = 6
 
 export class OneTimeTokenStore {
   constructor(private readonly t: Tables) {}
@@ -64,13 +77,13 @@ export class OneTimeTokenStore {
              and requested_by is distinct from $12 and ($12::bytea is null or requested_by is not null)
            order by created_at desc, id offset $13))
        insert into ${this.t.oneTimeTokens} (id, user_id, token_type, link_hash, otp_hash, relates_to, channel,
-         sign_up_id, code_challenge, code_challenge_method, created_at, updated_at, requested_by)
-       values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $11, $12)
+         sign_up_id, code_challenge, code_challenge_method, created_at, updated_at, requested_by, requested_from)
+       values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $11, $12, $14)
        on conflict (user_id, token_type, sign_up_id, requested_by) do update set id = excluded.id,
          link_hash = excluded.link_hash, otp_hash = excluded.otp_hash, relates_to = excluded.relates_to,
          channel = excluded.channel, code_challenge = excluded.code_challenge,
          code_challenge_method = excluded.code_challenge_method, created_at = excluded.created_at,
-         updated_at = excluded.updated_at`,
+         updated_at = excluded.updated_at, requested_from = excluded.requested_from`,
       [
         token.id,
         token.userId,
@@ -85,6 +98,7 @@ export class OneTimeTokenStore {
         now,
         token.requestedBy,
         token.requestedBy === null ? 0 : others,
+        token.requestedFrom,
       ],
     )
   }
@@ -98,13 +112,20 @@ export class OneTimeTokenStore {
   }
 
   /** The newest token with this code; several sign-ups of a test number share one. */
-  async findByCode(db: Queryable, { hashes, sentTo }: CodeSearch): Promise<StoredToken | null> {
+  async findByCode(db: Queryable, { hashes, slots, sentTo }: CodeSearch): Promise<StoredToken | null> {
     const { rows } = await db.query<Row>(
-      `select ${COLUMNS} from ${this.t.oneTimeTokens} o
-       where otp_hash = any($1::bytea[]) and relates_to = $2 and channel = $3
-         and exists (select 1 from ${this.t.users} u where u.id = o.user_id and not u.is_sso_user)
-       order by created_at desc, id limit 1`,
-      [hashes, sentTo.value, sentTo.kind],
+      `with of_address as (
+         select o.*, row_number() over (
+           partition by requested_from, case when requested_from is null then user_id end
+           order by created_at desc, id) as nth
+         from ${this.t.oneTimeTokens} o
+         where relates_to = $2 and channel = $3 and token_type = any($4::text[])
+           and exists (select 1 from ${this.t.users} u where u.id = o.user_id and not u.is_sso_user)
+       ), compared as (
+         select * from of_address where nth <= $5 order by created_at desc, id limit $6
+       )
+       select ${COLUMNS} from compared where otp_hash = any($1::bytea[]) order by created_at desc, id limit 1`,
+      [hashes, sentTo.value, sentTo.kind, slots, CODES_OF_CLIENT, CODES_OF_ADDRESS],
     )
     return rows[0] ? toToken(rows[0]) : null
   }
@@ -155,14 +176,6 @@ export class OneTimeTokenStore {
     )
     return rows[0]?.at ?? null
   }
-
-  async hasSlot(tx: Tx, userId: string, slot: Slot): Promise<boolean> {
-    const { rows } = await tx.query(
-      `select 1 as found from ${this.t.oneTimeTokens} where user_id = $1 and token_type = $2`,
-      [userId, slot],
-    )
-    return rows.length > 0
-  }
 }
 
 function toToken(row: Row): StoredToken {
@@ -173,6 +186,7 @@ function toToken(row: Row): StoredToken {
     slot: row.token_type,
     sentTo: { kind: row.channel, value: row.relates_to },
     signUpId: row.sign_up_id,
+    byAnyone: row.by_anyone,
     challenge: challenge === null || method === null ? null : { challenge, method },
     createdAt: row.created_at,
   }

@@ -36,11 +36,10 @@ export type TokenPurpose = {
   challenge?: Challenge | null
   /** The sign-up that takes effect with the token. */
   signUp?: { id: string; isNew: boolean } | null
-  /**
-   * Who requested it, where anyone may: it replaces only what the same client requested before. Left out, it replaces
-   * everything.
-   */
-  requestedBy?: Client | undefined
+  /** Who requested it. Undefined for administrators, and for requests that were kept from an earlier version. */
+  from: Client | undefined
+  /** Anyone may request it, so it replaces only what the same client requested before. Otherwise it replaces everything. */
+  byAnyone?: true
 }
 
 /** What is needed to withdraw a token; stored in the outbox with the message. */
@@ -87,11 +86,13 @@ export class OneTimeTokens {
   async issue(
     tx: Tx,
     user: Pick<User, 'id'>,
-    { slot, address, challenge = null, signUp = null, requestedBy }: TokenPurpose,
+    { slot, address, challenge = null, signUp = null, from, byAnyone }: TokenPurpose,
   ): Promise<Issued> {
     const { store, users, hashes, rules, now } = this.deps
     const length = address.kind === 'email' ? rules.mailOtpLength : rules.smsOtpLength
     const secrets = newSecrets(length, challenge !== null, this.testOtpOf(address))
+    const requestedFrom = from === undefined ? null : hashes.ofClient(from)
+    const requestedBy = byAnyone ? requestedFrom : null
     const beganSignUp = signUp?.isNew ? signUp.id : null
     const issued = { id: randomUUID(), userId: user.id, slot, address, secrets, sentAt: now(), beganSignUp }
     await store.put(
@@ -104,14 +105,15 @@ export class OneTimeTokens {
         otpHash: hashes.ofOtp(slot, address.value, secrets.otp),
         sentTo: address,
         signUpId: signUp?.id ?? null,
-        requestedBy: requestedBy === undefined ? null : hashes.ofClient(requestedBy),
+        requestedBy,
+        requestedFrom,
         challenge,
       },
       MAX_LIVE - 1,
       issued.sentAt,
     )
     // Anyone may have a change's messages sent again; that must not hold up the owner, who wants to change something else.
-    if (requestedBy === undefined || pendingAddressOf[slot] === undefined)
+    if (requestedBy === null || pendingAddressOf[slot] === undefined)
       await users.update(tx, user.id, { [sentAtOf[slot]]: issued.sentAt }, issued.sentAt)
     return issued
   }

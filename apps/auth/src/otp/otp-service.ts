@@ -144,7 +144,8 @@ export class OtpService {
           address,
           intervalMs: 0,
           challenge,
-          requestedBy: meta.client,
+          from: meta.client,
+          byAnyone: true,
         })
         return messages.mailLink(tx, { kind: 'magic_link', user, issued, redirectTo }, meta)
       }
@@ -153,7 +154,8 @@ export class OtpService {
         slot: 'sms_sign_in',
         address,
         intervalMs: 0,
-        requestedBy: meta.client,
+        from: meta.client,
+        byAnyone: true,
       })
       return messages.sms(tx, issued, channel, meta)
     })

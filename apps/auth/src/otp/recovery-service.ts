@@ -58,7 +58,8 @@ export class RecoveryService {
         address,
         intervalMs: 0,
         challenge,
-        requestedBy: meta.client,
+        from: meta.client,
+        byAnyone: true,
       })
       await messages.mailLink(tx, { kind: 'recovery', user, issued, redirectTo }, meta)
     })

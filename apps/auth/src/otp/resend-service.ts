@@ -7,7 +7,7 @@ import { RESEND_TYPES, type ResendType, type ResendWork } from '../account-reque
 import type { AuditLog } from '../audit/audit-log.js'
 import { authError, invalid } from '../errors/auth-error.js'
 import { challengeOf } from '../flows/pkce.js'
-import type { OneTimeTokenStore } from '../one-time-tokens/one-time-token-store.js'
+import type { TokenHashes } from '../one-time-tokens/one-time-token.js'
 import type { Issued } from '../one-time-tokens/one-time-tokens.js'
 import type { SecretMessages } from '../messages/secret-messages.js'
 import type { MessageRequest } from '../messages/message-requests.js'
@@ -38,18 +38,24 @@ type Deps = {
   db: Db
   users: UserStore
   signUps: PendingSignUpStore
-  tokens: OneTimeTokenStore
+  hashes: TokenHashes
   issuer: TokenIssuer
   messages: SecretMessages
   accountRequests: AccountRequests
   audit: AuditLog
-  rules: { emailEnabled: boolean; phoneEnabled: boolean; intervalMs: Record<ResendType, number> }
+  rules: {
+    emailEnabled: boolean
+    phoneEnabled: boolean
+    /** Both addresses must confirm an email change. */
+    secureEmailChange: boolean
+    intervalMs: Record<ResendType, number>
+  }
 }
 
 const viaOf = (type: ResendType): Address['kind'] =>
   type === 'signup' || type === 'email_change' ? 'email' : 'phone'
 
-type How = Pick<TokenRequest, 'intervalMs' | 'challenge' | 'requestedBy'>
+type How = Pick<TokenRequest, 'intervalMs' | 'challenge' | 'from' | 'byAnyone'>
 
 /** POST /resend. Nothing in the response reveals whether anything was sent. */
 export class ResendService {
@@ -82,7 +88,7 @@ export class ResendService {
     const uncounted = receiversOfChange(known, type)
       .filter((to) => !isSameAddress(to, address))
       .map((to) => ({ address: to, purpose: 'change' }) as const)
-    const how: How = { intervalMs: 0, challenge, requestedBy: meta.client }
+    const how: How = { intervalMs: 0, challenge, from: meta.client, byAnyone: true }
     const resend = (): Promise<void> =>
       audit.transaction(meta, async (tx, record) => {
         const user = (await users.lockById(tx, known.id)) ?? known
@@ -122,27 +128,28 @@ export class ResendService {
   }
 
   /**
-   * Anyone may ask, so the new secrets complete a sign-up only if there is just one; otherwise they only prove the
-   * address.
+   * Anyone may ask, so the new secrets complete a sign-up only if it is the only one and came from the same client;
+   * otherwise they only prove the address.
    */
   async #reissueSignUp(tx: Tx, user: User, address: Address, how: How): Promise<Issued> {
-    const { issuer, signUps } = this.deps
-    const id = await signUps.findOnly(tx, user.id)
+    const { issuer, signUps, hashes } = this.deps
+    const id = how.from === undefined ? null : await signUps.findOwn(tx, user.id, hashes.ofClient(how.from))
     const signUp = id === null ? null : { id, isNew: false }
     return issuer.issue(tx, user, { ...how, slot: 'confirmation', address, signUp })
   }
 
   /** Only the halves not yet confirmed. */
   async #issueEmailChange(tx: Tx, user: User, how: How): Promise<Issued[]> {
-    const { tokens, issuer } = this.deps
+    const { issuer, rules } = this.deps
     if (user.newEmail === null) return []
+    const { email, newEmail, emailChangeConfirmStatus: confirmed } = user
     const halves = [
-      { slot: 'email_change_current', value: user.email },
-      { slot: 'email_change_new', value: user.newEmail },
+      { slot: 'email_change_current', value: rules.secureEmailChange && confirmed !== 2 ? email : null },
+      { slot: 'email_change_new', value: confirmed === 1 ? null : newEmail },
     ] as const
     const issued: Issued[] = []
     for (const { slot, value } of halves) {
-      if (value === null || !(await tokens.hasSlot(tx, user.id, slot))) continue
+      if (value === null) continue
       issued.push(await issuer.issue(tx, user, { ...how, slot, address: { kind: 'email', value } }))
     }
     return issued

@@ -66,7 +66,11 @@ export class CallbackService {
     try {
       const { external, tokens } = await this.#identifyInTime(flow, parameters)
       return await this.deps.signIns.run(
-        { external, purpose: purposeOf(flow, aud), redirectTo: flow.referrer },
+        {
+          external: { ...external, from: meta.client },
+          purpose: purposeOf(flow, aud),
+          redirectTo: flow.referrer,
+        },
         meta,
         (tx, audit, user) => this.#finish(tx, audit, flow, user, tokens, meta),
       )
@@ -83,7 +87,7 @@ export class CallbackService {
   #identifyInTime(
     flow: OAuthFlow,
     parameters: CallbackParameters,
-  ): Promise<{ external: External; tokens: ProviderTokens }> {
+  ): Promise<{ external: Omit<External, 'from'>; tokens: ProviderTokens }> {
     return pTimeout(this.#identify(flow, parameters), {
       milliseconds: this.deps.providerBudgetMs,
       fallback: () => {
@@ -96,7 +100,7 @@ export class CallbackService {
   async #identify(
     flow: OAuthFlow,
     parameters: CallbackParameters,
-  ): Promise<{ external: External; tokens: ProviderTokens }> {
+  ): Promise<{ external: Omit<External, 'from'>; tokens: ProviderTokens }> {
     const { registry } = this.deps
     const provider = registry.find(flow.provider)
     if (provider === undefined)

@@ -79,7 +79,7 @@ export class IdTokenService {
     if (profile.emails.length === 0 && !expected.emailOptional)
       throw new OAuthRefusal('invalid request', 'The id_token contains no email address')
     const { signIns, sessions, rules } = this.deps
-    const external = { provider: expected.provider, profile }
+    const external = { provider: expected.provider, profile, from: meta.client }
     return signIns.run({ external, purpose, redirectTo: rules.siteUrl }, meta, (tx, audit, user) => {
       audit('login', user, { provider: expected.provider })
       return sessions.open(tx, user, 'oauth', meta)

@@ -73,6 +73,7 @@ export function createFoundation(parts: Parts) {
     store: stores.guesses,
     failures: parts.limits.failedSignIns,
     key: derived.guesses,
+    hashes,
     rules: guessRules(config),
     now,
   })
@@ -117,6 +118,7 @@ export function createFoundation(parts: Parts) {
     now,
   })
   const registration = new RegistrationService({
+    db,
     factory,
     signUps,
     proofs,

@@ -157,6 +157,10 @@ export const recoveryRules = (config: AuthConfig) => ({
   intervalMs: Math.max(config.smtpMaxFrequency, config.mailerMagicLinkMaxFrequency),
 })
 
+/** Under autoconfirm one confirmation completes a change (docs/specification.md#email-change). */
+const isSecureEmailChange = (config: AuthConfig): boolean =>
+  config.mailerSecureEmailChangeEnabled && !config.mailerAutoconfirm
+
 export const resendRules = (config: AuthConfig) => ({
   intervalMs: {
     signup: config.smtpMaxFrequency,
@@ -166,11 +170,11 @@ export const resendRules = (config: AuthConfig) => ({
   },
   emailEnabled: config.emailEnabled,
   phoneEnabled: config.phoneEnabled,
+  secureEmailChange: isSecureEmailChange(config),
 })
 
 export const addressChangeRules = (config: AuthConfig): AddressChangeRules => ({
   intervalMs: { email: config.mailerEmailChangeMaxFrequency, phone: config.smsMaxFrequency },
   autoconfirm: { email: config.mailerAutoconfirm, phone: config.smsAutoconfirm },
-  // Under autoconfirm one confirmation completes a change (docs/specification.md#email-change).
-  secureEmailChange: config.mailerSecureEmailChangeEnabled && !config.mailerAutoconfirm,
+  secureEmailChange: isSecureEmailChange(config),
 })

@@ -64,6 +64,7 @@ export function createProviderServices(parts: Parts) {
     tokens,
     signUps: stores.pendingSignUps,
     users,
+    hashes: parts.hashes,
     messages: parts.messages,
     intervalMs: intervalMs.email,
     now,

@@ -100,7 +100,7 @@ export function createSignInServices(parts: Parts, foundation: Foundation) {
       db,
       users,
       signUps: stores.pendingSignUps,
-      tokens: stores.tokens,
+      hashes,
       issuer,
       messages,
       accountRequests,

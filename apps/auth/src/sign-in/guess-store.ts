@@ -20,6 +20,8 @@ export type Guess = {
   network: string
   /** The counter it belongs to: this network's, if the account knows it, or the one shared by all strangers. */
   ids: { known: Buffer; strangers: Buffer }
+  /** As sign-ups store theirs. */
+  client: Buffer
 }
 export type GuessLimits = {
   freeAttempts: number
@@ -81,6 +83,7 @@ export class GuessStore {
       limits.knownSince,
       limits.strangersAllowed,
       now,
+      guess.client,
     ])
     const [row] = rows
     return {
@@ -121,7 +124,7 @@ export class GuessStore {
     const { counted, wait } = counting({ freeAttempts: '$5', maxDelaySeconds: '$6', now: '$9' })
     return `
       with account as materialized (
-        select u.id, ${pendingHash(t, kind)} as pending_hash, ${accountColumn(t)} from ${t.users} u where ${account}
+        select u.id, ${pendingHash(t, kind, '$10')} as pending_hash, ${accountColumn(t)} from ${t.users} u where ${account}
       ), budget as materialized (
         select case when exists (
           select from ${t.knownNetworks} k

@@ -3,6 +3,7 @@ import type { Db, Tx } from '@signet/db'
 import type { AppError } from '@signet/errors'
 import type { Address } from '../addresses/address.js'
 import { authError } from '../errors/auth-error.js'
+import type { TokenHashes } from '../one-time-tokens/one-time-token.js'
 import type { FailureLimit } from '../rate-limits/rate-limits.js'
 import type { RequestMeta } from '../requests/request-meta.js'
 import { keyedHash } from '../secrets/derived-keys.js'
@@ -14,7 +15,7 @@ export type GuessRules = { freeAttempts: number; maxDelayMs: number; knownNetwor
 /** A password that may be tried. It counts as wrong until `takeBack` says otherwise. */
 export type Attempt = {
   readonly user: User | null
-  /** Of the newest sign-up with this address that nobody has proved. */
+  /** Of a sign-up with this address that nobody has proved: the client's newest, otherwise the newest of all. */
   readonly pendingHash: string | null
   /** Compares. A password that could not be compared, because the server was busy or the client left, is no guess. */
   check<T>(compare: () => Promise<T>): Promise<T>
@@ -28,6 +29,7 @@ type Deps = {
   store: GuessStore
   failures: FailureLimit
   key: KeyObject
+  hashes: Pick<TokenHashes, 'ofClient'>
   rules: GuessRules
   now: () => Date
 }
@@ -42,7 +44,7 @@ export class Guesses {
 
   /** Call before checking a password. Throws `limited` when it is too early. */
   async begin(address: Address, { client }: RequestMeta): Promise<Attempt> {
-    const { db, store, failures, rules, now } = this.deps
+    const { db, store, failures, hashes, rules, now } = this.deps
     const networkWaitMs = await failures.take(client)
     const at = now()
     const limits = {
@@ -55,6 +57,7 @@ export class Guesses {
       address: address.value,
       network: client.key,
       ids: this.#idsOf(address, client.key),
+      client: hashes.ofClient(client),
     }
     const putBack = () => (networkWaitMs === 0 ? failures.putBack(client) : Promise.resolve())
     const { user, pendingHash, countedIn, nextAt } = await store.begin(db, guess, limits, at)

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import type { Tx } from '@signet/db'
+import type { Db, Tx } from '@signet/db'
 import { isAppError } from '@signet/errors'
 import type { Address } from '../addresses/address.js'
 import type { Audit, AuditLog } from '../audit/audit-log.js'
@@ -14,7 +14,6 @@ import type { AddressProofs } from '../proofs/address-proofs.js'
 import type { RequestMeta } from '../requests/request-meta.js'
 import type { SmsChannel } from '../sms/sms-sender.js'
 import type { JsonObject, User } from '../users/user.js'
-import { NIL_UUID } from '../users/uuid.js'
 import type { PendingSignUpStore } from '../users/pending-sign-up-store.js'
 import type { UserFactory } from './user-factory.js'
 
@@ -49,6 +48,7 @@ export type RegistrationRules = {
 }
 
 type Deps = {
+  db: Db
   factory: UserFactory
   signUps: PendingSignUpStore
   proofs: AddressProofs
@@ -79,7 +79,7 @@ export class RegistrationService {
     meta: RequestMeta,
     onConfirmed: (tx: Tx, user: User) => Promise<C>,
   ): Promise<Registered<C>> {
-    const { audit, messages, rules } = this.deps
+    const { db, signUps, audit, messages, rules } = this.deps
     const { address } = input
     // Before any lookup, so that the refusal does not reveal whether the address has an account.
     if (!rules.autoconfirm[address.kind]) messages.refuseAddress(address)
@@ -94,7 +94,7 @@ export class RegistrationService {
       return await messages.counted([{ address, purpose: 'confirmation' }], meta, register)
     } catch (error) {
       // Whoever was refused for now believes to have signed up, and may ask for the confirmation again.
-      if (isAppError(error) && error.kind === 'limited') await this.#contest(address, meta)
+      if (isAppError(error) && error.kind === 'limited') await signUps.contest(db, address)
       throw error
     }
   }
@@ -113,14 +113,6 @@ export class RegistrationService {
     const request = { clock: 'confirmation', address, via: address.kind, intervalMs } as const
     const refusal = await requests.refusal(tx, request, meta.client)
     if (refusal !== null) throw refusal
-  }
-
-  #contest(address: Address, meta: RequestMeta): Promise<void> {
-    const { audit, factory, signUps } = this.deps
-    return audit.transaction(meta, async (tx) => {
-      const known = await factory.find(tx, address)
-      await signUps.contest(tx, known?.id ?? NIL_UUID)
-    })
   }
 
   async #decide<C>(
@@ -182,13 +174,13 @@ export class RegistrationService {
    */
   async #issue(tx: Tx, audit: Audit, user: User, input: Registration, meta: MessageOrigin): Promise<void> {
     const { address, challenge } = input
-    const { signUps, tokens } = this.deps
-    await signUps.contest(tx, user.id)
+    const { tokens } = this.deps
     audit('user_confirmation_requested', user, { provider: address.kind })
     const id = await this.#keepSignUp(tx, user, input, meta)
     const issued = await tokens.issue(tx, user, {
       slot: 'confirmation',
       address,
+      from: meta.client,
       challenge,
       signUp: { id, isNew: true },
     })
@@ -204,7 +196,6 @@ export class RegistrationService {
   ): Promise<string> {
     const { signUps, hashes, now } = this.deps
     const id = randomUUID()
-    await signUps.keepNewest(tx, user.id, MAX_PENDING - 1)
     await signUps.insert(
       tx,
       {
@@ -219,6 +210,7 @@ export class RegistrationService {
       },
       now(),
     )
+    await signUps.keepNewest(tx, user.id, id, MAX_PENDING)
     return id
   }
 

@@ -30,10 +30,6 @@ export class UserFactory {
     throw new Error('the user of an address was deleted again and again')
   }
 
-  find(tx: Tx, address: Address): Promise<User | null> {
-    return this.deps.users.findByAddress(tx, address)
-  }
-
   async #insert(tx: Tx, wanted: Wanted): Promise<string | null> {
     const { users, identities, role, now } = this.deps
     const { user, identityData } = newAddressUser({ ...wanted, role })

@@ -50,6 +50,7 @@ export class VouchedSignUps {
     const issued = await issuer.issue(tx, user, {
       slot: 'invite',
       address,
+      from: undefined,
       intervalMs: 0,
       signUp: await this.#vouch(tx, user, null, data),
     })
@@ -60,7 +61,13 @@ export class VouchedSignUps {
   /** The link of a sign-up with an administrator's password, which applies however the address is proved. */
   async signUp(tx: Tx, { user, data }: Target, address: Address, passwordHash: string | null) {
     const signUp = await this.#vouch(tx, user, passwordHash, data)
-    return this.deps.issuer.issue(tx, user, { slot: 'confirmation', address, intervalMs: 0, signUp })
+    return this.deps.issuer.issue(tx, user, {
+      slot: 'confirmation',
+      address,
+      from: undefined,
+      intervalMs: 0,
+      signUp,
+    })
   }
 
   /** An account created by an administrator, with or without a password. */

@@ -15,7 +15,7 @@ export type PendingSignUp = {
   readonly userMetadata: JsonObject
   /** The account at a provider that came with it. */
   readonly identityId: string | null
-  /** The client that signed up, hashed; left out where a provider or an administrator brought it. */
+  /** The client that signed up, hashed; left out for administrators. */
   readonly requestedBy?: Buffer | undefined
 }
 
@@ -32,13 +32,14 @@ const COLUMNS = 'id, user_id, origin, password_hash, user_metadata, identity_id'
 export class PendingSignUpStore {
   constructor(private readonly t: Tables) {}
 
-  /** Contested from the start if there is another: that one may go first. */
+  /** Several of one account contest each other, whoever brought them and whichever goes first. */
   async insert(tx: Tx, signUp: PendingSignUp, now: Date): Promise<void> {
     await tx.query(
-      `insert into ${this.t.pendingSignUps}
+      `with others as (update ${this.t.pendingSignUps} set contested = true where user_id = $2 and origin = 'self')
+       insert into ${this.t.pendingSignUps}
          (id, user_id, origin, password_hash, user_metadata, identity_id, created_at, address_kind, requested_by, contested)
        values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $3 = 'self' and exists (
-         select 1 from ${this.t.pendingSignUps} where user_id = $2 and origin = 'self'))`,
+         select 1 from ${this.t.pendingSignUps} where user_id = $2))`,
       [
         signUp.id,
         signUp.userId,
@@ -88,16 +89,20 @@ export class PendingSignUpStore {
     return rows[0]?.id ?? null
   }
 
-  /** The only sign-up that a resent confirmation can be for; null if that is ambiguous. */
-  async findOnly(db: Queryable, userId: string): Promise<string | null> {
-    const { rows } = await db.query<{ id: string; contested: boolean }>(
-      `select id, contested from ${this.t.pendingSignUps} where user_id = $1 and origin = 'self' limit 2`,
-      [userId],
+  /**
+   * The sign-up of a client that asks for its confirmation again. Null if that is ambiguous: whoever owns the address may ask
+   * from elsewhere, or after a sign-up of their own that was refused or removed, and must not complete somebody else's.
+   */
+  async findOwn(db: Queryable, userId: string, requestedBy: Buffer): Promise<string | null> {
+    const { rows } = await db.query<{ id: string }>(
+      `select id from ${this.t.pendingSignUps}
+       where user_id = $1 and origin = 'self' and not contested and requested_by = $2`,
+      [userId, requestedBy],
     )
-    return rows.length === 1 && rows[0]?.contested === false ? rows[0].id : null
+    return rows[0]?.id ?? null
   }
 
-  /** Whether somebody else signed up with the address since. */
+  /** Whether there was another sign-up for the account, before or since. */
   async isContested(db: Queryable, id: string): Promise<boolean> {
     const { rows } = await db.query<{ contested: boolean }>(
       `select contested from ${this.t.pendingSignUps} where id = $1`,
@@ -106,30 +111,37 @@ export class PendingSignUpStore {
     return rows[0]?.contested === true
   }
 
-  /** Marks pending sign-ups as contested: someone else signed up with the same address. */
-  async contest(tx: Tx, userId: string): Promise<void> {
-    await tx.query(
-      `update ${this.t.pendingSignUps} set contested = true where user_id = $1 and origin = 'self'`,
-      [userId],
+  /**
+   * Someone else tried to sign up with the address. One small statement, because it must take the same time whether or not the
+   * address has an account.
+   */
+  async contest(db: Queryable, { kind, value }: Address): Promise<void> {
+    const account = kind === 'email' ? 'lower(email) = $1 and not is_sso_user' : 'phone = $1'
+    await db.query(
+      `update ${this.t.pendingSignUps} set contested = true
+       where origin = 'self' and user_id = (select id from ${this.t.users} where ${account})`,
+      [value],
     )
   }
 
   /**
-   * Keeps `count` sign-ups of an address with a password, and `count` without, and their tokens. Those go first of which
-   * their client has sent the most since, so that nobody's only sign-up gives way to many of another client.
+   * Keeps `count` sign-ups of each address with a password, and `count` without, and their tokens. Those go first of which
+   * their client has sent the most since, so that nobody's only sign-up gives way to many of another client. `newest` stays:
+   * others may have the same time.
    */
-  async keepNewest(tx: Tx, userId: string, count: number): Promise<void> {
+  async keepNewest(tx: Tx, userId: string, newest: string, count: number): Promise<void> {
     await tx.query(
       `delete from ${this.t.pendingSignUps} where id in (
          select id from (
            select id, row_number() over (
-             partition by password_hash is null order by newer_of_client, created_at desc, id desc) as place
+             partition by address_kind, password_hash is null order by newer_of_client, id = $3 desc, created_at desc, id desc) as place
            from (
-             select id, password_hash, created_at, row_number() over (
-               partition by password_hash is null, requested_by order by created_at desc, id desc) as newer_of_client
+             select id, address_kind, password_hash, created_at, row_number() over (
+               partition by address_kind, password_hash is null, requested_by
+               order by id = $3 desc, created_at desc, id desc) as newer_of_client
              from ${this.t.pendingSignUps} where user_id = $1 and origin = 'self') of_clients) numbered
          where place > $2)`,
-      [userId, count],
+      [userId, count, newest],
     )
   }
 

@@ -53,6 +53,12 @@ export type SentAt =
   | 'phoneChangeSentAt'
   | 'reauthenticationSentAt'
 
+/** No change of an address of this kind is pending. */
+const NO_CHANGE = {
+  email: { newEmail: null, emailChangeConfirmStatus: 0 },
+  phone: { newPhone: null },
+} as const satisfies Record<Address['kind'], UserChanges>
+
 /** The tokens that finish a change of address. */
 const CHANGE_TOKENS = {
   newEmail: ['email_change_new', 'email_change_current'],
@@ -127,16 +133,30 @@ export class UserStore {
     return rowCount === 1
   }
 
-  /** Sets the given columns, and `updated_at`. */
-  async update(db: Queryable, id: string, changes: UserChanges, now: Date): Promise<void> {
+  /**
+   * Sets the given columns, and `updated_at`. Another address of one kind voids a change of that kind: it was begun, and
+   * perhaps half confirmed, with the former address.
+   */
+  async update(db: Queryable, id: string, given: UserChanges, now: Date): Promise<void> {
+    const voided = (['email', 'phone'] as const).filter((kind) => given[kind] !== undefined)
+    const changes: UserChanges = {
+      ...(voided.includes('email') && NO_CHANGE.email),
+      ...(voided.includes('phone') && NO_CHANGE.phone),
+      ...given,
+    }
     const entries = Object.entries(changes).filter(([, value]) => value !== undefined)
     const assignments = entries.map(([key], index) => `${COLUMNS[key as keyof UserChanges]} = $${index + 3}`)
     const values = entries.map(([, value]) =>
       typeof value === 'object' && value !== null && !(value instanceof Date) ? JSON.stringify(value) : value,
     )
+    const update = `update ${this.t.users} set ${['updated_at = $2', ...assignments].join(', ')} where id = $1`
+    if (voided.length === 0) return void (await db.query(update, [id, now, ...values]))
+    const tokens = voided.flatMap((kind) => CHANGE_TOKENS[kind === 'email' ? 'newEmail' : 'newPhone'])
     await db.query(
-      `update ${this.t.users} set ${['updated_at = $2', ...assignments].join(', ')} where id = $1`,
-      [id, now, ...values],
+      `with voided as (
+         delete from ${this.t.oneTimeTokens} where user_id = $1 and token_type = any($${values.length + 3}))
+       ${update}`,
+      [id, now, ...values, tokens],
     )
   }
 

@@ -87,7 +87,7 @@ export class TokenMatcher {
     const { tokens, attempts, hashes } = this.deps
     if (!(await attempts.mayTry(tx, { address, network }))) return null
     const candidates = slots.map((slot) => hashes.ofOtp(slot, address.value, otp))
-    return tokens.findByCode(tx, { hashes: candidates, sentTo: address })
+    return tokens.findByCode(tx, { hashes: candidates, slots, sentTo: address })
   }
 
   #isExpired({ sentTo, createdAt }: StoredToken): boolean {

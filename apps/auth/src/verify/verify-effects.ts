@@ -80,8 +80,12 @@ export class VerifyEffects {
   ): Promise<Effect> {
     const { users, confirmations, proofs, tokens, mailer, secureEmailChange, now } = this.deps
     const half = token.slot === 'email_change_new' ? 1 : 2
-    // Another token that went to the same address is not the other half.
-    if (secureEmailChange && user.email !== null && [0, half].includes(user.emailChangeConfirmStatus)) {
+    const confirmed = user.emailChangeConfirmStatus
+    // The current address proves nothing about the new one, whatever the setting was when the change began.
+    const isComplete =
+      half === 1 ? confirmed === 2 || !secureEmailChange || user.email === null : confirmed === 1
+    if (!isComplete) {
+      // Another token that went to the same address is not the other half.
       await tokens.removeSlot(tx, user.id, token.slot)
       await users.update(tx, user.id, { emailChangeConfirmStatus: half }, now())
       return { kind: 'first_half' }

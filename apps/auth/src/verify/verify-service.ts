@@ -132,7 +132,7 @@ export class VerifyService {
     if (request.answer === 'code')
       return { kind: 'code', code: await this.#issueCode(tx, user, token, type, request.code) }
     // One proof opens one session: what a link led to ends with the code that was typed, or with another link.
-    await this.deps.flows.removeCodes(tx, user.id)
+    await this.deps.flows.removeCodesOfLinks(tx, user.id)
     const signedIn = await sessions.open(tx, effect.user, 'otp', meta)
     return { kind: 'signed_in', signedIn, type }
   }
@@ -161,8 +161,7 @@ export class VerifyService {
     passwordHash: string | null,
   ): Promise<Claim | null> {
     const { signUps } = this.deps
-    const { signUpId } = token
-    const claim = signUpId === null || request.withoutSignUp ? null : await signUps.find(tx, signUpId)
+    const claim = request.withoutSignUp ? null : await this.#signUpOf(tx, token)
     if (!request.requirePassword || isProven(user)) return claim
     const stored =
       claim?.passwordHash ?? (await signUps.findAdministrators(tx, user.id))?.passwordHash ?? null
@@ -173,6 +172,13 @@ export class VerifyService {
       throw authError('unprocessable', 'validation_failed', 'A password is required to finish the signup')
     const blank = { origin: 'administrator', userMetadata: {}, identityId: null } as const
     return { ...(claim ?? blank), passwordHash }
+  }
+
+  /** A message that was sent again proves only the address once there was another sign-up, also if that came later. */
+  async #signUpOf(tx: Tx, { signUpId, byAnyone }: StoredToken): Promise<Claim | null> {
+    const { signUps } = this.deps
+    if (signUpId === null || (byAnyone && (await signUps.isContested(tx, signUpId)))) return null
+    return signUps.find(tx, signUpId)
   }
 
   /** Hashed before the transaction; whether it is used is decided inside. */

@@ -143,7 +143,7 @@ export class AccountLinking {
       if (isNew) audit('user_signedup', user, { provider })
       return { user, linked, refusal: null, confirmation: null }
     }
-    const confirmation = await requests.issue(tx, audit, user, { provider, identityId })
+    const confirmation = await requests.issue(tx, audit, user, { ...external, identityId })
     const refusal = rules.allowUnverified ? null : needsVerification(provider)
     return { user, linked, refusal, confirmation }
   }

@@ -3,6 +3,7 @@ import type { Tx } from '@signet/db'
 import { isAppError } from '@signet/errors'
 import type { Audit } from '../../audit/audit-log.js'
 import type { OneTimeTokenStore } from '../../one-time-tokens/one-time-token-store.js'
+import type { TokenHashes } from '../../one-time-tokens/one-time-token.js'
 import type { Issued } from '../../one-time-tokens/one-time-tokens.js'
 import type { SecretMessages } from '../../messages/secret-messages.js'
 import type { TokenIssuer } from '../../one-time-tokens/token-issuer.js'
@@ -10,6 +11,7 @@ import type { RequestMeta } from '../../requests/request-meta.js'
 import type { PendingSignUpStore } from '../../users/pending-sign-up-store.js'
 import type { UserStore } from '../../users/user-store.js'
 import type { User } from '../../users/user.js'
+import type { External } from './external-identities.js'
 
 /** An email to send with the transaction. */
 export type PendingConfirmation = { user: User; issued: Issued }
@@ -18,6 +20,7 @@ type Deps = {
   issuer: TokenIssuer
   tokens: Pick<OneTimeTokenStore, 'newestOfSignUp'>
   signUps: PendingSignUpStore
+  hashes: TokenHashes
   users: UserStore
   messages: SecretMessages
   intervalMs: number
@@ -36,9 +39,9 @@ export class ConfirmationRequests {
     tx: Tx,
     audit: Audit,
     user: User,
-    { provider, identityId }: { provider: string; identityId: string },
+    { provider, from, identityId }: Pick<External, 'provider' | 'from'> & { identityId: string },
   ): Promise<PendingConfirmation | null> {
-    const { issuer, tokens, signUps, intervalMs, now } = this.deps
+    const { issuer, tokens, hashes, signUps, intervalMs, now } = this.deps
     if (user.email === null) return null
     const address = { kind: 'email', value: user.email } as const
     const known = await signUps.findByIdentity(tx, identityId)
@@ -47,9 +50,19 @@ export class ConfirmationRequests {
     const signUp = { id: known ?? randomUUID(), isNew: known === null }
     if (known === null) {
       const brought = { passwordHash: null, userMetadata: {}, identityId }
-      await signUps.insert(tx, { ...brought, id: signUp.id, userId: user.id, origin: 'self' }, now())
+      await signUps.insert(
+        tx,
+        { ...brought, id: signUp.id, userId: user.id, origin: 'self', requestedBy: hashes.ofClient(from) },
+        now(),
+      )
     }
-    const issued = await issuer.issue(tx, user, { slot: 'confirmation', address, intervalMs: 0, signUp })
+    const issued = await issuer.issue(tx, user, {
+      slot: 'confirmation',
+      address,
+      from,
+      intervalMs: 0,
+      signUp,
+    })
     audit('user_confirmation_requested', user, { provider })
     return { user, issued }
   }
@@ -59,12 +72,12 @@ export class ConfirmationRequests {
     tx: Tx,
     audit: Audit,
     user: User,
-    { provider, email }: { provider: string; email: string },
+    { provider, from, email }: Pick<External, 'provider' | 'from'> & { email: string },
   ): Promise<PendingConfirmation | null> {
     const { issuer, users, intervalMs, now } = this.deps
     const address = { kind: 'email', value: email } as const
     try {
-      const issued = await issuer.issue(tx, user, { slot: 'email_change_new', address, intervalMs })
+      const issued = await issuer.issue(tx, user, { slot: 'email_change_new', address, from, intervalMs })
       await users.beginEmailChange(tx, user.id, { newEmail: email, token: issued.id }, now())
       audit('user_confirmation_requested', user, { provider })
       return { user: { ...user, newEmail: email }, issued }

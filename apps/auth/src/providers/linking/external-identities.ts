@@ -7,11 +7,13 @@ import { refuseUnstorable } from '../../users/storable-text.js'
 import type { UserStore } from '../../users/user-store.js'
 import { providersOf, type JsonObject, type User } from '../../users/user.js'
 import { normaliseEmail } from '../../addresses/email.js'
+import type { Client } from '../../requests/request-meta.js'
 import { identityData } from '../model/identity-data.js'
 import type { ProviderProfile } from '../model/provider.js'
 
 /** An account at a provider, stored or to be stored as an identity. */
-export type External = { provider: string; profile: ProviderProfile }
+/** `from`: whose browser or program brought it. */
+export type External = { provider: string; profile: ProviderProfile; from: Client }
 
 type Deps = {
   users: UserStore

@@ -109,17 +109,11 @@ export class TargetedLinking {
    * An address that the provider does not vouch for stays a pending change until confirmed: in the account it would
    * lock out its real owner, or lead them into someone else's account.
    */
-  async #askForEmail(
-    tx: Tx,
-    audit: Audit,
-    user: User,
-    { provider }: External,
-    email: string,
-  ): Promise<Entered> {
+  async #askForEmail(tx: Tx, audit: Audit, user: User, external: External, email: string): Promise<Entered> {
     const { proofs, requests } = this.deps
     if (await proofs.isTaken(tx, { kind: 'email', value: email })) throw addressExists('email')
-    const confirmation = await requests.issueChange(tx, audit, user, { provider, email })
-    const name = providerLabel(provider)
+    const confirmation = await requests.issueChange(tx, audit, user, { ...external, email })
+    const name = providerLabel(external.provider)
     const refusal = authError(
       'unprocessable',
       'email_not_confirmed',
