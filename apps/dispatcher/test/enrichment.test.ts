@@ -65,7 +65,7 @@ describe('parts of a payload that cannot be read, in the worker', () => {
     const subscriber = dispatcher.subscriber()
     const path = `/enrichment/${subscriber.accountId}`
     await subscriber.endpoint(receiver.url(path))
-    await subscriber.summary({ audioId: 'rec_54' })
+    await subscriber.summary({ audioId: 'rec_54', summaries })
     const { event } = await receiver.waitForDelivery({ path })
     expect(Object.keys(event?.data ?? {})).toEqual(['audio_id', ...expected])
 

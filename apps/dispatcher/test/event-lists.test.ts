@@ -98,15 +98,26 @@ describe('events that share a job', () => {
          when (new.event_id = '${bad}') execute function refuse()`,
     )
     dispatcher.engine.start()
-    await waitFor(() => arrived('/beside-bad').length === 7)
+    // Its delivery would be written with the result of the attempt.
+    await waitFor(() => arrived('/beside-bad').length === 8)
     const failure = await waitFor(() =>
       dispatcher.logLines.find(({ msg }) => msg === 'job failed on our side; retrying'),
     )
     expect(failure).toMatchObject({ queue: 'events', job_id: bad })
     await waitFor(async () => (await jobs()).map(({ id }) => id).join() === bad)
+    const again = () =>
+      dispatcher.logLines.filter(({ msg, job_id }) => /job failed/.test(String(msg)) && job_id === bad)
+    await waitFor(() => again().length >= 3)
+    // What cannot be written is not sent again.
+    expect(arrived('/beside-bad').sort()).toEqual([...ids].sort())
     await dispatcher.db.query('drop trigger refuse on webhook_deliveries')
     await untilDelivered(8)
-    expect(arrived('/beside-bad').sort()).toEqual([...ids].sort())
+    expect(arrived('/beside-bad').sort()).toEqual([...ids, bad].sort())
+    const { rows } = await dispatcher.db.query(
+      'select attempts from webhook_deliveries where event_id = $1',
+      [bad],
+    )
+    expect(rows).toEqual([{ attempts: 2 }])
   })
 
   it('end when the process that has them is killed in the middle, and what was delivered is not sent again', async () => {

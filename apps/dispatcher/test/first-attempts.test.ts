@@ -2,14 +2,16 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/glo
 import type { DeliveryId, EventId } from '@signet/webhook-core'
 import { deleteEndpoint, purgeRecording } from '@signet/webhook-core/stores'
 import { listAttempts } from '../src/deliveries/attempt-store.js'
-import { findOpenFirstAttempts } from '../src/dispatching/dispatch-store.js'
+import { findOpenFirstAttempts } from '../src/dispatching/first-attempt-store.js'
 import { reply, startReceiver, type Receiver } from '@signet/local'
 import { waitFor } from '@signet/testkit'
-import { dispatchEvent } from './support/dispatcher.js'
+import { dispatchEvent, dispatchInRows } from './support/dispatcher.js'
 import { startStepwise, type Stepwise } from './support/stepwise.js'
 import type { Subscriber } from './support/subscriber.js'
 
 const MINUTE_MS = 60_000
+/** Of an event whose body the dispatcher builds. */
+const UNFROZEN = { recording: { title: 'Weekly sync' } }
 
 describe('first attempts, under the job of their event', () => {
   let receiver: Receiver
@@ -46,6 +48,14 @@ describe('first attempts, under the job of their event', () => {
     )
     return dispatcher.row(rows[0]?.id ?? '0')
   }
+  const stateOf = async (eventId: string) => {
+    const { rows } = await dispatcher.db.query<{ state: string; deliveries: number }>(
+      `select state, (select count(*)::integer from webhook_deliveries d where d.event_id = e.id) as deliveries
+       from webhook_events e where id = $1`,
+      [eventId],
+    )
+    return rows[0]
+  }
   const jobs = () => dispatcher.queues.deliveries.getJobs()
   const isOpen = async (eventId: string) => {
     const before = new Date(dispatcher.clock.now().getTime() + 1)
@@ -60,6 +70,62 @@ describe('first attempts, under the job of their event', () => {
     expect(receiver.deliveries({ path: '/good' })).toHaveLength(1)
     expect(await jobs()).toEqual([])
     expect(await isOpen(eventId)).toBe(false)
+  })
+
+  it('write the row of a delivery with its result, and make the event dispatched', async () => {
+    await subscriber.endpoint(receiver.url('/held'))
+    let release = () => {}
+    receiver.hook('/held', {
+      otherwise: reply(200, { after: new Promise<void>((resolve) => (release = resolve)) }),
+    })
+    const eventId = await subscriber.summary()
+    const dispatched = await dispatchEvent(dispatcher, eventId)
+    expect(await stateOf(eventId)).toEqual({ state: 'queued', deliveries: 0 })
+    const running = dispatcher.firstAttempts.run(eventId, dispatched)
+    await waitFor(() => receiver.deliveries({ path: '/held' }).length === 1)
+    release()
+    await running
+    expect(await stateOf(eventId)).toEqual({ state: 'dispatched', deliveries: 1 })
+  })
+
+  it('that take long show as pending, and their endpoint can be deleted meanwhile', async () => {
+    const { id } = await subscriber.endpoint(receiver.url('/long'))
+    let release = () => {}
+    receiver.hook('/long', {
+      otherwise: reply(503, { after: new Promise<void>((resolve) => (release = resolve)) }),
+    })
+    const eventId = await subscriber.summary()
+    const running = run(eventId)
+    await waitFor(async () => (await stateOf(eventId))?.deliveries === 1)
+    expect(await stateOf(eventId)).toEqual({ state: 'dispatched', deliveries: 1 })
+    expect(await rowOf(eventId)).toMatchObject({ status: 0, attempts: 0 })
+    expect(await isOpen(eventId)).toBe(true)
+    await deleteEndpoint(dispatcher.db, subscriber.accountId, id)
+    release()
+    await running
+    expect(await rowOf(eventId)).toMatchObject({ status: 2, attempts: 1 })
+    expect(await isOpen(eventId)).toBe(false)
+  })
+
+  it('of several endpoints make the event dispatched once the last has ended', async () => {
+    await subscriber.endpoint(receiver.url('/one'))
+    await subscriber.endpoint(receiver.url('/two'))
+    receiver.hook('/two', { otherwise: reply(500) })
+    const eventId = await run()
+    expect(await stateOf(eventId)).toEqual({ state: 'dispatched', deliveries: 2 })
+    expect((await jobs()).length).toBe(1)
+  })
+
+  it('that a lost worker may have made before there were rows count as interrupted', async () => {
+    await subscriber.endpoint(receiver.url('/maybe'))
+    const eventId = await subscriber.summary()
+    await dispatchEvent(dispatcher, eventId)
+    await dispatcher.events.run({ eventId, accountId: subscriber.accountId }, { wasLost: true })
+    await dispatcher.firstAttempts.concluded()
+    const row = await rowOf(eventId)
+    expect(row).toMatchObject({ status: 0, attempts: 1, last_error: 'interrupted' })
+    expect((await jobs()).map(({ id }) => id)).toEqual([`dlv_${row.id}`])
+    expect(receiver.deliveries({ path: '/maybe' })).toHaveLength(0)
   })
 
   it('that fail get one, for the time of the next attempt', async () => {
@@ -135,7 +201,7 @@ describe('first attempts, under the job of their event', () => {
 
   it('are not sent to an endpoint that was deleted while the dispatch waited for a lock', async () => {
     const { id } = await subscriber.endpoint(receiver.url('/meanwhile'))
-    const eventId = await subscriber.summary()
+    const eventId = await subscriber.summary(UNFROZEN)
     const running = await dispatcher.db.transaction(async (tx) => {
       await tx.query('select from webhook_events where id = $1 for update', [eventId])
       const started = run(eventId)
@@ -153,7 +219,7 @@ describe('first attempts, under the job of their event', () => {
   it('send the frozen body, also where another process froze it first', async () => {
     await subscriber.endpoint(receiver.url('/frozen'))
     const audioId = 'rec_frozen'
-    const eventId = await subscriber.summary({ audioId })
+    const eventId = await subscriber.summary({ audioId, ...UNFROZEN })
     const running = await dispatcher.db.transaction(async (tx) => {
       await tx.query('select from webhook_events where id = $1 for update', [eventId])
       const started = run(eventId)
@@ -182,7 +248,7 @@ describe('first attempts, under the job of their event', () => {
     const eventId = await subscriber.summary({ audioId })
     const purge = await dispatcher.db.transaction(async (tx) => {
       await tx.query('select from webhook_events where id = $1 for update', [eventId])
-      const dispatched = dispatchEvent(dispatcher, eventId)
+      const dispatched = dispatchInRows(dispatcher, eventId)
       await waitFor(async () => (await waitingForALock()) === 1)
       const purged = purgeRecording(dispatcher.db, { accountId: subscriber.accountId, audioId })
       await waitFor(async () => (await waitingForALock()) === 2)
@@ -219,9 +285,9 @@ describe('first attempts, under the job of their event', () => {
   it('that a lost process left behind go into the queue with the next run of the event', async () => {
     await subscriber.endpoint(receiver.url('/left'))
     const eventId = await subscriber.summary()
-    await dispatchEvent(dispatcher, eventId)
+    await dispatchInRows(dispatcher, eventId)
     expect(await isOpen(eventId)).toBe(true)
-    await dispatcher.firstAttempts.run(eventId, await dispatchEvent(dispatcher, eventId))
+    await dispatcher.firstAttempts.run(eventId, await dispatchInRows(dispatcher, eventId))
     await dispatcher.firstAttempts.concluded()
     const row = await rowOf(eventId)
     expect(row).toMatchObject({ status: 0, attempts: 0, next_attempt_at: dispatcher.clock.now() })
@@ -233,8 +299,8 @@ describe('first attempts, under the job of their event', () => {
   it('that a lost worker left behind count as interrupted, and the next attempt follows at once', async () => {
     await subscriber.endpoint(receiver.url('/lost'))
     const eventId = await subscriber.summary()
-    await dispatchEvent(dispatcher, eventId)
-    const again = await dispatchEvent(dispatcher, eventId)
+    await dispatchInRows(dispatcher, eventId)
+    const again = await dispatchInRows(dispatcher, eventId)
     const lost = { wasLost: true }
     await Promise.all([
       dispatcher.firstAttempts.run(eventId, again, lost),
@@ -258,8 +324,8 @@ describe('first attempts, under the job of their event', () => {
   it('of a worker that was thought lost count once, whoever records them first', async () => {
     await subscriber.endpoint(receiver.url('/alive'))
     const eventId = await subscriber.summary()
-    const first = await dispatchEvent(dispatcher, eventId)
-    const again = await dispatchEvent(dispatcher, eventId)
+    const first = await dispatchInRows(dispatcher, eventId)
+    const again = await dispatchInRows(dispatcher, eventId)
     await dispatcher.firstAttempts.run(eventId, first)
     await dispatcher.firstAttempts.run(eventId, again, { wasLost: true })
     await dispatcher.firstAttempts.concluded()

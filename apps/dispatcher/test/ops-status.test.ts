@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals'
 import { reply } from '@signet/local'
-import { holdsInSomeRun } from '@signet/testkit'
+import { holdsInSomeRun, waitFor } from '@signet/testkit'
 import { deliveriesOf } from './support/dispatcher.js'
 import { startMuteRedis } from './support/mute-redis.js'
 import { useOperator } from './support/operator.js'
@@ -106,8 +106,8 @@ describe('status and inspect', () => {
     receiver.hook(path, { otherwise: reply(200, { delayMs: 4000 }) })
     await subscriber.summaries(count)
     await receiver.waitForDelivery({ path })
-    const [row] = await deliveriesOf(dispatcher.db, subscriber.accountId)
-    const { out } = await operator.run('inspect', row?.id ?? '')
+    const row = await waitFor(async () => (await deliveriesOf(dispatcher.db, subscriber.accountId))[0])
+    const { out } = await operator.run('inspect', row.id)
     expect(out).toContain("first attempt, under its event's job: active")
   })
 

@@ -5,7 +5,7 @@ import { createRegistry } from '@signet/telemetry'
 import { TestClock, waitFor } from '@signet/testkit'
 import { createObserver } from '../src/observers/observer.js'
 import { Retention } from '../src/retention/retention.js'
-import { dispatchEvent } from './support/dispatcher.js'
+import { dispatchInRows } from './support/dispatcher.js'
 import { startStepwise, type Stepwise } from './support/stepwise.js'
 
 const DAY_MS = 24 * 60 * 60 * 1000
@@ -47,13 +47,13 @@ it('deletes events with their deliveries and attempts after 30 days, in small ba
   for (let i = 0; i < 450; i += 1) old.push(await unheard.summary({ eventId: at(31) }))
   const young = at(29)
   await subscriber.summary({ eventId: young })
-  await dispatchEvent(dispatcher, young)
+  await dispatchInRows(dispatcher, young)
   const [row] = await dispatcher.dispatched(subscriber)
   if (row) await dispatcher.attempt(row)
 
   // What nobody dispatched yet was accepted all the same.
   expect(await retention(clock).run()).toEqual({ events: 0, endpoints: 0 })
-  await Promise.all(old.map((id) => dispatchEvent(dispatcher, id)))
+  await Promise.all(old.map((id) => dispatchInRows(dispatcher, id)))
   const pauses: number[] = []
   expect(await retention(clock, pauses).run()).toEqual({ events: 450, endpoints: 0 })
   expect(pauses).toHaveLength(2)

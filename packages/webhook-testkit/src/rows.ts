@@ -47,6 +47,8 @@ export type TestSummary = {
   recording?: RecordingFields
   transcript?: TranscriptFields
   summaries?: SummaryFields[]
+  /** The frozen body, which the dispatcher builds where there is none. */
+  body?: string
 }
 
 export function aSummary(overrides: Partial<TestSummary> & { accountId: string }): TestSummary {
@@ -90,8 +92,8 @@ export async function queueSummary(db: Queryable, summary: TestSummary): Promise
        from json_array_elements($8) with ordinality as s (item, position)
        on conflict do nothing
      )
-     insert into webhook_events (id, account_id, type, audio_id, source, source_event_key, source_hash)
-     values ($3, $1, 'summary.completed', $2, $4, $5, $9)`,
+     insert into webhook_events (id, account_id, type, audio_id, source, source_event_key, source_hash, body)
+     values ($3, $1, 'summary.completed', $2, $4, $5, $9, $10)`,
     [
       accountId,
       audioId,
@@ -102,6 +104,7 @@ export async function queueSummary(db: Queryable, summary: TestSummary): Promise
       transcript && asJson(transcript),
       asJson(summaries),
       summary.sourceHash,
+      summary.body,
     ],
   )
 }

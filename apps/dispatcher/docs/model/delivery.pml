@@ -50,7 +50,18 @@ byte kills = 0, losses = 0, expiries = 0, deferrals = 0, splits = 0
 inline addEventJob() { if :: eventJob == absent -> eventJob = waiting :: else fi }
 inline addDeliveryJob() { if :: deliveryJob == absent -> deliveryJob = waiting :: else fi }
 
-/* The statement that records a result: a late success still counts, a late failure does not. */
+/* The statement that dispatches an event in rows. */
+inline writeRow() { event = dispatched; delivery = unscheduled; inFirstAttempts = true }
+
+/* The statement that writes a delivery with the result of its first attempt. Whoever comes second writes nothing. */
+inline recordFirst(result) {
+  if
+  :: event == queued -> event = dispatched; delivery = result; if :: result == due -> attempts++ :: else fi
+  :: else
+  fi
+}
+
+/* The statement that records any other result: a late success still counts, a late failure does not. */
 inline recordSuccess() { delivery = delivered }
 inline recordFailure() {
   if
@@ -74,6 +85,7 @@ inline mayBeKilled() {
     if :: TAKEN_BY_ME(eventJob, eventHolder) -> release(eventJob, eventHolder, waiting) :: else fi;
     if :: TAKEN_BY_ME(deliveryJob, deliveryHolder) -> release(deliveryJob, deliveryHolder, waiting) :: else fi;
     created = false;
+    planned = false;
     inList = false;
     goto idle
   fi
@@ -92,7 +104,7 @@ active proctype ingest() {
 }
 
 active [2] proctype dispatcher() {
-  bool created, inList;
+  bool created, planned, inList;
 idle:
   do
   :: atomic {
@@ -108,23 +120,37 @@ idle:
       :: true
       fi
     }
-    /* One statement freezes and creates. */
+    /* Most events are only read here. Those without a body, or whose job was lost, get their rows at once. */
+    atomic {
+      mayBeKilled();
+      created = false;
+      if
+      :: event == queued -> planned = true
+      :: event == queued -> writeRow(); created = true
+      :: else
+      fi
+    }
+    /* The row of a planned delivery is needed before the result: it takes long, or no permit was free. */
     atomic {
       mayBeKilled();
       if
-      :: event == queued -> event = dispatched; delivery = unscheduled; inFirstAttempts = true; created = true
-      :: else -> created = false
+      :: planned
+      :: planned -> planned = false; if :: event == queued -> writeRow(); created = true :: else fi
+      :: !planned
       fi
     }
     /* The request is on its way here, and so are those of a worker killed from here on. */
     atomic {
       mayBeKilled();
       if
+      :: planned -> recordFirst(delivered)
+      :: planned -> recordFirst(due)
       :: created -> recordSuccess()
-      :: created -> recordFailure()
+      :: created -> recordFailure() /* also one that the lost worker may have made */
       :: created && deferrals < DEFERRALS -> deferrals++ /* no permit was free */
-      :: !created
+      :: !planned && !created
       fi;
+      planned = false;
       created = false
     }
     /* What is left of it continues in the deliveries queue. */

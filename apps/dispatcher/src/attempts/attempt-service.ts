@@ -21,7 +21,8 @@ import { decide, isSuccess } from './decide.js'
 import type { OpenSecrets } from './open-secrets.js'
 import { PermitLease } from './permit-lease.js'
 import { PlanFreshness } from './plan-freshness.js'
-import type { ResultRecorder } from './result-recorder.js'
+import type { ResultRecorder, WithoutRow } from './result-recorder.js'
+import type { UnwrittenEvent } from './unwritten-event.js'
 
 /** What to do with the job: it is done, retry it as scheduled, or defer it because nothing was attempted. */
 export type JobOutcome =
@@ -34,6 +35,15 @@ export type JobHistory = {
   losses?: number
   /** The job has been deferred before. */
   wasDeferred: boolean
+}
+
+/** `readAt`: when the statement that read the plan began, by `performance.now()`. */
+export type FirstAttempt = {
+  readAt: number
+  /** The event of a delivery that has no row yet. */
+  unwritten?: UnwrittenEvent | undefined
+  /** Called when the permit is released, or when there was none to get. */
+  onSent?: (() => void) | undefined
 }
 
 export type AttemptDeps = {
@@ -72,15 +82,15 @@ export class AttemptService {
     return this.#withPermit(claim, wasDeferred, (lease) => this.#readAndAttempt(deliveryId, losses, lease))
   }
 
-  /**
-   * The first attempt of a delivery that was just created, with the plan that the dispatch statement returned. `readAt` is
-   * when that statement began. `onSent` is called when the permit is released, or when there was none to get.
-   */
-  runFirst(plan: AttemptPlan, readAt: number, onSent?: () => void): Promise<JobOutcome> {
-    const work = (lease: PermitLease) =>
-      this.#freshness.isFresh(plan.endpoint.id, readAt) && !plan.endpoint.deleted && !this.#isBanned(plan)
-        ? this.#attempt(plan, 1, lease)
-        : this.#readAndAttempt(plan.id, 0, lease)
+  /** The first attempt of a delivery, with the plan that dispatching the event returned. */
+  runFirst(plan: AttemptPlan, { readAt, unwritten, onSent }: FirstAttempt): Promise<JobOutcome> {
+    const work = async (lease: PermitLease) => {
+      const isFresh = this.#freshness.isFresh(plan.endpoint.id, readAt)
+      if (isFresh && !plan.endpoint.deleted && !this.#isBanned(plan))
+        return this.#attempt(plan, 1, lease, unwritten)
+      await unwritten?.write()
+      return this.#readAndAttempt(plan.id, 0, lease)
+    }
     const { id: endpointId, accountId } = plan.endpoint
     return this.#withPermit({ endpointId, accountId }, false, work, onSent)
   }
@@ -140,13 +150,18 @@ export class AttemptService {
     return this.#attempt(plan, reported.attempts + 1, lease)
   }
 
-  async #attempt(plan: AttemptPlan, number: number, lease: PermitLease): Promise<JobOutcome> {
+  async #attempt(
+    plan: AttemptPlan,
+    number: number,
+    lease: PermitLease,
+    unwritten?: UnwrittenEvent,
+  ): Promise<JobOutcome> {
     const { bodies, retryWhileUnavailable, now } = this.deps
     const body = await retryWhileUnavailable(() => bodies.get(plan.eventId))
     if (!body) return this.#cancel(plan.id, 'recording_deleted')
     const startedAt = now()
     const sending = await this.#send(plan, body, startedAt, lease)
-    return this.#conclude(plan, { number, startedAt, ...sending })
+    return this.#conclude(plan, { number, startedAt, ...sending }, unwritten && { plan, event: unwritten })
   }
 
   async #send(plan: AttemptPlan, body: Buffer, at: Date, lease: PermitLease): Promise<Sending> {
@@ -178,6 +193,7 @@ export class AttemptService {
   async #conclude(
     plan: AttemptPlan,
     attempt: Sending & { number: number; startedAt: Date },
+    withoutRow?: WithoutRow,
   ): Promise<JobOutcome> {
     const { number, sent, startedAt, finishedAt, facts, answer } = attempt
     const outcome = decide(sent, number, this.deps.schedule)
@@ -191,7 +207,7 @@ export class AttemptService {
       facts,
       answer,
     }
-    const recorded = await this.deps.recorder.record(result)
+    const recorded = await this.deps.recorder.record(result, withoutRow)
     if (recorded && isEndpointStopped(result, recorded)) this.#freshness.endpointStopped(plan.endpoint.id)
     this.deps.observer.attemptEnded({ plan, result, recorded })
     return this.#outcomeOf(recorded)

@@ -6,7 +6,10 @@ import type { RetryWhileUnavailable } from '../database/retry-while-unavailable.
 import type { QueuedEvent } from '../events/event-store.js'
 import type { Observer } from '../observers/observer.js'
 import type { PreparedBody } from '../preparing/preparation.js'
-import { dispatchEvents, type Dispatched } from './dispatch-store.js'
+import { UnwrittenEvent } from '../attempts/unwritten-event.js'
+import type { AttemptPlan } from '../deliveries/delivery-store.js'
+import { dispatchEvents, type DispatchedEvent, type UnfinishedDelivery } from './dispatch-store.js'
+import { planFirstAttempts, writeDeliveries } from './first-attempt-store.js'
 
 export type DispatchDeps = {
   db: Queryable
@@ -17,18 +20,40 @@ export type DispatchDeps = {
 }
 
 /** `bytes`: about how large the event is, if it is large. */
-export type DispatchItem = { id: EventId; accountId: string; bytes?: number; prepared?: PreparedBody }
+export type DispatchItem = {
+  id: EventId
+  accountId: string
+  bytes?: number
+  prepared?: PreparedBody
+  /** An earlier run may have attempted its deliveries. They get their rows before anything else. */
+  wasLost?: boolean | undefined
+}
 
-/** `readAt`: when the statement that read the plans began, by `performance.now()`. */
-export type DispatchResult = Pick<Dispatched, 'created' | 'unfinished'> & { readAt: number }
-/** `unprepared`: nothing was done, because the event has no body yet. */
-export type DispatchOutcome = DispatchResult & { unprepared?: QueuedEvent }
+export type DispatchOutcome = {
+  /** Deliveries ready for their first attempt. */
+  created: AttemptPlan[]
+  /** Set if these have no rows yet. */
+  unwritten?: UnwrittenEvent
+  /** Deliveries that an earlier run left pending. */
+  unfinished: UnfinishedDelivery[]
+  /** When the statement that read the plans began, by `performance.now()`. */
+  readAt: number
+  /** Nothing was done, because the event has no body yet. */
+  unprepared?: QueuedEvent
+}
 
 const LINGER_MS = 2
+
+/** What became of the events of one batch. */
+type Batch = { outcomes: Map<EventId, DispatchOutcome>; dispatched: DispatchedEvent[] }
 
 /**
  * Turns events with a body into deliveries, one per matching endpoint. Idempotent. Reads nothing but the events and the
  * endpoints, and large events in statements of their own, so no account can make it slow for the others.
+ *
+ * Most events are only read: the rows of their deliveries are written with the results of their first attempts
+ * (docs/design.md#first-attempts). Rows are written first for events that were just prepared, have no matching endpoint or some
+ * deliveries already, or whose job was lost once: what cannot be recorded must not be sent again and again.
  */
 export class DispatchService {
   readonly #small: Batches<DispatchItem, DispatchOutcome>
@@ -54,36 +79,70 @@ export class DispatchService {
     })
   }
 
-  /** Resolves when the event's deliveries are committed. */
   run(item: DispatchItem): Promise<DispatchOutcome> {
     return (item.bytes === undefined ? this.#small : this.#large).add(item)
   }
 
   async #dispatch(items: readonly DispatchItem[]): Promise<DispatchOutcome[]> {
-    const { db, retryWhileUnavailable, now } = this.deps
     // An id that was submitted twice gets the same result twice.
     const byId = new Map<EventId, DispatchItem>()
     for (const item of items) if (item.prepared || !byId.has(item.id)) byId.set(item.id, item)
-    const events = [...byId.values()].map(({ id, prepared }) => ({ id, ...prepared }))
+    const all = [...byId.values()]
+    const planned = await this.#plan(all.filter(({ prepared, wasLost }) => !prepared && !wasLost))
+    const written = await this.#dispatchInRows(all.filter(({ id }) => !planned.outcomes.has(id)))
+    this.#conclude([...planned.dispatched, ...written.dispatched], byId, (id) => outcomeOf(id).created.length)
+    return items.map(({ id }) => outcomeOf(id))
+
+    function outcomeOf(id: EventId): DispatchOutcome {
+      return planned.outcomes.get(id) ?? written.outcomes.get(id) ?? NOTHING
+    }
+  }
+
+  async #plan(items: readonly DispatchItem[]): Promise<Batch> {
+    const { db, retryWhileUnavailable, now } = this.deps
+    const outcomes = new Map<EventId, DispatchOutcome>()
+    if (items.length === 0) return { outcomes, dispatched: [] }
+    const store = (plans: readonly AttemptPlan[]) =>
+      retryWhileUnavailable(() => writeDeliveries(db, plans, now()))
+    const { readAt, events } = await retryWhileUnavailable(async () => {
+      const readAt = performance.now()
+      return {
+        readAt,
+        events: await planFirstAttempts(
+          db,
+          items.map(({ id }) => id),
+        ),
+      }
+    })
+    for (const { id, plans } of events) {
+      const unwritten = new UnwrittenEvent(id, plans, store)
+      outcomes.set(id, { created: plans, unwritten, unfinished: [], readAt })
+    }
+    return { outcomes, dispatched: events }
+  }
+
+  async #dispatchInRows(items: readonly DispatchItem[]): Promise<Batch> {
+    const { db, retryWhileUnavailable, now } = this.deps
+    const outcomes = new Map<EventId, DispatchOutcome>()
+    if (items.length === 0) return { outcomes, dispatched: [] }
+    const rows = items.map(({ id, prepared }) => ({ id, ...prepared }))
     const { readAt, ...dispatched } = await retryWhileUnavailable(async () => {
       const readAt = performance.now()
-      return { readAt, ...(await dispatchEvents(db, events, now())) }
+      return { readAt, ...(await dispatchEvents(db, rows, now())) }
     })
-    const outcomes = new Map<EventId, DispatchOutcome>()
-    for (const id of byId.keys()) outcomes.set(id, { created: [], unfinished: [], readAt })
+    for (const { id } of items) outcomes.set(id, { created: [], unfinished: [], readAt })
     for (const plan of dispatched.created) outcomes.get(plan.eventId)?.created.push(plan)
     for (const delivery of dispatched.unfinished) outcomes.get(delivery.eventId)?.unfinished.push(delivery)
     for (const event of dispatched.unprepared)
       outcomes.set(event.id, { created: [], unfinished: [], readAt, unprepared: event })
-    this.#conclude(dispatched, byId, outcomes)
-    return items.map(({ id }) => outcomes.get(id) ?? { created: [], unfinished: [], readAt })
+    return { outcomes, dispatched: dispatched.events }
   }
 
   /** Caches only bodies that this statement dispatched: another process may have been first, with different content. */
   #conclude(
-    { events }: Dispatched,
+    events: readonly DispatchedEvent[],
     items: ReadonlyMap<EventId, DispatchItem>,
-    outcomes: ReadonlyMap<EventId, DispatchOutcome>,
+    deliveriesOf: (id: EventId) => number,
   ): void {
     const { bodies, observer, now } = this.deps
     /** Of the events whose sizes nobody knew. */
@@ -93,7 +152,7 @@ export class DispatchService {
       const body = stored ?? prepared?.body
       if (!body) continue
       if (items.get(id)?.bytes === undefined) sizes.push(body.byteLength)
-      const deliveries = outcomes.get(id)?.created.length ?? 0
+      const deliveries = deliveriesOf(id)
       if (deliveries > 0) bodies.put(id, body)
       const ageMs = now().getTime() - createdAt.getTime()
       observer.eventDispatched({ eventId: id, eventType: type, deliveries, bytes: body.byteLength, ageMs })
@@ -102,3 +161,5 @@ export class DispatchService {
     this.#size.learn(sizes)
   }
 }
+
+const NOTHING: DispatchOutcome = { created: [], unfinished: [], readAt: 0 }

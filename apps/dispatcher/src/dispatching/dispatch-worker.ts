@@ -43,7 +43,7 @@ export function createDispatchWorker({ queue, concurrency, events, queues, obser
       observer.jobFailed(queueNames.events, event.eventId, error)
       await queues.splitOff(event, {
         delayMs: internalFailureDelayMs(1),
-        deferred: false,
+        failed: true,
         priority: job.priority,
       })
     } else if (deferral) {
@@ -73,5 +73,6 @@ export function createDispatchWorker({ queue, concurrency, events, queues, obser
   return worker
 }
 
-/** The deliveries that a lost worker left without a result may have been sent. */
-const wasLost = (job: Job): boolean => job.stalledCounter > 0
+/** What an earlier run left without a result may have been sent, whether its worker died or could not record it. */
+const wasLost = (job: Job<EventsJob>): boolean =>
+  job.stalledCounter > 0 || job.attemptsMade > 0 || job.data.failed === true

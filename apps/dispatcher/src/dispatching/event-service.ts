@@ -11,7 +11,7 @@ export type EventServiceDeps = {
   firstAttempts: Pick<FirstAttempts, 'run'>
 }
 
-/** What happened to the event's job before: it was put off, or its worker was lost. */
+/** What happened to the event's job before: it was put off, or an earlier run was lost, because its worker died or it failed. */
 export type EventHistory = { wasDeferred?: boolean | undefined; wasLost?: boolean | undefined }
 
 /** Processes one event: prepares it if it has no body, dispatches it, and makes the first attempt at each endpoint. */
@@ -44,10 +44,15 @@ export class EventService {
     const { admissionWindow, dispatch, firstAttempts } = this.deps
     const admission = await admissionWindow.admit(accountId, bytes)
     try {
-      const dispatched = await dispatch.run({ id: eventId, accountId, bytes, prepared })
+      const dispatched = await dispatch.run({ id: eventId, accountId, bytes, prepared, wasLost })
       if (dispatched.unprepared) return dispatched
       admission.resize(dispatched.created.length)
-      await firstAttempts.run(eventId, dispatched, { onSent: () => admission.sent(), wasLost })
+      await firstAttempts.run(eventId, dispatched, {
+        onSent: () => admission.sent(),
+        wasLost,
+        // What had no body until now was never sent.
+        mayBeSent: wasLost && !prepared,
+      })
       return dispatched
     } finally {
       admission.release()

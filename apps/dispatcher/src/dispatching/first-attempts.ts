@@ -1,12 +1,13 @@
 import { Batches, type Queryable } from '@signet/db'
-import type { EventId } from '@signet/webhook-core'
+import type { DeliveryId, EndpointId, EventId } from '@signet/webhook-core'
 import type { DueDelivery, WebhookQueues } from '@signet/webhook-core/queue'
 import type { AttemptPlan } from '../deliveries/delivery-store.js'
-import { concludeFirstAttempts, scheduleDeliveries, type UnfinishedDelivery } from './dispatch-store.js'
+import type { UnfinishedDelivery } from './dispatch-store.js'
+import { concludeFirstAttempts, scheduleDeliveries } from './first-attempt-store.js'
 import type { RetryWhileUnavailable } from '../database/retry-while-unavailable.js'
-import type { DispatchResult } from './dispatch-service.js'
+import type { DispatchOutcome } from './dispatch-service.js'
 import type { BodyCache } from '../attempts/body-cache.js'
-import type { AttemptService } from '../attempts/attempt-service.js'
+import type { AttemptService, FirstAttempt } from '../attempts/attempt-service.js'
 
 export type FirstAttemptsDeps = {
   db: Queryable
@@ -24,6 +25,17 @@ const MAX_BATCH = 200
 const ENQUEUE_LINGER_MS = 2
 /** Nothing waits for it, and the sweeper repeats it if it gets lost. */
 const CONCLUDE_LINGER_MS = 50
+/** A delivery that takes longer than this is written as pending, so that its owner sees it within a second. */
+const WRITE_AFTER_MS = 500
+
+export type FirstAttemptsRun = {
+  /** Called for each new delivery when its permit is released, or when it could not get one. */
+  onSent?: () => void
+  /** An earlier run of the event's job was lost. */
+  wasLost?: boolean | undefined
+  /** It may have attempted the new deliveries, too. */
+  mayBeSent?: boolean | undefined
+}
 
 /**
  * The first attempts of an event, made under the event's own job: its lock protects them, and a delivery that succeeds at
@@ -58,24 +70,33 @@ export class FirstAttempts {
     })
   }
 
-  /**
-   * Resolves when each delivery of the event has ended or has a job of its own. `onSent` is called for each new delivery
-   * when its permit is released, or when it could not get one. `wasLost`: the event's job has lost a worker.
-   */
+  /** Resolves when each delivery of the event has ended or has a job of its own. */
   async run(
     eventId: EventId,
-    { created, unfinished, readAt }: DispatchResult,
-    { onSent, wasLost = false }: { onSent?: () => void; wasLost?: boolean | undefined } = {},
+    { created, unwritten, unfinished, readAt }: DispatchOutcome,
+    { onSent, wasLost = false, mayBeSent = false }: FirstAttemptsRun = {},
   ): Promise<void> {
     if (created.length + unfinished.length === 0) return
+    // If it fails, whoever needs the rows sees that, and the job fails with it.
+    const slow = setTimeout(() => void unwritten?.write().catch(() => undefined), WRITE_AFTER_MS)
     const settled = await Promise.allSettled([
-      ...created.map((plan) => this.#attempt(plan, readAt, onSent)),
+      ...created.map((plan) =>
+        mayBeSent
+          ? this.#reportLost(plan.id, plan.endpoint)
+          : this.#attempt(plan, { readAt, unwritten, onSent }),
+      ),
       ...unfinished.map((delivery) => this.#continue(delivery, wasLost)),
     ])
+    clearTimeout(slow)
     const failed = settled.find(({ status }) => status === 'rejected')
     if (failed?.status === 'rejected') throw failed.reason
     if (settled.every((result) => result.status === 'fulfilled' && result.value === 'ended'))
       this.deps.bodies.drop(eventId)
+    // Otherwise the last result made the event dispatched, and it was never listed as open.
+    if (unwritten) {
+      if (!unwritten.isBeingWritten) return
+      await unwritten.write()
+    }
     // Not awaited: the job is done, and the next event should not have to wait for this.
     this.#lastConclusion = this.#conclusions.add(eventId).catch(() => undefined)
   }
@@ -85,15 +106,16 @@ export class FirstAttempts {
     await this.#lastConclusion
   }
 
-  async #attempt(plan: AttemptPlan, readAt: number, onSent?: () => void): Promise<'ended' | undefined> {
-    const outcome = await this.deps.attempts.runFirst(plan, readAt, onSent)
+  async #attempt(plan: AttemptPlan, first: FirstAttempt): Promise<'ended' | undefined> {
+    const outcome = await this.deps.attempts.runFirst(plan, first)
     if (outcome.kind === 'finished') return 'ended'
-    const { id, endpoint } = plan
     const isScheduled = outcome.kind === 'retry'
+    if (!isScheduled) await first.unwritten?.write()
+    const { id, accountId } = plan.endpoint
     await this.#continuations.add({
-      id,
-      endpointId: endpoint.id,
-      accountId: endpoint.accountId,
+      id: plan.id,
+      endpointId: id,
+      accountId,
       delayMs: outcome.delayMs,
       isScheduled,
     })
@@ -110,9 +132,14 @@ export class FirstAttempts {
       })
       return
     }
+    await this.#reportLost(id, { id: endpointId, accountId })
+  }
+
+  async #reportLost(id: DeliveryId, endpoint: { id: EndpointId; accountId: string }): Promise<void> {
     const outcome = await this.deps.attempts.reportLostFirst(id)
     if (outcome.kind === 'finished') return
-    await this.#continuations.add({ ...delivery, delayMs: outcome.delayMs, isScheduled: true })
+    const { id: endpointId, accountId } = endpoint
+    await this.#continuations.add({ id, endpointId, accountId, delayMs: outcome.delayMs, isScheduled: true })
   }
 
   /** Updates the rows first. A delivery lost between the two steps is then overdue, and the sweeper finds it. */

@@ -7,7 +7,7 @@ import {
   concludeFirstAttempts,
   findOpenFirstAttempts,
   type OpenFirstAttempts,
-} from '../dispatching/dispatch-store.js'
+} from '../dispatching/first-attempt-store.js'
 import { findForgottenEvents, type ForgottenEvent } from '../events/event-store.js'
 import type { Observer } from '../observers/observer.js'
 import type { PauseSwitch } from '../operations/pause-switch.js'

@@ -5,12 +5,12 @@ import { closeAccount, deleteEndpoint, purgeRecording, type Endpoint } from '@si
 import { readBacklog } from '../../src/backlog/backlog-store.js'
 import { recordAttempts } from '../../src/deliveries/attempt-store.js'
 import { findOverdueDeliveries } from '../../src/deliveries/delivery-store.js'
+import { dispatchEvents } from '../../src/dispatching/dispatch-store.js'
 import {
   concludeFirstAttempts,
-  dispatchEvents,
   findOpenFirstAttempts,
   scheduleDeliveries,
-} from '../../src/dispatching/dispatch-store.js'
+} from '../../src/dispatching/first-attempt-store.js'
 import { aResult, deliveriesIn, openDeliveries, retry, type TestDelivery } from '../support/deliveries.js'
 
 const database = useWebhooksDatabase()

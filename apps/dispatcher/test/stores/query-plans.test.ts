@@ -12,13 +12,15 @@ import {
   listFailingEndpoints,
 } from '../../src/admin/admin-store.js'
 import { countDisabledEndpoints, readBacklog, readUndispatched } from '../../src/backlog/backlog-store.js'
-import { listAttempts, recordAttempts } from '../../src/deliveries/attempt-store.js'
+import { listAttempts, recordAttempts, recordFirstAttempts } from '../../src/deliveries/attempt-store.js'
 import { findAttemptPlans, findOverdueDeliveries } from '../../src/deliveries/delivery-store.js'
+import { dispatchEvents } from '../../src/dispatching/dispatch-store.js'
 import {
   concludeFirstAttempts,
-  dispatchEvents,
+  planFirstAttempts,
   scheduleDeliveries,
-} from '../../src/dispatching/dispatch-store.js'
+  writeDeliveries,
+} from '../../src/dispatching/first-attempt-store.js'
 import { findBodies, findForgottenEvents } from '../../src/events/event-store.js'
 import { findDeliveryReport, listDisabledEndpoints } from '../../src/operations/operator-store.js'
 import { findReplayable, replayDeliveries } from '../../src/operations/replay-store.js'
@@ -58,6 +60,34 @@ describe('hot queries use their index and read no table in full', () => {
           NOW,
         ),
       ['webhook_deliveries_event_endpoint_idx', 'webhook_endpoints_account_idx', 'webhook_events_pkey'],
+    ],
+    [
+      'planning first attempts',
+      (db) => planFirstAttempts(db, eventIds),
+      ['webhook_deliveries_event_endpoint_idx', 'webhook_endpoints_account_idx', 'webhook_events_pkey'],
+    ],
+    [
+      'writing deliveries that take long',
+      async (db) => writeDeliveries(db, await findAttemptPlans(db, deliveryIds), NOW),
+      ['webhook_events_pkey'],
+    ],
+    [
+      'recording first attempts, disabling included',
+      (db) =>
+        recordFirstAttempts(
+          db,
+          deliveryIds.map((id, i) => {
+            const eventId = eventIds[i] as EventId
+            return {
+              ...aResult({ id, endpointId, eventId }, retry()),
+              eventId,
+              eventType: 'summary.completed',
+              createdAt: NOW,
+            }
+          }),
+          eventIds,
+        ),
+      ['webhook_deliveries_event_endpoint_idx', 'webhook_endpoints_pkey', 'webhook_events_pkey'],
     ],
     [
       'planning attempts',

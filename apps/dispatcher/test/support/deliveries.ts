@@ -3,12 +3,8 @@ import { aSummary, later, NOW, queueSummary } from '@signet/webhook-testkit'
 import type { DeliveryId, EndpointId, EventId } from '@signet/webhook-core'
 import type { Endpoint } from '@signet/webhook-core/stores'
 import type { AttemptResult, Outcome } from '../../src/deliveries/attempt-store.js'
-import {
-  type Dispatched,
-  concludeFirstAttempts,
-  dispatchEvents,
-  scheduleDeliveries,
-} from '../../src/dispatching/dispatch-store.js'
+import { type Dispatched, dispatchEvents } from '../../src/dispatching/dispatch-store.js'
+import { concludeFirstAttempts, scheduleDeliveries } from '../../src/dispatching/first-attempt-store.js'
 
 export async function eventStates(db: Db, ids: readonly EventId[]): Promise<Record<EventId, string>> {
   const { rows } = await db.query<{ id: EventId; state: string }>(

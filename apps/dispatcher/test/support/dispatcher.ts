@@ -5,7 +5,7 @@ import { testRedis, waitFor } from '@signet/testkit'
 import { createContext, type Context, type Ports } from '../../src/context.js'
 import { readConfig } from '../../src/config/read-config.js'
 import { webhooksDatabase } from '@signet/webhook-testkit'
-import type { DispatchResult } from '../../src/dispatching/dispatch-service.js'
+import type { DispatchOutcome } from '../../src/dispatching/dispatch-service.js'
 import type { EventId } from '@signet/webhook-core'
 import { Subscriber } from './subscriber.js'
 
@@ -83,14 +83,19 @@ export function startAnother(
 export async function dispatchEvent(
   { dispatch, preparation }: Pick<Context, 'dispatch' | 'preparation'>,
   id: EventId,
-): Promise<DispatchResult> {
-  const item = { id, accountId: 'any' }
+  { wasLost }: { wasLost?: boolean } = {},
+): Promise<DispatchOutcome> {
+  const item = { id, accountId: 'any', wasLost }
   const { unprepared, ...dispatched } = await dispatch.run(item)
   if (!unprepared) return dispatched
   const outcome = await preparation.run(unprepared, false, (prepared) => dispatch.run({ ...item, prepared }))
   if ('deferMs' in outcome) throw new Error('no room for the conversion')
   return outcome
 }
+
+/** The same, with rows for all deliveries at once, as for an event that has lost a worker. */
+export const dispatchInRows = (dispatcher: Pick<Context, 'dispatch' | 'preparation'>, id: EventId) =>
+  dispatchEvent(dispatcher, id, { wasLost: true })
 
 export type DeliveryRow = {
   id: string

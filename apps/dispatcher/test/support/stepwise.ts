@@ -3,7 +3,7 @@ import type { DeliveryJob } from '@signet/webhook-core/queue'
 import { TestClock } from '@signet/testkit'
 import {
   deliveriesOf,
-  dispatchEvent,
+  dispatchInRows,
   startDispatcher,
   type DeliveryRow,
   type DispatcherOptions,
@@ -40,14 +40,14 @@ export async function startStepwise({ ports, ...options }: DispatcherOptions = {
     clock,
     async dispatched(subscriber) {
       const eventId = await subscriber.summary()
-      await dispatchEvent(dispatcher, eventId)
+      await dispatchInRows(dispatcher, eventId)
       return rowsOf(subscriber, eventId)
     },
     async scheduled(subscriber) {
       const eventId = await subscriber.summary()
-      await dispatchEvent(dispatcher, eventId)
+      await dispatchInRows(dispatcher, eventId)
       // The second run finds them left behind by the first.
-      await firstAttempts.run(eventId, await dispatchEvent(dispatcher, eventId))
+      await firstAttempts.run(eventId, await dispatchInRows(dispatcher, eventId))
       return rowsOf(subscriber, eventId)
     },
     async attempt(...rows) {

@@ -1,6 +1,7 @@
 import { createHash, randomBytes, randomUUID } from 'node:crypto'
 import type { Db } from '@signet/db'
 import {
+  definitionOf,
   endpointSecretContext,
   newEventId,
   newSigningSecret,
@@ -14,6 +15,17 @@ import { insertEndpoint, storeNextSecret } from '@signet/webhook-core/stores'
 
 export type SubscriberDeps = { db: Db; secretBox: SecretBox; queues?: WebhookQueues }
 export type TestEndpoint = { id: EndpointId; secret: string; url: string }
+
+const CONTENT = {
+  recording: { title: 'Weekly sync' },
+  summaries: [{ label: 'Summary', content: 'All is well.', format: 'markdown' }],
+}
+
+function bodyOf(id: EventId, audioId: string): string {
+  const definition = definitionOf('summary.completed')
+  if (definition.subject !== 'recording') throw new Error('summary.completed is about a recording')
+  return definition.build({ id, createdAt: new Date() }, { audioId, transcript: null, ...CONTENT })
+}
 
 /** An account with endpoints and events, made through the same stores that the API uses. */
 export class Subscriber {
@@ -55,19 +67,23 @@ export class Subscriber {
     return secret
   }
 
-  /** Commits an event and publishes it, as the API does. */
-  async summary(overrides: Partial<TestSummary> = {}): Promise<EventId> {
-    const { eventId = newEventId(new Date()) } = overrides
+  /**
+   * Commits an event and publishes it, as the API does. With a body, as the API freezes it where a notice has every part; without
+   * one if `parts` says what there is of the recording.
+   */
+  async summary({ eventId = newEventId(new Date()), ...parts }: Partial<TestSummary> = {}): Promise<EventId> {
+    const hasParts = 'recording' in parts || 'transcript' in parts || 'summaries' in parts
+    const audioId = `rec_${eventId.slice(4, 20)}`
     await queueSummary(this.deps.db, {
       accountId: this.accountId,
-      audioId: `rec_${eventId.slice(4, 20)}`,
-      recording: { title: 'Weekly sync' },
-      summaries: [{ label: 'Summary', content: 'All is well.', format: 'markdown' }],
+      audioId,
+      ...CONTENT,
+      ...(hasParts ? {} : { body: bodyOf(eventId, parts.audioId ?? audioId) }),
       eventId,
       source: 'test',
       sourceEventKey: eventId,
       sourceHash: createHash('sha256').update(randomBytes(8)).digest(),
-      ...overrides,
+      ...parts,
     })
     await this.deps.queues?.addEvents([{ id: eventId, accountId: this.accountId }])
     return eventId

@@ -12,9 +12,9 @@ export type QueuedEventRef = { eventId: EventId; accountId: string; bytes?: numb
 
 /**
  * A job of the `events` queue: the events that were published together, usually. `deferred`: the only one has been told before
- * to come back later.
+ * to come back later. `failed`: it failed in the job that it came with.
  */
-export type EventsJob = { events: QueuedEventRef[]; deferred?: boolean }
+export type EventsJob = { events: QueuedEventRef[]; deferred?: boolean; failed?: boolean }
 
 /** What a process takes from the queue at once, and what another one has to do again if that process dies. */
 export const MAX_EVENTS_PER_JOB = 32

@@ -77,13 +77,13 @@ export class WebhookQueues {
   /** Gives an event that cannot go on with those of its job a job of its own. Rejects if Redis is unavailable. */
   async splitOff(
     event: QueuedEventRef,
-    { delayMs, deferred, priority }: { delayMs: number; deferred: boolean; priority: number },
+    { delayMs, priority, ...history }: { delayMs: number; priority: number } & Omit<EventsJob, 'events'>,
   ): Promise<void> {
     this.assertConnected()
     const events = [event]
     await this.events.add(
       queueNames.events,
-      { events, deferred },
+      { events, ...history },
       { jobId: eventsJobId(events), delay: delayMs, priority },
     )
   }

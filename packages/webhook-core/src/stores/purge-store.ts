@@ -62,12 +62,16 @@ export async function closeAccount(db: Queryable, accountId: string): Promise<vo
        where id = any (array(
          select id from webhook_events where account_id = $1 and state = 'queued' order by id for update
        ))
+       returning id
      ),
+     -- Events before endpoints (packages/webhook-core/README.md#lock-order).
      endpoint as (
        update webhook_endpoints
        set deleted_at = now(), updated_at = clock_timestamp(), ${ERASED_SECRETS}
        where id in (
-         select id from webhook_endpoints where account_id = $1 and deleted_at is null order by id for no key update
+         select id from webhook_endpoints
+         where account_id = $1 and deleted_at is null and (select count(*) from event) >= 0
+         order by id for no key update
        )
        returning id
      )
@@ -86,14 +90,16 @@ export async function closeAccount(db: Queryable, accountId: string): Promise<vo
  */
 export async function deleteAccountEvents(db: Queryable, accountId: string, limit: number): Promise<number> {
   const { rowCount } = await db.query(
-    // Results of attempts in flight may still arrive. Endpoints come first (packages/webhook-core/README.md#lock-order).
-    `with endpoint as materialized (
-       select id from webhook_endpoints where account_id = $1 and deleted_at is not null
+    // Results of attempts in flight may still arrive, so the order matters (packages/webhook-core/README.md#lock-order).
+    `with event as materialized (
+       select id from webhook_events where account_id = $1 order by id limit $2 for update
+     ),
+     endpoint as materialized (
+       select id from webhook_endpoints
+       where account_id = $1 and deleted_at is not null and (select count(*) from event) >= 0
        order by id for no key update
      )
-     delete from webhook_events where id in (
-       select id from webhook_events where account_id = $1 order by id limit $2 for update
-     ) and (select count(*) from endpoint) >= 0`,
+     delete from webhook_events where id in (select id from event) and (select count(*) from endpoint) >= 0`,
     [accountId, limit],
   )
   return rowCount ?? 0

@@ -1,0 +1,48 @@
+import type { EventId } from '@signet/webhook-core'
+import type { AttemptPlan } from '../deliveries/delivery-store.js'
+
+/**
+ * An event whose deliveries are being attempted before they have rows: the first result writes the row of each, and the last
+ * of them makes the event dispatched. If this process dies, the event is still queued and its job runs again elsewhere.
+ */
+export class UnwrittenEvent {
+  #withoutRow: number
+  #written: Promise<void> | undefined
+  #isWritten = false
+
+  constructor(
+    readonly id: EventId,
+    private readonly plans: readonly AttemptPlan[],
+    private readonly store: (plans: readonly AttemptPlan[]) => Promise<void>,
+  ) {
+    this.#withoutRow = plans.length
+  }
+
+  /** True once all deliveries are known to have rows, as pending ones at least. */
+  get isWritten(): boolean {
+    return this.#isWritten
+  }
+
+  /** True once `write` was called. */
+  get isBeingWritten(): boolean {
+    return this.#written !== undefined
+  }
+
+  /** True if no delivery would be left without a row after the results of `count` of them. */
+  isCompletedBy(count: number): boolean {
+    return count >= this.#withoutRow
+  }
+
+  /** `count` deliveries got their row with a result. */
+  wrote(count: number): void {
+    this.#withoutRow -= count
+  }
+
+  /** Writes what has no row yet as pending: for everybody who has to find it, and for whatever takes longer. */
+  write(): Promise<void> {
+    this.#written ??= this.store(this.plans).then(() => {
+      this.#isWritten = true
+    })
+    return this.#written
+  }
+}

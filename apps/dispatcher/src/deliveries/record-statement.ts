@@ -1,0 +1,220 @@
+import { FAILURES_TO_DISABLE, FAILURES_TO_WARN } from '@signet/webhook-core'
+
+// The highest threshold that a row's failures reached and the failures before its batch had not.
+const WARNS_AT = FAILURES_TO_WARN.toReversed()
+  .map((at) => `when failures >= ${at} and (streak > 0 or consecutive_failures < ${at}) then ${at}`)
+  .join('\n        ')
+
+/** What differs between deliveries that have a row and those that get it with their first result. */
+type Rows = {
+  /** Further arrays of the results, by column and type. */
+  columns: Readonly<Record<string, string>>
+  /** CTE `delivery`, the state before the results, behind whatever has to be locked first. */
+  delivery: string
+  /** CTE that writes the states of the deliveries. */
+  states: string
+  /** Restricts what is logged and returned to the deliveries that were written. */
+  writtenOnly?: string
+}
+
+// By ascending id (packages/webhook-core/README.md#lock-order).
+const ENDPOINT = (after: string) => `
+  endpoint as materialized (
+    select id, status, consecutive_failures, failing_since, url_version, deleted_at from webhook_endpoints
+    where id = any ($2::bigint[])${after}
+    order by id for no key update
+  ),`
+
+const EXISTING: Rows = {
+  columns: {},
+  delivery: `${ENDPOINT('')}
+  delivery as materialized (
+    select id, status, attempts, last_error, next_attempt_at from webhook_deliveries
+    where id = any ($1::bigint[]) and (select count(*) from endpoint) > 0
+    order by id for no key update
+  ),`,
+  states: `
+  delivery_states as (
+    update webhook_deliveries d set
+      status = n.status, attempts = n.attempts, last_error = n.last_error,
+      next_attempt_at = case when n.status = 0 then n.retry_at end,
+      delivered_at = case when n.status = 1 then n.finished_at end
+    from next n where d.id = n.delivery_id and n.changes and d.id = any ($1::bigint[])
+  ),`,
+}
+
+// The lock on the event keeps it from being deleted, and two processes from writing its deliveries at once. A delivery that another
+// one has written already is left out: its failure would count twice. The last parameter names the events that have all of their
+// deliveries now.
+const NEW: Rows = {
+  columns: { event_id: 'text', event_type: 'text', created_at: 'timestamptz' },
+  delivery: `
+  event as materialized (
+    select id, state from webhook_events where id = any ($15::text[]) order by id for no key update
+  ),${ENDPOINT(' and (select count(*) from event) > 0')}
+  delivery as materialized (
+    select r.delivery_id as id, case v.state when 'purged' then 2 else 0 end as status, 0 as attempts,
+      case v.state when 'purged' then 'recording_deleted' else '' end as last_error, null::timestamptz as next_attempt_at
+    from result r join event v on v.id = r.event_id
+    where (select count(*) from endpoint) > 0 and not exists (
+      select from webhook_deliveries d
+      where d.event_id = r.event_id and d.endpoint_id = r.endpoint_id and d.replay = 0
+      offset 0
+    )
+  ),
+  dispatched as (
+    update webhook_events set state = 'dispatched', dispatched_at = now()
+    where id = any ($18::text[]) and state not in ('dispatched', 'purged')
+  ),`,
+  states: `
+  written as (
+    insert into webhook_deliveries (id, endpoint_id, event_id, event_type, status, attempts, last_error, next_attempt_at,
+      delivered_at, created_at) overriding system value
+    select n.delivery_id, n.endpoint_id, r.event_id, r.event_type, n.status, n.attempts, n.last_error,
+      case when n.status = 0 then n.retry_at end, case when n.status = 1 then n.finished_at end, r.created_at
+    from next n join result r using (delivery_id)
+    order by n.delivery_id
+    on conflict do nothing
+    returning id
+  ),`,
+  writtenOnly: 'where delivery_id in (select id from written)',
+}
+
+// Locks the endpoints, then the deliveries, each by ascending id (packages/webhook-core/README.md#lock-order). Evaluates the
+// results one after the other in the given order, as if each had arrived alone, and writes. It is one statement because a
+// process that froze between two would keep a busy endpoint locked.
+//
+// cancelled starts with a condition that depends on no row: a batch that disables no endpoint, which is nearly every batch,
+// never looks at pending deliveries.
+//
+// strike: this failure counts toward disabling the endpoint. A success starts a new streak. reported: after a lost job lock
+// two workers may report the same attempt; only the first changes the schedule and the count. warns_at: the highest
+// threshold that the failures of this batch reached, so that an endpoint gets one warning from it.
+function statement({ columns, delivery, states, writtenOnly = '' }: Rows): string {
+  const arrays = Object.values(columns)
+    .map((type, i) => `, $${15 + i}::${type}[]`)
+    .join('')
+  const names = Object.keys(columns)
+    .map((name) => `, ${name}`)
+    .join('')
+  return `
+  with result as materialized (
+    select * from unnest(
+      $1::bigint[], $2::bigint[], $3::integer[], $4::boolean[], $5::boolean[], $6::text[], $7::timestamptz[],
+      $8::integer[], $9::timestamptz[], $10::timestamptz[], $11::integer[], $12::smallint[],
+      $13::json[], $14::text[]${arrays}
+    ) with ordinality as r (
+      delivery_id, endpoint_id, number, delivered, counts, error, retry_at,
+      url_version, started_at, finished_at, duration_ms, http_status, exchange, answer${names}, ord
+    )
+  ),${delivery}
+  evaluated as (
+    select r.*, d.status as status_before, d.attempts as attempts_before, d.last_error as error_before,
+      d.next_attempt_at as due_before,
+      d.attempts >= r.number as reported,
+      e.status = 2 as disabled_before, e.deleted_at is not null as deleted, e.consecutive_failures,
+      e.failing_since,
+      not r.delivered and r.counts and r.url_version = e.url_version and d.attempts < r.number as strike,
+      count(*) filter (where r.delivered) over (partition by r.endpoint_id order by r.ord) as streak
+    from result r join delivery d on d.id = r.delivery_id join endpoint e on e.id = r.endpoint_id
+  ),
+  counted as (
+    select *,
+      case when streak = 0 then consecutive_failures else 0 end
+        + count(*) filter (where strike) over (partition by endpoint_id, streak order by ord) as failures,
+      min(finished_at) filter (where strike) over (partition by endpoint_id, streak order by ord) as first_failure
+    from evaluated
+  ),
+  classified as materialized (
+    select *,
+      disabled_before or deleted
+        or bool_or(strike and failures >= ${FAILURES_TO_DISABLE}) over (partition by endpoint_id order by ord) as dead
+    from counted
+  ),
+  tally as materialized (
+    select distinct on (endpoint_id) endpoint_id, failures::integer as failures,
+      case
+        when failures = 0 then null
+        when streak = 0 then coalesce(failing_since, first_failure)
+        else first_failure
+      end as failing_since,
+      dead and not disabled_before and not deleted as disables,
+      case
+        when disabled_before or deleted then null
+        when dead then ${FAILURES_TO_DISABLE}
+        ${WARNS_AT}
+      end as warns_at
+    from classified order by endpoint_id, ord desc
+  ),
+  next as materialized (
+    select c.delivery_id, c.endpoint_id, c.finished_at, c.retry_at, c.due_before, t.disables,
+      greatest(c.attempts_before, c.number) as attempts,
+      case
+        when c.delivered then 1
+        when c.status_before <> 0 or c.reported then c.status_before
+        when c.retry_at is null or c.dead or t.disables then 2
+        else 0
+      end as status,
+      case
+        when c.delivered or c.status_before = 1 or c.reported then c.error_before
+        when c.status_before = 2 and c.error_before <> 'endpoint_disabled' then c.error_before
+        when c.status_before = 0 and t.disables and not c.dead and c.retry_at is not null then 'endpoint_disabled'
+        else c.error
+      end as last_error,
+      case when c.delivered then c.status_before <> 1 else c.status_before <> 1 and not c.reported end as changes
+    from classified c join tally t using (endpoint_id)
+  ),
+  endpoint_counters as (
+    update webhook_endpoints e set
+      consecutive_failures = t.failures,
+      failing_since = t.failing_since,
+      status = case when t.disables then 2 else e.status end,
+      disabled_at = case when t.disables then clock_timestamp() else e.disabled_at end,
+      disabled_reason = case
+        when t.disables then (
+          select c.error from classified c
+          where c.endpoint_id = t.endpoint_id and c.strike and c.failures >= ${FAILURES_TO_DISABLE}
+          order by c.ord limit 1
+        )
+        else e.disabled_reason
+      end,
+      updated_at = greatest(clock_timestamp(), e.updated_at)
+    from tally t where e.id = t.endpoint_id and e.id = any ($2::bigint[])
+  ),
+  ${states.trim()}
+  cancelled as (
+    update webhook_deliveries set status = 2, last_error = 'endpoint_disabled', next_attempt_at = null
+    where (select bool_or(disables) from tally)
+      and status = 0 and id <> all ($1::bigint[])
+      and id = any (array(
+        select id from webhook_pending_deliveries
+        where endpoint_id = any (array(select endpoint_id from tally where disables))
+      ))
+  ),
+  warnings as (
+    insert into webhook_endpoint_warnings
+      (endpoint_id, threshold, day, failures, last_error, failed_at, failing_since)
+    select t.endpoint_id, t.warns_at, (clock_timestamp() at time zone 'utc')::date,
+      greatest(t.failures, t.warns_at), last.error, last.finished_at, t.failing_since
+    from tally t cross join lateral (
+      select c.error, c.finished_at from classified c
+      where c.endpoint_id = t.endpoint_id and c.strike order by c.ord desc limit 1
+    ) as last
+    where t.warns_at is not null
+    on conflict (endpoint_id, threshold, day) do nothing
+  ),
+  attempt_log as (
+    insert into webhook_attempts
+      (delivery_id, number, started_at, duration_ms, http_status, error, url_version, exchange, answer)
+    select delivery_id, number, started_at, duration_ms, http_status, coalesce(error, ''), url_version, exchange, answer
+    from classified ${writtenOnly}
+    on conflict (delivery_id, number) do nothing
+  )
+  select n.delivery_id, n.status, n.last_error, n.attempts, n.disables,
+    case when n.status = 0 then case when n.changes then n.retry_at else n.due_before end end as next_attempt_at
+  from next n ${writtenOnly}`
+}
+
+// Named, so that each connection parses and plans them only once.
+export const RECORD_ATTEMPTS = { name: 'record-attempts', text: statement(EXISTING) }
+export const RECORD_FIRST_ATTEMPTS = { name: 'record-first-attempts', text: statement(NEW) }

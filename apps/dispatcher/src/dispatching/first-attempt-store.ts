@@ -1,0 +1,164 @@
+import type { Queryable } from '@signet/db'
+import type { DeliveryId, EndpointId, EventId } from '@signet/webhook-core'
+import { SECRETS_NOW } from '@signet/webhook-core/stores'
+import { ACCOUNT_STATE, toPlan, type AttemptPlan, type PlanRow } from '../deliveries/delivery-store.js'
+import type { DispatchedEvent } from './dispatch-store.js'
+
+/** An event whose deliveries can be attempted before they have rows. */
+export type PlannedEvent = Omit<DispatchedEvent, 'body'> & { body: Buffer; plans: AttemptPlan[] }
+
+type Row = PlanRow & { body: string | null; event_created_at: Date }
+
+// "offset 0" keeps the planner from turning a lookup for each event into a join, whose size it cannot estimate. It is not
+// "state = 'queued'" because the planner might then read the whole backlog.
+const PLAN = {
+  name: 'plan-first-attempts',
+  text: `
+  select nextval('webhook_deliveries_id_seq') as id, v.id as event_id, v.type as event_type, 0::smallint as status, 0 as attempts,
+    null::timestamptz as next_attempt_at, now() as created_at, 'dispatched' as event_state, e.id as endpoint_id, e.account_id,
+    e.url, e.url_version, e.status as endpoint_status, a.deleted_at is not null as deleted, a.banned_until as held_until,
+    ${SECRETS_NOW}, case when e.nth = 1 then v.body end as body, v.created_at as event_created_at
+  from webhook_events v cross join lateral (
+    select e.id, e.account_id, e.url, e.url_version, e.status, e.secret_ciphertext, e.secret_key_id, e.next_secret_ciphertext,
+      e.next_secret_key_id, e.next_secret_active_at, row_number() over () as nth
+    from webhook_endpoints e
+    where e.account_id = v.account_id and e.deleted_at is null and e.status = 1
+      and case when v.target_endpoint_id is null then v.type = any (e.events) else e.id = v.target_endpoint_id end
+    offset 0
+  ) e
+  ${ACCOUNT_STATE}
+  where v.id = any ($1::text[]) and v.state not in ('dispatched', 'purged') and v.body is not null
+    and not exists (select from webhook_deliveries d where d.event_id = v.id offset 0)`,
+}
+
+/**
+ * Reads what the first attempts of these events need, and writes nothing: one plan for each matching active endpoint, with the
+ * id that the delivery's row will have. Leaves out events that are not queued, have no body, no matching endpoint, or any
+ * delivery already.
+ */
+export async function planFirstAttempts(db: Queryable, ids: readonly EventId[]): Promise<PlannedEvent[]> {
+  const { rows } = await db.query<Row>(PLAN, [ids])
+  const events = new Map<EventId, PlannedEvent>()
+  for (const row of rows) {
+    const { event_id: id, event_type: type, event_created_at: createdAt, body } = row
+    if (body !== null) events.set(id, { id, type, createdAt, body: Buffer.from(body), plans: [] })
+    events.get(id)?.plans.push(toPlan(row))
+  }
+  return [...events.values()]
+}
+
+/**
+ * Gives planned deliveries of these events their rows, as pending, and makes the events dispatched. The caller goes on with the
+ * first attempts: until it calls `concludeFirstAttempts`, the events are in `webhook_first_attempts`. A delivery that has a row
+ * keeps it. Nothing is written for an event that was purged or is gone.
+ */
+export async function writeDeliveries(
+  db: Queryable,
+  plans: readonly AttemptPlan[],
+  now: Date,
+): Promise<void> {
+  await db.query(
+    {
+      name: 'write-deliveries',
+      // Events before deliveries (packages/webhook-core/README.md#lock-order).
+      text: `
+      with plan as (
+        select * from unnest($1::bigint[], $2::bigint[], $3::text[], $4::text[], $5::timestamptz[])
+          as p (id, endpoint_id, event_id, event_type, created_at)
+      ),
+      event as materialized (
+        select id from webhook_events where id = any ($3::text[]) and state <> 'purged' order by id for no key update
+      ),
+      dispatched as (
+        update webhook_events set state = 'dispatched', dispatched_at = now()
+        where id = any (array(select id from event)) and state not in ('dispatched', 'purged')
+      ),
+      written as (
+        insert into webhook_deliveries (id, endpoint_id, event_id, event_type, created_at) overriding system value
+        select p.id, p.endpoint_id, p.event_id, p.event_type, p.created_at
+        from plan p join event on event.id = p.event_id
+        order by p.id
+        on conflict do nothing
+        returning event_id
+      )
+      insert into webhook_first_attempts (event_id, since)
+      select distinct event_id, $6::timestamptz from written
+      on conflict (event_id) do nothing`,
+    },
+    [
+      plans.map(({ id }) => id),
+      plans.map(({ endpoint }) => endpoint.id),
+      plans.map(({ eventId }) => eventId),
+      plans.map(({ eventType }) => eventType),
+      plans.map(({ createdAt }) => createdAt),
+      now,
+    ],
+  )
+}
+
+/**
+ * Schedules pending deliveries whose first attempt was not made under the event's job, due at `now`. Deliveries that are
+ * already scheduled keep their time. Call it before `concludeFirstAttempts`.
+ */
+export async function scheduleDeliveries(
+  db: Queryable,
+  deliveries: readonly { id: DeliveryId; endpointId: EndpointId }[],
+  now: Date,
+): Promise<void> {
+  await db.query(
+    // Endpoints before deliveries (packages/webhook-core/README.md#lock-order).
+    `with endpoint as materialized (
+       select id from webhook_endpoints where id = any ($2::bigint[]) order by id for no key update
+     ),
+     delivery as materialized (
+       select id from webhook_deliveries
+       where id = any ($1::bigint[]) and status = 0 and next_attempt_at is null
+         and (select count(*) from endpoint) >= 0
+       order by id for no key update
+     )
+     update webhook_deliveries set next_attempt_at = $3
+     where id = any (array(select id from delivery)) and status = 0 and next_attempt_at is null`,
+    [deliveries.map(({ id }) => id), deliveries.map(({ endpointId }) => endpointId), now],
+  )
+}
+
+/**
+ * Marks the first attempts of these events as over. Events with a delivery that has neither ended nor been scheduled stay
+ * open.
+ */
+export async function concludeFirstAttempts(db: Queryable, ids: readonly EventId[]): Promise<void> {
+  await db.query(
+    {
+      name: 'conclude-first-attempts',
+      // A locked row is being deleted by another caller of this function.
+      text: `delete from webhook_first_attempts where event_id = any (array(
+        select f.event_id from webhook_first_attempts f
+        where f.event_id = any ($1) and not exists (
+          select from webhook_deliveries d
+          where d.event_id = f.event_id and d.status = 0 and d.next_attempt_at is null
+        )
+        for update skip locked
+      ))`,
+    },
+    [ids],
+  )
+}
+
+export type OpenFirstAttempts = { id: EventId; accountId: string }
+
+/**
+ * For the sweeper: events whose first attempts began before `before`, by ascending id, starting after `after`. Most are in
+ * progress. Those without a job were abandoned.
+ */
+export async function findOpenFirstAttempts(
+  db: Queryable,
+  { before, after, limit }: { before: Date; after?: { id: EventId }; limit: number },
+): Promise<OpenFirstAttempts[]> {
+  const { rows } = await db.query<{ id: EventId; account_id: string }>(
+    `select f.event_id as id, e.account_id
+     from webhook_first_attempts f join webhook_events e on e.id = f.event_id
+     where f.since < $1 and f.event_id > $2 order by f.event_id limit $3`,
+    [before, after?.id ?? '', limit],
+  )
+  return rows.map(({ id, account_id }) => ({ id, accountId: account_id }))
+}
