@@ -76,7 +76,7 @@ export async function startPipeline(name: string, options: PipelineOptions): Pro
 
   const isBusy = async () => {
     const { rows } = await db.query<{ busy: boolean }>(
-      `select exists (select from webhook_events where state = 'queued')
+      `select exists (select from webhook_queued_events)
          or exists (select from webhook_pending_deliveries) as busy`,
     )
     return rows[0]?.busy === true

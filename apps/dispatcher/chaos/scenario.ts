@@ -83,7 +83,7 @@ async function since(start: number, condition: () => Promise<boolean>): Promise<
 /** Events not dispatched, and deliveries without an attempt, that are older than `before`. */
 async function countUntouched({ db }: ChaosStack, before: Date): Promise<number> {
   const { rows } = await db.query<{ count: number }>(
-    `select (select count(*) from webhook_events where state = 'queued' and created_at < $1)::integer
+    `select (select count(*) from webhook_queued_events q join webhook_events e on e.id = q.event_id where e.created_at < $1)::integer
        + (select count(*) from webhook_deliveries where status = 0 and attempts = 0 and created_at < $1)::integer as count`,
     [before],
   )
@@ -93,7 +93,7 @@ async function countUntouched({ db }: ChaosStack, before: Date): Promise<number>
 async function untilAtRest({ db }: ChaosStack): Promise<void> {
   for (const deadline = Date.now() + SETTLE_LIMIT_MS; Date.now() < deadline; await sleep(200)) {
     const { rows } = await db.query<{ busy: boolean }>(
-      `select exists (select from webhook_events where state = 'queued')
+      `select exists (select from webhook_queued_events)
          or exists (select from webhook_deliveries where status = 0) as busy`,
     )
     if (rows[0]?.busy === false) return

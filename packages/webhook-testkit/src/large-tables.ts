@@ -76,7 +76,8 @@ const SMALL = [
   'webhook_first_attempts',
   'webhook_first_attempts_pkey',
   'webhook_endpoints_disabled_idx',
-  'webhook_events_queued_idx',
+  'webhook_queued_events',
+  'webhook_queued_events_pkey',
 ]
 /** Whether reading all of it, a table or an index, would take long. */
 export const isLarge = (name: string): boolean => !SMALL.includes(name)

@@ -94,9 +94,14 @@ export async function startSystem(options: SystemOptions): Promise<System> {
   const secretBox = SecretBox.parse(secretKeys)
   const pids = { webhooks: children.webhooks.pid ?? 0, dispatcher: children.dispatcher.pid ?? 0 }
 
+  // Other versions have an index instead of the table.
+  const { rows: tables } = await db.query<{ queued: string | null }>(
+    `select to_regclass('webhook_queued_events') as queued`,
+  )
+  const queued = tables[0]?.queued ?? "webhook_events where state = 'queued'"
   const isBusy = async () => {
     const { rows } = await db.query<{ busy: boolean }>(
-      `select exists (select from webhook_events where state = 'queued')
+      `select exists (select from ${queued})
          or exists (select from webhook_pending_deliveries) as busy`,
     )
     return rows[0]?.busy === true

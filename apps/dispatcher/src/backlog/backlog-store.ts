@@ -46,8 +46,9 @@ export async function readUndispatched(db: Queryable): Promise<Undispatched> {
   const { rows } = await db.query<{ events: number; oldest_at: Date | null }>(
     `select
        (select count(*)::integer from (
-         select from webhook_events where state = 'queued' limit 100000) as q) as events,
-       (select created_at from webhook_events where state = 'queued' order by created_at, id limit 1) as oldest_at`,
+         select from webhook_queued_events limit 100000) as q) as events,
+       (select e.created_at from webhook_queued_events q join webhook_events e on e.id = q.event_id
+        order by q.event_id limit 1) as oldest_at`,
   )
   return { events: rows[0]?.events ?? 0, oldestAt: rows[0]?.oldest_at ?? null }
 }

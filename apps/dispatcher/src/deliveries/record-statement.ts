@@ -58,7 +58,8 @@ const NEW: Rows = {
     from result r join event v on v.id = r.event_id
     where (select count(*) from endpoint) > 0 and not exists (
       select from webhook_deliveries d
-      where d.event_id = r.event_id and d.endpoint_id = r.endpoint_id and d.replay = 0
+      -- "+ 0": planned while the table was small, the statement would else read the whole log of the endpoint.
+      where d.event_id = r.event_id and d.endpoint_id + 0 = r.endpoint_id and d.replay = 0
       offset 0
     )
   ),

@@ -22,11 +22,10 @@ export async function findBodies(db: Queryable, ids: readonly EventId[]): Promis
   return rows
 }
 
-/** `createdAt` is PostgreSQL's text, because a Date would lose the microseconds that paging needs. */
-export type ForgottenEvent = { id: EventId; accountId: string; bytes?: number; createdAt: string }
+export type ForgottenEvent = { id: EventId; accountId: string; bytes?: number }
 
 /**
- * For the sweeper: undispatched events created before `before`, oldest first, starting after `after`. Many may only be
+ * For the sweeper: undispatched events created before `before`, by ascending id and so by age, starting after `after`. Many may only be
  * waiting for their turn, so the sweeper has to page through all of them.
  */
 export async function findForgottenEvents(
@@ -35,17 +34,13 @@ export async function findForgottenEvents(
 ): Promise<ForgottenEvent[]> {
   const { rows } = await db.query<ForgottenRow>(
     // octet_length does not read the body.
-    `select id, account_id, octet_length(body) as bytes, created_at::text as created_at from webhook_events
-     where state = 'queued' and created_at < $1 and (created_at, id) > ($2, $3)
-     order by webhook_events.created_at, id limit $4`,
-    [before, after?.createdAt ?? '-infinity', after?.id ?? '', limit],
+    `select e.id, e.account_id, octet_length(e.body) as bytes
+     from webhook_queued_events q join webhook_events e on e.id = q.event_id
+     where q.event_id > $2 and e.created_at < $1
+     order by q.event_id limit $3`,
+    [before, after?.id ?? '', limit],
   )
-  return rows.map(({ id, account_id, bytes, created_at }) => ({
-    id,
-    accountId: account_id,
-    bytes: bytes ?? undefined,
-    createdAt: created_at,
-  }))
+  return rows.map(({ id, account_id, bytes }) => ({ id, accountId: account_id, bytes: bytes ?? undefined }))
 }
 
-type ForgottenRow = { id: EventId; account_id: string; bytes: number | null; created_at: string }
+type ForgottenRow = { id: EventId; account_id: string; bytes: number | null }
