@@ -68,6 +68,8 @@ const DERIVED: Readonly<Record<string, string>> = {
     where e.account_id = $1`,
   webhook_first_attempts: `select count(*) from webhook_first_attempts f join webhook_events e on e.id = f.event_id
     where e.account_id = $1`,
+  webhook_queued_events: `select count(*) from webhook_queued_events q join webhook_events e on e.id = q.event_id
+    where e.account_id = $1`,
 }
 
 /**
