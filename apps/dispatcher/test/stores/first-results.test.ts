@@ -296,6 +296,39 @@ describe('recordFirstAttempts', () => {
     expect(rows).toEqual([])
   })
 
+  it.each<[string, (accountId: string) => Promise<unknown>]>([
+    ['closes', (accountId) => closeAccount(database.db, accountId)],
+    [
+      'deletes',
+      async (accountId) => {
+        while ((await deleteAccountEvents(database.db, accountId, 10)) > 0);
+      },
+    ],
+  ])('never waits for a statement that waits for it and %s its account', async (what, act) => {
+    const { db } = database
+    const { accountId } = await anEndpoint(db)
+    const plans = (await planned(accountId, 3)).sort((a, b) => (a.eventId < b.eventId ? -1 : 1))
+    if (what === 'deletes') await closeAccount(db, accountId)
+    const middle = plans[1] as AttemptPlan
+    await behindLock(
+      db,
+      (tx) => tx.query(`select from webhook_events where id = $1 for update`, [middle.eventId]),
+      2,
+      () =>
+        Promise.all([
+          recordFirstAttempts(
+            db,
+            plans.map((plan) => resultOf(plan, retry())),
+            plans.map(({ eventId }) => eventId),
+          ),
+          act(accountId),
+        ]),
+    )
+    const left = await rowsOf(accountId)
+    expect(left.filter(({ status }) => status === 0)).toEqual([])
+    if (what === 'deletes') expect(left).toEqual([])
+  })
+
   it('neither deadlocks with purges, deletions and results of later attempts, nor loses a count', async () => {
     const { db } = database
     const endpoints = await Promise.all(Array.from({ length: 6 }, () => anEndpoint(db)))
