@@ -21,8 +21,10 @@ export async function measureGrowth(stage: Stage, rounds: number, rows: number):
   const history = await fillHistory(many.pipeline.db, rows)
   const measured: Record<'few' | 'many', Awaited<ReturnType<typeof few.drain>>>[] = []
   for (let round = 0; round <= rounds; round += 1) {
-    const both = { few: await few.drain(), many: await many.drain() }
-    if (round > 0) measured.push(both)
+    // Each is first in every other round: what one leaves to be written or vacuumed slows down the next.
+    const first = await (round % 2 ? few : many).drain()
+    const second = await (round % 2 ? many : few).drain()
+    if (round > 0) measured.push(round % 2 ? { few: first, many: second } : { few: second, many: first })
   }
   const beside = `${rows.toLocaleString('en')} rows`
   report({

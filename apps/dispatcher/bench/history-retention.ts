@@ -8,12 +8,12 @@ import { median, quantile, report } from './results.js'
 import type { Stage } from './stage.js'
 
 const KEEP_MS = 30 * 24 * 60 * 60 * 1000
-const ALONE_MS = 15_000
-const BESIDE_MS = 8000
+const ALONE_MS = 4000
+const BESIDE_MS = 6000
 /** Events that come in meanwhile, one delivery each. */
 const PER_SECOND = 100
 const TABLES = ['webhook_events', 'webhook_deliveries', 'webhook_attempts']
-const AUTOVACUUM_MS = 150_000
+const AUTOVACUUM_MS = 60_000
 
 type Pause = 'a fifth of a connection' | 'without pauses'
 const PAUSES: readonly Pause[] = ['a fifth of a connection', 'without pauses']
@@ -23,24 +23,22 @@ type Deleted = { events: number; seconds: number; batchMs: number[] }
 export async function measureRetention(
   stage: Stage,
   pipeline: Pipeline,
-  { fivesUntil, singlesUntil }: History,
+  { singlesUntil, fivesUntil }: History,
   rounds: number,
 ): Promise<void> {
   const before = await vacuumed(pipeline.db)
+  await alone(stage, pipeline, 'one delivery', singlesUntil)
   await alone(stage, pipeline, 'five deliveries', fivesUntil)
   await besideDispatch(stage, pipeline, fivesUntil, rounds)
-  await toTheEnd(pipeline, 'five deliveries', fivesUntil)
-  await alone(stage, pipeline, 'one delivery', singlesUntil)
-  await toTheEnd(pipeline, 'one delivery', singlesUntil)
   await reportRemains(pipeline.db, before)
 }
 
-/** Deletes what is 30 days older than `until` plus 30 days, for as long as `work` takes, or until nothing is left. */
+/** Deletes what is older than `until`, for as long as `work` takes. */
 async function deleting(
   pipeline: Pipeline,
   until: Date,
   pause: Pause,
-  work?: () => Promise<unknown>,
+  work: () => Promise<unknown>,
 ): Promise<Deleted> {
   const db = pipeline.openDb()
   const batchMs: number[] = []
@@ -59,25 +57,25 @@ async function deleting(
     now: () => new Date(until.getTime() + KEEP_MS),
     pause: rest,
   })
-  const running = retention.run()
-  if (work) {
-    await work()
-    ended.abort()
-    await retention.stop()
-  }
-  const deleted = await running
-  const seconds = (performance.now() - startedAt) / 1000
+  const running = retention.run().then((deleted) => ({ deleted, endedAt: performance.now() }))
+  await work()
+  ended.abort()
+  await retention.stop()
+  const { deleted, endedAt } = await running
   await db.close()
   if (!deleted) throw new Error('somebody else deletes')
-  return { events: deleted.events, seconds, batchMs }
+  return { events: deleted.events, seconds: (endedAt - startedAt) / 1000, batchMs }
 }
 
 async function alone(stage: Stage, pipeline: Pipeline, what: string, until: Date): Promise<void> {
   for (const pause of PAUSES) {
     const meter = stage.meterOf(pipeline)
     const [spentBefore, logBefore] = [await meter(), await writtenLog(pipeline.db)]
-    const { events, seconds } = await deleting(pipeline, until, pause, () => sleep(ALONE_MS))
+    const { events, seconds, batchMs } = await deleting(pipeline, until, pause, () => sleep(ALONE_MS))
     const [spent, log] = [await meter(), await writtenLog(pipeline.db)]
+    // A run must not become slower by what it has deleted.
+    const tenth = Math.ceil(batchMs.length / 10)
+    const [first, last] = [median(batchMs.slice(0, tenth)), median(batchMs.slice(-tenth))]
     report({
       case: `retention: events with ${what}, ${pause}`,
       value: events / seconds,
@@ -85,6 +83,8 @@ async function alone(stage: Stage, pipeline: Pipeline, what: string, until: Date
       others: {
         postgresUsPerEvent: Math.round((1000 * (spent.postgres - spentBefore.postgres)) / events),
         logBytesPerEvent: Math.round((log - logBefore) / events),
+        firstBatchesMs: Math.round(first),
+        lastBatchesMs: Math.round(last),
       },
     })
   }
@@ -129,19 +129,6 @@ async function besideDispatch(stage: Stage, pipeline: Pipeline, until: Date, rou
           ? {}
           : { others: { deletedPerSecond: Math.round(middle(kind, 'perSecond')) } }),
       })
-}
-
-/** Whether a long run becomes slower: each batch comes after all the rows that those before it left dead. */
-async function toTheEnd(pipeline: Pipeline, what: string, until: Date): Promise<void> {
-  const { events, seconds, batchMs } = await deleting(pipeline, until, 'without pauses')
-  const tenth = Math.ceil(batchMs.length / 10)
-  const [first, last] = [median(batchMs.slice(0, tenth)), median(batchMs.slice(-tenth))]
-  report({
-    case: `retention: ${events} events with ${what} in one run without pauses`,
-    value: events / seconds,
-    unit: '1/s',
-    others: { firstBatchesMs: Math.round(first * 10) / 10, lastBatchesMs: Math.round(last * 10) / 10 },
-  })
 }
 
 async function writtenLog(db: Db): Promise<number> {

@@ -3,9 +3,10 @@ import type { Db } from '@signet/db'
 /** What `fillHistory` made. */
 export type History = {
   events: number
-  /** Ends of the two oldest parts: events with five deliveries each, then events with one. Retention is measured on them. */
-  fivesUntil: Date
+  /** The oldest part, of events with one delivery. */
   singlesUntil: Date
+  /** The rest, of events with five. */
+  fivesUntil: Date
 }
 
 const KEEP_MS = 30 * 24 * 60 * 60 * 1000
@@ -23,8 +24,8 @@ const OUT_OF_ORDER = [
 
 /**
  * Replaces what a database with endpoints has by `rows` finished deliveries of the last 30 days, with an attempt each and their
- * events. Most events have five deliveries; a fiftieth of the deliveries, of which retention will come upon second, are one of an
- * event. Bodies are short. Adds 1,000 accounts with five endpoints, so that one with many deliveries is beside ordinary ones.
+ * events. Most events have five deliveries; the oldest 25th of the deliveries are the only one of their event. Bodies are short.
+ * Adds 1,000 accounts with five endpoints each, so that one with many deliveries is beside ordinary ones.
  */
 export async function fillHistory(db: Db, rows: number): Promise<History> {
   await db.query(
@@ -33,9 +34,8 @@ export async function fillHistory(db: Db, rows: number): Promise<History> {
        array['summary.completed'], '\\x00', 'bench'
      from generate_series(0, ${ACCOUNTS * FAN_OUT - 1}) n`,
   )
-  const fives = FAN_OUT * Math.floor(rows / 150)
-  const singles = Math.floor(rows / 50)
-  const events = fives / FAN_OUT + singles + Math.ceil((rows - fives - singles) / FAN_OUT)
+  const singles = Math.floor(rows / 25)
+  const events = singles + Math.ceil((rows - singles) / FAN_OUT)
   const end = Date.now()
   const startedAt = end - KEEP_MS
   const timeOf = (event: number) => startedAt + (event * KEEP_MS) / events
@@ -43,8 +43,7 @@ export async function fillHistory(db: Db, rows: number): Promise<History> {
     `to_timestamp((${startedAt} + (${e})::numeric * ${KEEP_MS} / ${events})::bigint / 1000.0)`
   const idOf = (e: string) =>
     `'evt_' || lpad(to_hex((${startedAt} + (${e})::numeric * ${KEEP_MS} / ${events})::bigint), 12, '0') || left(md5((${e})::text), 20)`
-  const event = `case when n < ${fives} then n / ${FAN_OUT} when n < ${fives + singles} then n - ${fives - fives / FAN_OUT}
-    else (n - ${fives + singles}) / ${FAN_OUT} + ${fives / FAN_OUT + singles} end`
+  const event = `case when n < ${singles} then n else ${singles} + (n - ${singles}) / ${FAN_OUT} end`
   const account = `case when e % ${LARGEST} = 0 then 0 else e % (cardinality(ids) / ${FAN_OUT}) end`
   const { rows: found } = await db.query<{ last: string }>(
     'select coalesce(max(id), 0) as last from webhook_deliveries',
@@ -81,8 +80,8 @@ export async function fillHistory(db: Db, rows: number): Promise<History> {
   await db.query('checkpoint')
   return {
     events,
-    fivesUntil: new Date(timeOf(fives / FAN_OUT)),
-    singlesUntil: new Date(timeOf(fives / FAN_OUT + singles)),
+    singlesUntil: new Date(timeOf(singles)),
+    fivesUntil: new Date(end),
   }
 }
 
