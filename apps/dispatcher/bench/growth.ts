@@ -1,60 +1,52 @@
-import type { Db } from '@signet/db'
+import { fillHistory } from './large-history.js'
+import { measureReads } from './history-reads.js'
+import { measureRetention } from './history-retention.js'
 import { atMost, median, report } from './results.js'
 import type { Stage } from './stage.js'
 import { startLoad } from './throughput.js'
 
-const ROWS = 5_000_000
 const LOAD = { endpoints: 10, bytes: 2048, deliveries: 5000 }
+const FEW = 1000
 
-/** Throughput beside 1,000 and beside 5,000,000 finished deliveries, in turns. */
-export async function measureGrowth(stage: Stage, rounds: number): Promise<void> {
+/**
+ * Beside 1,000 and beside `rows` finished deliveries, in turns: throughput, and what is read all the time; then retention of the
+ * many.
+ */
+export async function measureGrowth(stage: Stage, rounds: number, rows: number): Promise<void> {
   const few = await startLoad(stage, LOAD)
   const many = await startLoad(stage, LOAD)
   // The warming-up.
   for (const { drain } of [few, many]) await drain()
-  await fill(few.pipeline.db, 1000)
-  await fill(many.pipeline.db, ROWS)
-  const measured: { few: number; many: number }[] = []
+  await fillHistory(few.pipeline.db, FEW)
+  const history = await fillHistory(many.pipeline.db, rows)
+  const measured: Record<'few' | 'many', Awaited<ReturnType<typeof few.drain>>>[] = []
   for (let round = 0; round <= rounds; round += 1) {
-    const both = { few: (await few.drain()).perSecond, many: (await many.drain()).perSecond }
-    if (round > 0) measured.push(both)
+    // Each is first in every other round: what one leaves to be written or vacuumed slows down the next.
+    const first = await (round % 2 ? few : many).drain()
+    const second = await (round % 2 ? many : few).drain()
+    if (round > 0) measured.push(round % 2 ? { few: first, many: second } : { few: second, many: first })
   }
+  const beside = `${rows.toLocaleString('en')} rows`
+  report({
+    case: 'growth: beside 1,000 rows',
+    value: median(measured.map((both) => both.few.perSecond)),
+    unit: '1/s',
+  })
+  report({
+    case: `growth: beside 1,000 rows / beside ${beside}`,
+    value: median(measured.map((both) => both.many.perSecond)),
+    unit: '1/s',
+    ...atMost(median(measured.map((both) => both.few.perSecond / both.many.perSecond)), 1.2),
+  })
+  for (const process of ['postgres', 'sender'] as const)
+    report({
+      case: `growth: CPU of ${process} per delivery beside ${beside}`,
+      value: 1000 * median(measured.map((both) => both.many.costs[process])),
+      unit: 'us',
+      ratio: median(measured.map((both) => both.many.costs[process] / both.few.costs[process])),
+    })
+  await measureReads(few.pipeline, many.pipeline, beside)
+  await measureRetention(stage, many.pipeline, history, rounds)
   await few.pipeline.stop()
   await many.pipeline.stop()
-  report({ case: 'growth: beside 1,000 rows', value: median(measured.map((both) => both.few)), unit: '1/s' })
-  report({
-    case: 'growth: beside 1,000 rows / beside 5,000,000 rows',
-    value: median(measured.map((both) => both.many)),
-    unit: '1/s',
-    ...atMost(median(measured.map((both) => both.few / both.many)), 1.2),
-  })
-}
-
-/**
- * Finished deliveries, five of an event and spread over all endpoints, as they are in production: with all of them at one
- * event the planner would rightly believe that an event has millions. Nothing reads the events of finished deliveries, so
- * these have none; and the indexes are built at the end.
- */
-async function fill(db: Db, rows: number): Promise<void> {
-  await db.transaction(async (tx) => {
-    await tx.query('set local session_replication_role = replica')
-    await tx.query("set local maintenance_work_mem = '512MB'")
-    const { rows: indexes } = await tx.query<{ name: string; definition: string }>(
-      `select indexrelid::regclass::text as name, pg_get_indexdef(indexrelid) as definition from pg_index
-       where indrelid = 'webhook_deliveries'::regclass and not indisprimary`,
-    )
-    for (const { name } of indexes) await tx.query(`drop index ${name}`)
-    await tx.query(
-      `insert into webhook_deliveries (endpoint_id, event_id, event_type, replay, status, attempts, delivered_at, created_at)
-       select ids[1 + n % cardinality(ids)],
-         'evt_' || lpad(to_hex((1000 * extract(epoch from now()))::bigint - 1000 * (n / 5)), 12, '0') || left(md5((n / 5)::text), 20),
-         'summary.completed', 0, 1, 1, now(), now() - n / 5 * interval '1 second'
-       from (select array_agg(id) as ids from webhook_endpoints), generate_series(1, $1::integer) n`,
-      [rows],
-    )
-    for (const { definition } of indexes) await tx.query(definition)
-  })
-  await db.query('vacuum analyze webhook_deliveries')
-  // What filling left to be written must not be written during a measurement.
-  await db.query('checkpoint')
 }

@@ -67,7 +67,12 @@ const paths = (folder: string, count: number) =>
   Array.from({ length: count }, (_, index) => `${folder}/${index}`)
 
 /** Ingests at a steady rate for a while and gives the latency of every arrival, in ms. */
-async function steadily(stage: Stage, subscribers: readonly Subscriber[], perSecond: number) {
+export async function steadily(
+  stage: Stage,
+  subscribers: readonly Subscriber[],
+  perSecond: number,
+  forMs = STEADY_MS,
+): Promise<number[]> {
   const begun = new Map<string, number>()
   const open = new Set<Promise<void>>()
   const ingest = async (subscriber: Subscriber) => {
@@ -76,7 +81,7 @@ async function steadily(stage: Stage, subscribers: readonly Subscriber[], perSec
   }
   stage.receiver.note()
   const startedAt = performance.now()
-  for (let sent = 0; performance.now() - startedAt < STEADY_MS;) {
+  for (let sent = 0; performance.now() - startedAt < forMs;) {
     const due = Math.floor(((performance.now() - startedAt) / 1000) * perSecond)
     for (; sent < due; sent += 1) {
       const subscriber = subscribers[sent % subscribers.length]

@@ -14,7 +14,10 @@ import { Subscriber } from '../test/support/subscriber.js'
 
 export type Pipeline = {
   db: Db
+  /** A pool with the settings of the dispatcher's own. */
+  openDb(): Db
   queues: WebhookQueues
+  secretBox: SecretBox
   pid: number
   /** Accounts with their endpoints; `paths` decide where each endpoint points. */
   subscribers(paths: readonly string[]): Promise<Subscriber[]>
@@ -90,7 +93,9 @@ export async function startPipeline(name: string, options: PipelineOptions): Pro
 
   return {
     db,
+    openDb: () => new Db({ connectionString: url.href, max: 10, preferIndexes: true, planOnce: true }),
     queues,
+    secretBox,
     pid: child.pid ?? 0,
     async subscribers(paths) {
       const made: Subscriber[] = []

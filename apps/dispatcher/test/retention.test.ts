@@ -69,6 +69,28 @@ it('deletes events with their deliveries and attempts after 30 days, in small ba
   expect(await counts()).toMatchObject({ deliveries: 1 })
 })
 
+// Otherwise each batch reads past all that those before it deleted, which stays in the index until the table is vacuumed.
+it('looks at each event once in a run', async () => {
+  const clock = new TestClock(new Date())
+  const unheard = dispatcher.subscriber()
+  const at = (daysAgo: number): EventId => newEventId(new Date(clock.now().getTime() - daysAgo * DAY_MS))
+  const add = async (eventId: EventId) => {
+    await unheard.summary({ eventId })
+    await dispatchEvent(dispatcher, eventId)
+  }
+  for (let i = 0; i < 201; i += 1) await add(at(31))
+  const { db, log } = dispatcher
+  const running = new Retention({
+    db,
+    observer: createObserver(log, createRegistry({ runtime: false })),
+    now: clock.now,
+    // What was not old enough, or in use, when the run came past is left for the next one.
+    pause: () => add(at(32)),
+  })
+  expect(await running.run()).toMatchObject({ events: 201 })
+  expect(await running.run()).toMatchObject({ events: 1 })
+})
+
 it('is left to the one process that is already at it', async () => {
   const meanwhile = await withAdvisoryLock(dispatcher.db, 'dispatcher-retention', () =>
     retention(new TestClock('2020-01-01T00:00:00Z')).run(),

@@ -1,11 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { withAdvisoryLock, type Db, type Queryable } from '@signet/db'
+import { withAdvisoryLock, type Db } from '@signet/db'
+import type { EventId } from '@signet/webhook-core'
 import { deleteOldEndpoints, deleteOldEvents } from './retention-store.js'
 import type { Observer } from '../observers/observer.js'
 
 export type RetentionDeps = {
   db: Db
-  observer: Observer
+  observer: Pick<Observer, 'oldRowsDeleted' | 'retentionFailed'>
   now: () => Date
   /** Pauses between batches. */
   pause?: (ms: number) => Promise<void>
@@ -20,7 +21,8 @@ const BATCH = 200
 const REST = 4
 const LOCK = 'dispatcher-retention'
 
-type DeleteStep = (db: Queryable, before: Date, limit: number) => Promise<number>
+/** Deletes up to `limit` rows and returns how many. */
+type DeleteStep = (limit: number) => Promise<number>
 
 /** Deletes what is older than 30 days, a little at a time, on one dispatcher at a time. */
 export class Retention {
@@ -44,11 +46,18 @@ export class Retention {
   /** One complete run; undefined if another process is running it. */
   run(): Promise<{ events: number; endpoints: number } | undefined> {
     return withAdvisoryLock(this.deps.db, LOCK, async () => {
-      const before = new Date(this.deps.now().getTime() - KEEP_DAYS * DAY_MS)
+      const { db, now } = this.deps
+      const before = new Date(now().getTime() - KEEP_DAYS * DAY_MS)
+      let after: EventId | null = null
+      const deleteEvents = async (limit: number) => {
+        const { count, last } = await deleteOldEvents(db, before, limit, after)
+        after = last
+        return count
+      }
       const deleted = {
-        events: await this.#drain(deleteOldEvents, before),
+        events: await this.#drain(deleteEvents),
         // Second, because an endpoint stays as long as deliveries refer to it.
-        endpoints: await this.#drain(deleteOldEndpoints, before),
+        endpoints: await this.#drain((limit) => deleteOldEndpoints(db, before, limit)),
       }
       this.deps.observer.oldRowsDeleted(deleted)
       return deleted
@@ -62,13 +71,13 @@ export class Retention {
       .finally(() => (this.#running = undefined))
   }
 
-  async #drain(deleteSome: DeleteStep, before: Date): Promise<number> {
+  async #drain(deleteSome: DeleteStep): Promise<number> {
     const { signal } = this.#stopping
-    const { db, pause = (ms) => sleep(ms, undefined, { signal }).catch(() => undefined) } = this.deps
+    const { pause = (ms) => sleep(ms, undefined, { signal }).catch(() => undefined) } = this.deps
     let total = 0
     while (!signal.aborted) {
       const startedAt = performance.now()
-      const count = await deleteSome(db, before, BATCH)
+      const count = await deleteSome(BATCH)
       total += count
       if (count < BATCH) break
       await pause(REST * (performance.now() - startedAt))

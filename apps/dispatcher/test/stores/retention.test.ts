@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals'
-import type { Tx } from '@signet/db'
+import type { Queryable, Tx } from '@signet/db'
 import { useWebhooksDatabase } from '@signet/webhook-testkit/jest'
 import {
   queueSummary,
@@ -21,6 +21,9 @@ import { aResult, deliveriesIn, eventStates, pendingDeliveries, retry } from '..
 const database = useWebhooksDatabase()
 
 describe('retention', () => {
+  const deleteEvents = async (db: Queryable, before: Date, limit: number) =>
+    (await deleteOldEvents(db, before, limit)).count
+
   /** As if the deliveries had been made when their event was. */
   const backdate = (deliveries: readonly { id: DeliveryId }[]) =>
     database.db.query(`update webhook_deliveries set created_at = to_timestamp(0) where id = any ($1)`, [
@@ -47,7 +50,7 @@ describe('retention', () => {
     await backdate(made.created)
 
     const deleted = []
-    do deleted.push(await deleteOldEvents(db, new Date(2000), 2))
+    do deleted.push(await deleteEvents(db, new Date(2000), 2))
     while (deleted.at(-1))
     expect(deleted).toEqual([2, 1, 0])
     expect(await countRows(database.db, 'webhook_deliveries', 'endpoint_id', endpoint.id)).toBe(1)
@@ -70,9 +73,9 @@ describe('retention', () => {
     )
     await db.transaction(async (tx) => {
       await tx.query(`select id from webhook_events where id = $1 for update`, [ids[0]])
-      expect(await deleteOldEvents(db, new Date(1000), 10)).toBe(1)
+      expect(await deleteEvents(db, new Date(1000), 10)).toBe(1)
     })
-    expect(await deleteOldEvents(db, new Date(1000), 10)).toBe(1)
+    expect(await deleteEvents(db, new Date(1000), 10)).toBe(1)
   })
 
   it('keeps an event that nobody dispatched, however old, until it has been delivered', async () => {
@@ -80,7 +83,7 @@ describe('retention', () => {
     const endpoint = await anEndpoint(db)
     const summary = aSummary({ accountId: endpoint.accountId, eventId: newEventId(new Date(9)) })
     await queueSummary(db, summary)
-    expect(await deleteOldEvents(db, new Date(1000), 10)).toBe(0)
+    expect(await deleteEvents(db, new Date(1000), 10)).toBe(0)
     const made = await dispatchEvents(db, [{ id: summary.eventId, body: '{}' }], NOW)
     expect(made.created).toHaveLength(1)
   })
@@ -95,9 +98,9 @@ describe('retention', () => {
       db,
       made.map((delivery) => aResult(delivery, { kind: 'over', error: 'http_500' })),
     )
-    expect(await deleteOldEvents(db, new Date(1000), 10)).toBe(0)
+    expect(await deleteEvents(db, new Date(1000), 10)).toBe(0)
     await backdate(made)
-    expect(await deleteOldEvents(db, new Date(1000), 10)).toBe(1)
+    expect(await deleteEvents(db, new Date(1000), 10)).toBe(1)
   })
 
   it('deletes an old event whose recording was deleted before anybody dispatched it', async () => {
@@ -105,7 +108,7 @@ describe('retention', () => {
     const summary = aSummary({ accountId: anAccount(), eventId: newEventId(new Date(11)) })
     await queueSummary(db, summary)
     await purgeRecording(db, summary)
-    expect(await deleteOldEvents(db, new Date(1000), 10)).toBe(1)
+    expect(await deleteEvents(db, new Date(1000), 10)).toBe(1)
   })
 
   describe('leaves deliveries alone', () => {
@@ -137,7 +140,7 @@ describe('retention', () => {
       const { db } = database
       const { endpoint, ended, pending, young } = await threeDeliveries()
       await db.transaction(async (purge) => {
-        expect(await deleteOldEvents(purge, new Date(1000), 10)).toBe(1)
+        expect(await deleteEvents(purge, new Date(1000), 10)).toBe(1)
         await withoutWaiting(async (tx) => {
           const next = aSummary({ accountId: endpoint.accountId })
           await queueSummary(tx, next)
@@ -159,7 +162,7 @@ describe('retention', () => {
           results,
           [pending, young].map((delivery) => aResult(delivery, retry())),
         )
-        expect(await withoutWaiting((tx) => deleteOldEvents(tx, new Date(1000), 10))).toBe(1)
+        expect(await withoutWaiting((tx) => deleteEvents(tx, new Date(1000), 10))).toBe(1)
       })
       expect(await countRows(database.db, 'webhook_deliveries', 'id', ended.id)).toBe(0)
       expect(await countRows(database.db, 'webhook_deliveries', 'endpoint_id', endpoint.id)).toBe(2)
@@ -168,11 +171,11 @@ describe('retention', () => {
     it('keeps an old event until its last delivery has ended', async () => {
       const { db } = database
       const { ended, pending } = await threeDeliveries()
-      await deleteOldEvents(db, new Date(1000), 10)
+      await deleteEvents(db, new Date(1000), 10)
       expect(await countRows(database.db, 'webhook_events', 'id', ended.eventId)).toBe(0)
       expect(await countRows(database.db, 'webhook_events', 'id', pending.eventId)).toBe(1)
       await recordAttempts(db, [aResult(pending, { kind: 'over', error: 'http_500' })])
-      await deleteOldEvents(db, new Date(1000), 10)
+      await deleteEvents(db, new Date(1000), 10)
       expect(await countRows(database.db, 'webhook_events', 'id', pending.eventId)).toBe(0)
     })
   })
