@@ -14,6 +14,10 @@ create index webhook_events_samples_idx on webhook_events (account_id, type, cre
   where target_endpoint_id is null;
 alter table webhook_events set (fillfactor = 50);
 
+-- As for deliveries: of a table with millions of rows, a fifth is a lot for retention to leave behind.
+alter table webhook_events set (autovacuum_vacuum_scale_factor = 0.02, autovacuum_analyze_scale_factor = 0.02);
+alter table webhook_attempts set (autovacuum_vacuum_scale_factor = 0.02, autovacuum_analyze_scale_factor = 0.02);
+
 -- Deliveries get their row with the result of their first attempt and hardly ever change again.
 alter table webhook_deliveries set (fillfactor = 80);
 
