@@ -53,6 +53,13 @@ module.exports = {
       to: { path: 'node_modules/express/|^packages/http/', reachable: true },
     },
     {
+      name: 'webauthn-is-loaded-on-demand',
+      comment: 'Its files would take a quarter of the time that every start of the service takes.',
+      severity: 'error',
+      from: { path: '^apps/[^/]+/src/', pathNot: '\\.test\\.ts$' },
+      to: { path: 'node_modules/@simplewebauthn/', dynamic: false, dependencyTypesNot: ['type-only'] },
+    },
+    {
       name: 'opentelemetry-is-loaded-on-demand',
       comment:
         'It costs start-up time and memory, for those who switch it on. An import of types alone loads it too.',

@@ -1,8 +1,11 @@
-// Every check that is not a test, as many side by side as there are cores. `npm test` and `npm run check` both use this list.
+// Every check that is not a test. `npm test` and `npm run check` both use this list.
 import { existsSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { pathToFileURL } from 'node:url'
 import { bootstrapOrExit, root, run, seconds, tool } from '../local/bootstrap.mjs'
+
+/** Below the tests, most of which wait for something: the checks fill the gaps. */
+const NICENESS = 5
 
 /** In the order they begin. Those with `built` wait for what `types` writes. The long ones come first. */
 const checks = [
@@ -46,42 +49,51 @@ function cruise(config, ...folders) {
   ]
 }
 
-/** Runs them all, even when one fails, and returns the names of those that failed. */
-export async function runChecks() {
+/**
+ * Runs them all, even when one fails, as many side by side as there are cores. `beside` begins as soon as everything is
+ * compiled, and then the checks use what it leaves of the cores. Returns the names of those that failed, and what `beside`
+ * returned. What a failed check printed comes last, where it is not lost among the output of others.
+ */
+export async function runChecks(beside = async () => undefined) {
   const failed = []
   const waiting = [...checks]
   const running = new Map()
+  let result
   while (waiting.length + running.size > 0) {
-    const next = waiting.findIndex(({ built }) => !built || !isPending('types'))
+    const next = waiting.findIndex(({ built }) => !built || result)
     if (next !== -1 && running.size < availableParallelism()) {
       const [check] = waiting.splice(next, 1)
       running.set(check.name, runCheck(check))
     } else {
-      const { name, ok } = await Promise.race(running.values())
-      running.delete(name)
-      if (!ok) failed.push(name)
+      const ended = await Promise.race(running.values())
+      running.delete(ended.name)
+      if (!ended.ok) failed.push(ended)
+      if (ended.name === 'types') result = Promise.allSettled([beside()])
     }
   }
-  return failed
-
-  function isPending(name) {
-    return running.has(name) || waiting.some((check) => check.name === name)
-  }
+  const [{ value, reason }] = await result
+  for (const { name, output, fix } of failed)
+    console.log(`\n✗ ${name}\n\n${output.trim()}\n${fix ? `\n  To fix it: ${fix}\n` : ''}`)
+  if (reason) throw reason
+  return { failed: failed.map(({ name }) => name), result: value }
 }
 
 async function runCheck({ name, command, script, fix }) {
   const startedAt = performance.now()
   const args = script ? [`${root}/${script}`] : [tool(command[0]), ...command.slice(1)]
-  const { ok, output } = await run(process.execPath, args)
+  // `types` is what everything else waits for.
+  const { ok, output } =
+    name === 'types'
+      ? await run(process.execPath, args)
+      : await run('nice', ['-n', String(NICENESS), process.execPath, ...args])
   console.log(`  ${ok ? '✓' : '✗'} ${name.padEnd(16)} ${seconds(startedAt).padStart(8)}`)
-  if (!ok) console.log(`\n${output.trim()}\n${fix ? `\n  To fix it: ${fix}\n` : ''}`)
-  return { name, ok }
+  return { name, ok, output, fix }
 }
 
 const isMain =
   process.argv[1] && existsSync(process.argv[1]) && pathToFileURL(process.argv[1]).href === import.meta.url
 if (isMain) {
   await bootstrapOrExit({ projects: [] })
-  const failed = await runChecks()
+  const { failed } = await runChecks()
   if (failed.length > 0) process.exitCode = 1
 }

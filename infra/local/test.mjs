@@ -32,9 +32,10 @@ function folderOf(path) {
   process.exit(1)
 }
 
-/** The apps, when a test among the paths starts them as processes (`startStack`): no import leads the compiler to them. */
+/** The apps, when a test among the paths starts them as processes: no import leads the compiler to them. */
 function appsStartedIn(paths) {
-  const startsThem = (file) => file.endsWith('.test.ts') && readFileSync(file, 'utf8').includes('startStack(')
+  const startsThem = (file) =>
+    file.endsWith('.test.ts') && /\b(startStack|runScenario)\(/.test(readFileSync(file, 'utf8'))
   if (!paths.some((path) => filesIn(join(root, path)).some(startsThem))) return []
   return workspaceFolders().filter((folder) => folder.startsWith('apps/'))
 }
@@ -64,12 +65,14 @@ async function testEverything() {
   await bootstrapOrExit({ projects: [] })
   const { runChecks } = await import('../checks/check.mjs')
   const { runJest } = await import('../checks/jest.mjs')
-  const failedChecks = await runChecks()
-  const noBrowser = await ensureChromium()
-  if (noBrowser) console.log(`  ! tests of pages are skipped: ${noBrowser}`)
+  const browser = ensureChromium()
+  const { failed: failedChecks, result: tests } = await runChecks(async () => {
+    const noBrowser = await browser
+    if (noBrowser) console.log(`  ! tests of pages are skipped: ${noBrowser}`)
+    return runJest(words)
+  })
   // A run that decides over a change must not pass by skipping.
-  if (noBrowser && process.env.CI) failedChecks.push('browser')
-  const tests = await runJest(words)
+  if ((await browser) && process.env.CI) failedChecks.push('browser')
   const checks = failedChecks.length > 0 ? `failed checks: ${failedChecks.join(', ')}` : 'all checks passed'
   console.log(`\n${checks}; everything took ${seconds(startedAt)}`)
   finish({ ...tests, failed: tests.failed + failedChecks.length })

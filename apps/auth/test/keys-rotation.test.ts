@@ -2,6 +2,8 @@ import { execFile } from 'node:child_process'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { waitFor } from '@signet/testkit'
 import { createRemoteJWKSet, decodeProtectedHeader, errors, jwtVerify } from 'jose'
+import { loadAuthConfig } from '../src/config/config.js'
+import { runKeysCommand } from '../src/keys/keys-command.js'
 import { anEmail, get, PASSWORD, post, type Json } from './support/api.js'
 import { createInstallation, MAIN, NO_MAIL_SERVER } from './support/process.js'
 
@@ -34,7 +36,17 @@ function keys(...args: string[]): Promise<{ code: number; stdout: string; stderr
   })
 }
 type Listed = { keys: { kid: string; alg: string; state: string }[] }
-const listed = async () => (JSON.parse((await keys('list', '--json')).stdout) as Listed).keys
+/** Asked again and again, so it starts no process. */
+async function listed() {
+  const lines: string[] = []
+  const terminal = {
+    out: (text: string) => void lines.push(text),
+    err: (text: string) => void lines.push(text),
+  }
+  const { env } = installation
+  expect(await runKeysCommand(() => loadAuthConfig(env), ['list', '--json'], terminal)).toBe(0)
+  return (JSON.parse(lines.join('')) as Listed).keys
+}
 
 describe('auth keys', () => {
   it('rotates and retires under two running servers without a failing token', async () => {

@@ -10,7 +10,7 @@ it(
   async () => {
     const said: string[] = []
     const report = await runScenario({
-      code: 'source',
+      code: 'dist',
       faults: shortFaults,
       watched: false,
       perSecond: 10,

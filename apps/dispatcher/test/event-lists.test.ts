@@ -132,13 +132,7 @@ describe('events that share a job', () => {
     const ids = await subscriber.summaries(20)
     const doomed = await startGuarded({
       command: process.execPath,
-      args: [
-        '--conditions=@signet/source',
-        '--import',
-        import.meta.resolve('tsx'),
-        join(ROOT, 'apps/dispatcher/src/main.ts'),
-        'serve',
-      ],
+      args: [join(ROOT, 'apps/dispatcher/dist/main.js'), 'serve'],
       stopSignal: 'TERM',
       logFile: join(folder, 'log'),
       cwd: join(ROOT, 'apps/dispatcher'),

@@ -36,13 +36,17 @@ describe('an account whose receivers hang', () => {
       receiver.hook(`${path}/${number}`, { otherwise: { kind: 'hang' } })
   }
 
-  /** Attempts of everybody else have ended with the first delivery of an account that is new. */
-  async function expectNewAccountServed(): Promise<void> {
-    const other = dispatcher.subscriber()
-    const path = `/other/${other.accountId}`
-    const { id } = await other.endpoint(receiver.url(path))
-    await other.summary()
-    await other.ping(id)
+  /** An account without deliveries. Made before anything hangs, since attempts that hang end after 8 s. */
+  async function aNewAccount() {
+    const subscriber = dispatcher.subscriber()
+    const path = `/other/${subscriber.accountId}`
+    return { subscriber, path, endpoint: await subscriber.endpoint(receiver.url(path)) }
+  }
+
+  /** Its first deliveries arrive before any other attempt has ended. */
+  async function expectServed({ subscriber, path, endpoint }: Awaited<ReturnType<typeof aNewAccount>>) {
+    await subscriber.summary()
+    await subscriber.ping(endpoint.id)
     await waitFor(() => arrived(path) === 2, { describe: 'deliveries of a new account' })
     const { rows } = await dispatcher.db.query(
       `select from webhook_attempts a join webhook_deliveries d on d.id = a.delivery_id
@@ -53,30 +57,34 @@ describe('an account whose receivers hang', () => {
 
   it('leaves room for the first delivery of another, however many new endpoints it has', async () => {
     hangs('/hanging/a', 30)
-    const subscriber = await heavy('/hanging/a', 30)
+    const [subscriber, other] = [await heavy('/hanging/a', 30), await aNewAccount()]
     await subscriber.summary()
     await waitFor(() => arrived('/hanging') >= 3)
-    await expectNewAccountServed()
+    await expectServed(other)
   })
 
   it('leaves room for it also together with others like it', async () => {
-    for (const name of ['a', 'b', 'c']) {
-      hangs(`/hanging/${name}`, 10)
-      const subscriber = await heavy(`/hanging/${name}`, 10)
-      await subscriber.summary()
-      await waitFor(() => arrived(`/hanging/${name}`) >= 1)
+    const other = await aNewAccount()
+    const accounts: (readonly [path: string, Subscriber])[] = []
+    for (const path of ['/hanging/a', '/hanging/b', '/hanging/c']) {
+      hangs(path, 10)
+      accounts.push([path, await heavy(path, 10)])
     }
-    await expectNewAccountServed()
+    for (const [path, subscriber] of accounts) {
+      await subscriber.summary()
+      await waitFor(() => arrived(path) >= 1)
+    }
+    await expectServed(other)
   })
 
   it('leaves room for it also if all of them answered at once until now', async () => {
-    const subscriber = await heavy('/hanging/a', 20)
+    const [subscriber, other] = [await heavy('/hanging/a', 20), await aNewAccount()]
     await subscriber.summary()
     await waitFor(() => arrived('/hanging') === 20)
     hangs('/hanging/a', 20)
     // More than the process has attempts and admits deliveries, so that most of them wait in it.
     await subscriber.summaries(100)
     await waitFor(() => arrived('/hanging') >= 20 + 8)
-    await expectNewAccountServed()
+    await expectServed(other)
   })
 })

@@ -5,12 +5,12 @@ import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from '@jest/globals'
 import { createTestDatabase, jsonLines, testRedis } from '@signet/testkit'
 
-const main = fileURLToPath(new URL('../src/main.ts', import.meta.url))
+/** The built program: compiling it anew for each run would take longer than the run. */
+const main = fileURLToPath(new URL('../dist/main.js', import.meta.url))
 
 /** Runs the process with nothing but `env`; resolves with exit code and output. Stops it when it prints `stopAt`. */
 async function run(args: string[], env: Record<string, string> = {}, stopAt?: string) {
-  const command = ['--conditions=@signet/source', '--import', 'tsx', main, ...args]
-  const child = spawn(process.execPath, command, { env: { PATH: process.env['PATH'], ...env } })
+  const child = spawn(process.execPath, [main, ...args], { env: { PATH: process.env['PATH'], ...env } })
   let [out, err] = ['', '']
   child.stderr.on('data', (chunk: Buffer) => (err += chunk.toString()))
   let stopped = false

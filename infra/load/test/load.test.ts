@@ -32,19 +32,10 @@ afterAll(() => stack?.close())
 
 /** The command as people run it, without its bootstrap. */
 async function load(args: readonly string[], env: Record<string, string> = {}) {
-  const program = fileURLToPath(new URL('../src/index.ts', import.meta.url))
+  const program = fileURLToPath(new URL('../dist/index.js', import.meta.url))
   const script = `import { runLoad } from ${JSON.stringify(program)}
     process.exitCode = await runLoad(process.argv.slice(1), process.env)`
-  const node = [
-    '--import',
-    'tsx',
-    '--conditions=@signet/source',
-    '--input-type=module',
-    '--eval',
-    script,
-    '--',
-  ]
-  const child = spawn(process.execPath, [...node, ...args], {
+  const child = spawn(process.execPath, ['--input-type=module', '--eval', script, '--', ...args], {
     env: { PATH: process.env['PATH'], ...env },
     cwd: fileURLToPath(new URL('../../..', import.meta.url)),
   })

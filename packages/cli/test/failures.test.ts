@@ -6,8 +6,15 @@ const list = ['webhooks', 'list']
 
 describe('exit codes', () => {
   it('0 for help and version, which go to stdout', async () => {
-    expect(await world.machine.run(['--version'])).toMatchObject({ code: 0, stdout: '0.1.0\n', stderr: '' })
-    expect(await world.machine.run(['webhooks', 'update', '--help'])).toMatchObject({ code: 0, stderr: '' })
+    expect(await world.machine.start(['--version']).ended).toMatchObject({
+      code: 0,
+      stdout: '0.1.0\n',
+      stderr: '',
+    })
+    expect(await world.machine.start(['webhooks', 'update', '--help']).ended).toMatchObject({
+      code: 0,
+      stderr: '',
+    })
   })
 
   it.each([
@@ -20,7 +27,7 @@ describe('exit codes', () => {
     ['an address without encryption', ['whoami', '--url', 'http://hooks.example.com']],
     ['an option of the other way to sign in', ['login', '--email', 'ana@example.com']],
   ])('2 for %s', async (_, args) => {
-    expect(await world.machine.run(args)).toMatchObject({ code: 2, stdout: '' })
+    expect(await world.machine.start(args).ended).toMatchObject({ code: 2, stdout: '' })
     expect(world.service.seen).toEqual([])
   })
 

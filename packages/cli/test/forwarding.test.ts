@@ -163,10 +163,12 @@ describe('trigger', () => {
   })
 
   it('lets the service send a ping', async () => {
-    const { id } = world.service.addHook((await application()).url, [])
+    const app = await application()
+    const { id } = world.service.addHook(app.url, [])
     const ended = await world.machine.run(['trigger', 'webhook.ping', '--webhook', id], world.signedIn())
     expect(ended).toMatchObject({ code: 0 })
     expect(world.service.seen.at(-1)?.path).toBe(`/v1/webhooks/${id}/test`)
+    await waitFor(() => app.taken.length === 1, { describe: 'the ping' })
   })
 
   it.each([

@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process'
 import { describe, expect, it } from '@jest/globals'
 
-const SCRIPT = `import { runCommandLine } from ${JSON.stringify(new URL('./commands.ts', import.meta.url).href)}
+const SCRIPT = `import { runCommandLine } from ${JSON.stringify(new URL('../dist/commands.js', import.meta.url).href)}
   const say = (text) => ({ summary: 'Say ' + text + '.', run: async () => console.log(text) })
   const commands = {
     greet: say('hello'),
@@ -14,7 +14,7 @@ const SCRIPT = `import { runCommandLine } from ${JSON.stringify(new URL('./comma
 function run(...args: string[]) {
   const { status, stdout, stderr } = spawnSync(
     process.execPath,
-    ['--import', 'tsx', '--input-type=module', '--eval', SCRIPT, '--', ...args],
+    ['--input-type=module', '--eval', SCRIPT, '--', ...args],
     { encoding: 'utf8' },
   )
   return { status, stdout, stderr }

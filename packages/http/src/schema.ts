@@ -1,4 +1,4 @@
-import { Ajv, type ErrorObject } from 'ajv'
+import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv'
 import { isDateTime } from './date-time.js'
 import type { BodyProblem } from './error-renderer.js'
 
@@ -23,14 +23,26 @@ const ajv = new Ajv({
   formats: Object.fromEntries(Object.entries(FORMATS).map(([name, { check }]) => [name, check])),
 })
 
+const compiled = new Map<string, ValidateFunction>()
+
 /** Compiles a validator that returns null for a valid value, and otherwise which member is wrong and why. */
 export function compileSchema(schema: JsonSchema): (value: unknown) => BodyProblem | null {
-  const validate = ajv.compile(schema)
+  const validate = compileOnce(schema)
   return (value) => {
     if (validate(value)) return null
     const error = validate.errors?.[0]
     return error ? describe(error) : { kind: 'malformed', message: 'The body is not valid' }
   }
+}
+
+/** By what it says: schemas that depend on settings are made anew for each app, and compiling takes longest of its start. */
+function compileOnce(schema: JsonSchema): ValidateFunction {
+  const text = JSON.stringify(schema)
+  const known = compiled.get(text)
+  if (known) return known
+  const validate = ajv.compile(schema)
+  compiled.set(text, validate)
+  return validate
 }
 
 function describe(error: ErrorObject): BodyProblem {

@@ -4,14 +4,14 @@ import { createServer, type AddressInfo } from 'node:net'
 import { describe, expect, it } from '@jest/globals'
 
 const script = (start: string) =>
-  `import { runService } from ${JSON.stringify(new URL('./service.ts', import.meta.url).href)}
+  `import { runService } from ${JSON.stringify(new URL('../dist/service.js', import.meta.url).href)}
    await runService('test', async () => { ${start} })`
 
-const TASK = `import { runTask } from ${JSON.stringify(new URL('./service.ts', import.meta.url).href)}
+const TASK = `import { runTask } from ${JSON.stringify(new URL('../dist/service.js', import.meta.url).href)}
   await runTask('test', async (log) => { BODY })`
 
 function run(start: string) {
-  const child = spawn(process.execPath, ['--import', 'tsx', '--input-type=module', '-e', script(start)], {
+  const child = spawn(process.execPath, ['--input-type=module', '-e', script(start)], {
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
   })
   const { stdout, stderr } = child
@@ -65,7 +65,7 @@ describe('runService', () => {
     const taken = createServer().listen(0, '127.0.0.1')
     await once(taken, 'listening')
     const { port } = taken.address() as AddressInfo
-    const module = JSON.stringify(new URL('./listen.ts', import.meta.url).href)
+    const module = JSON.stringify(new URL('../dist/listen.js', import.meta.url).href)
     const { exit } = run(
       `const { listen } = await import(${module})
        return listen(() => {}, { port: ${port}, host: '127.0.0.1', setting: 'X_PORT' })`,
@@ -118,11 +118,9 @@ describe('runTask', () => {
       [{ msg: 'begun' }, { level: 'fatal', error: { message: 'oh' } }],
     ],
   ])('prints lines of JSON and %s', (_name, body, expected, lines) => {
-    const child = spawnSync(
-      process.execPath,
-      ['--import', 'tsx', '--input-type=module', '-e', TASK.replace('BODY', body)],
-      { encoding: 'utf8' },
-    )
+    const child = spawnSync(process.execPath, ['--input-type=module', '-e', TASK.replace('BODY', body)], {
+      encoding: 'utf8',
+    })
     expect(child.status).toBe(expected)
     expect(linesOf(`${child.stdout}${child.stderr}`)).toMatchObject(lines)
   })

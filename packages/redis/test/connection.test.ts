@@ -86,15 +86,13 @@ describe('connectRedis', () => {
         process.once('exit', () => console.log(performance.now() - left))
         redis.disconnect()
       })`
-    const args = [
-      '--conditions=@signet/source',
-      '--import',
-      import.meta.resolve('tsx'),
-      '--input-type=module',
-    ]
     const cwd = fileURLToPath(new URL('../../../apps/dispatcher', import.meta.url))
     await holdsInSomeRun(async () => {
-      const { stdout } = await promisify(execFile)(process.execPath, [...args, '--eval', program], { cwd })
+      const { stdout } = await promisify(execFile)(
+        process.execPath,
+        ['--input-type=module', '--eval', program],
+        { cwd },
+      )
       expect(Number(stdout)).toBeLessThan(1000)
     })
   })

@@ -43,17 +43,13 @@ describe('createLogger', () => {
 
 describe('a logger on standard output', () => {
   const program = (body: string) => `
-    import { createLogger } from '${import.meta.resolve('./index.ts')}'
+    import { createLogger } from '${import.meta.resolve('../dist/index.js')}'
     const log = createLogger({ level: 'info', component: 'api' })
     for (let n = 0; n < 3; n += 1) log.info('line', { n })
     ${body}`
 
   const run = (body: string) =>
-    spawnSync(
-      process.execPath,
-      ['--import', 'tsx', '--conditions=@signet/source', '--input-type=module', '--eval', program(body)],
-      { encoding: 'utf8' },
-    )
+    spawnSync(process.execPath, ['--input-type=module', '--eval', program(body)], { encoding: 'utf8' })
 
   it.each([
     ['goes on', 'await new Promise(setImmediate)'],
@@ -70,14 +66,12 @@ describe('a logger on standard output', () => {
 describe('the log of a process', () => {
   const run = (body: string) => {
     const program = `
-      import { createProcessLog } from '${import.meta.resolve('./process-log.ts')}'
+      import { createProcessLog } from '${import.meta.resolve('../dist/process-log.js')}'
       createProcessLog('api')
       ${body}`
-    const child = spawnSync(
-      process.execPath,
-      ['--import', 'tsx', '--conditions=@signet/source', '--input-type=module', '--eval', program],
-      { encoding: 'utf8' },
-    )
+    const child = spawnSync(process.execPath, ['--input-type=module', '--eval', program], {
+      encoding: 'utf8',
+    })
     const lines = child.stderr.trim().split('\n')
     return {
       status: child.status,

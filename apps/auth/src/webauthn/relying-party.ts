@@ -1,19 +1,9 @@
-import {
-  generateAuthenticationOptions,
-  generateRegistrationOptions,
-  verifyAuthenticationResponse,
-  verifyRegistrationResponse,
-  type AuthenticationResponseJSON,
-  type PublicKeyCredentialCreationOptionsJSON,
-  type PublicKeyCredentialRequestOptionsJSON,
-  type RegistrationResponseJSON,
+import type {
+  AuthenticationResponseJSON,
+  PublicKeyCredentialCreationOptionsJSON,
+  PublicKeyCredentialRequestOptionsJSON,
+  RegistrationResponseJSON,
 } from '@simplewebauthn/server'
-import {
-  decodeAttestationObject,
-  decodeClientDataJSON,
-  isoBase64URL,
-  isoCBOR,
-} from '@simplewebauthn/server/helpers'
 import type { User } from '../users/user.js'
 import { handleOf } from './user-handle.js'
 
@@ -60,16 +50,21 @@ const KNOWN_TRANSPORTS: ReadonlySet<string> = new Set([
   'usb',
 ])
 
+/** Loaded with the first ceremony: its files would take a quarter of the time that each start of the service takes. */
+const library = () => import('@simplewebauthn/server')
+const helpers = () => import('@simplewebauthn/server/helpers')
+
 /** The WebAuthn ceremonies: what browsers are asked, and whether their answers are good (docs/specification.md#webauthn). */
 export class RelyingParty {
   constructor(private readonly rules: RelyingPartyRules) {}
 
-  creationOptions({
+  async creationOptions({
     user,
     challenge,
     residentKey,
     exclude,
   }: Creation): Promise<PublicKeyCredentialCreationOptionsJSON> {
+    const { generateRegistrationOptions } = await library()
     const { id: rpID, name: rpName, challengeMs: timeout } = this.rules
     const userName = user.email ?? user.phone ?? user.id
     return generateRegistrationOptions({
@@ -88,10 +83,11 @@ export class RelyingParty {
   }
 
   /** Without `allow` the authenticator offers the passkeys that it has for this site. */
-  requestOptions(
+  async requestOptions(
     challenge: Buffer,
     allow: readonly Known[] = [],
   ): Promise<PublicKeyCredentialRequestOptionsJSON> {
+    const { generateAuthenticationOptions } = await library()
     const { id: rpID, challengeMs: timeout } = this.rules
     return generateAuthenticationOptions({
       rpID,
@@ -104,10 +100,11 @@ export class RelyingParty {
 
   /** Null for an invalid response, for any reason. */
   async verifyCreation(answer: object, challenge: Buffer): Promise<NewCredential | null> {
+    const { verifyRegistrationResponse } = await library()
     const { id: expectedRPID, origins } = this.rules
     try {
-      const response = withoutAttestation(answer as RegistrationResponseJSON)
-      refuseFrames(response.response.clientDataJSON)
+      const response = await withoutAttestation(answer as RegistrationResponseJSON)
+      await refuseFrames(response.response.clientDataJSON)
       const { verified, registrationInfo } = await verifyRegistrationResponse({
         response,
         expectedChallenge: challenge.toString('base64url'),
@@ -136,10 +133,11 @@ export class RelyingParty {
     challenge: Buffer,
     { credentialId, publicKey }: Pick<NewCredential, 'credentialId' | 'publicKey'>,
   ): Promise<Assertion | null> {
+    const { verifyAuthenticationResponse } = await library()
     const { id: expectedRPID, origins } = this.rules
     try {
       const response = answer as AuthenticationResponseJSON
-      refuseFrames(response.response.clientDataJSON)
+      await refuseFrames(response.response.clientDataJSON)
       const { verified, authenticationInfo } = await verifyAuthenticationResponse({
         response,
         expectedChallenge: challenge.toString('base64url'),
@@ -171,7 +169,8 @@ export function credentialIdOf(answer: object): Buffer {
  * Attestation is not asked for and proves nothing here. A statement that comes anyway is dropped unread: it names
  * certificates, and checking those would fetch addresses that the sender chose.
  */
-function withoutAttestation(answer: RegistrationResponseJSON): RegistrationResponseJSON {
+async function withoutAttestation(answer: RegistrationResponseJSON): Promise<RegistrationResponseJSON> {
+  const { decodeAttestationObject, isoBase64URL, isoCBOR } = await helpers()
   const authData = decodeAttestationObject(isoBase64URL.toBuffer(answer.response.attestationObject)).get(
     'authData',
   )
@@ -185,7 +184,8 @@ function withoutAttestation(answer: RegistrationResponseJSON): RegistrationRespo
 }
 
 /** A page of another site could show the request in a frame. */
-function refuseFrames(clientDataJSON: string): void {
+async function refuseFrames(clientDataJSON: string): Promise<void> {
+  const { decodeClientDataJSON } = await helpers()
   if (decodeClientDataJSON(clientDataJSON).crossOrigin === true)
     throw new Error('asked for in a frame of another site')
 }

@@ -40,9 +40,11 @@ export type TestServer = {
 
 const MIGRATIONS = fileURLToPath(new URL('../../migrations', import.meta.url))
 
-/** The cheapest bcrypt: tests want real hashes, not slow ones. Shared, because threads take a second to start. */
+/**
+ * The cheapest bcrypt: tests want real hashes, not slow ones. All files of a worker share its threads, which are slow to start
+ * and, when idle, keep no process from ending.
+ */
 let sharedHasher: PasswordHasher | undefined
-let running = 0
 
 /**
  * The whole service on a database, a mail server and a clock of its own. `env` overrides the variables, `ports` what
@@ -62,7 +64,6 @@ export async function startServer(
     sink: (line) => void lines.push(JSON.parse(line) as LogLine),
   })
   sharedHasher ??= createPasswordHasher({ cost: 4 })
-  running += 1
   const context = await createContext(config, { log, now: clock.now, hasher: sharedHasher, ...ports })
   const listener = await listen(createApp(context), {
     port: Number(env['AUTH_API_PORT'] ?? 0),
@@ -104,11 +105,6 @@ async function closeAll(
   await context.close()
   await inbox.close()
   await database.drop()
-  running -= 1
-  if (running > 0) return
-  const hasher = sharedHasher
-  sharedHasher = undefined
-  await hasher?.close()
 }
 
 /** The service as its process runs it, from variables to sockets. */

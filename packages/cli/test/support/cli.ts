@@ -3,7 +3,11 @@ import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { PassThrough } from 'node:stream'
+import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
+import type { Host } from '../../src/command/host.js'
+import { runProgram } from '../../src/run-program.js'
 
 export const MAIN = fileURLToPath(new URL('../../dist/main.js', import.meta.url))
 const BROWSER = fileURLToPath(new URL('browser.mjs', import.meta.url))
@@ -28,18 +32,10 @@ export class Machine {
 
   constructor(private readonly env: Record<string, string> = {}) {}
 
-  /** Runs the built program, as installed. */
+  /** Starts the built program, as installed, in a process of its own. */
   start(args: readonly string[], { env = {}, input }: StartOptions = {}): Running {
     const child = spawn(process.execPath, [MAIN, ...args], {
-      env: {
-        PATH: process.env['PATH'],
-        HOME: this.home,
-        XDG_CONFIG_HOME: join(this.home, 'config'),
-        SIGNET_CREDENTIAL_STORE: 'file',
-        BROWSER,
-        ...this.env,
-        ...env,
-      },
+      env: this.#environment(env),
       stdio: 'pipe',
       // A command that hangs ends as a failed test, not as a process left behind.
       timeout: TIME_LIMIT_MS,
@@ -54,8 +50,33 @@ export class Machine {
     return { child, stdout: () => stdout, stderr: () => stderr, ended }
   }
 
-  run(args: readonly string[], options?: StartOptions): Promise<Ended> {
-    return this.start(args, options).ended
+  /** Runs the program to its end, in the process of the test: most commands take less time than a process to start. */
+  async run(args: readonly string[], { env = {}, input = '' }: StartOptions = {}): Promise<Ended> {
+    const streams = { stdin: new PassThrough(), stdout: new PassThrough(), stderr: new PassThrough() }
+    streams.stdin.end(input)
+    const printed = Promise.all([text(streams.stdout), text(streams.stderr)])
+    const interruption = () => new AbortController().signal
+    // Pipes have nothing of a terminal.
+    const code = await runProgram(
+      { ...streams, env: this.#environment(env), interruption } as unknown as Host,
+      args,
+    )
+    streams.stdout.end()
+    streams.stderr.end()
+    const [stdout, stderr] = await printed
+    return { code, stdout, stderr }
+  }
+
+  #environment(more: Record<string, string | undefined>): Record<string, string | undefined> {
+    return {
+      PATH: process.env['PATH'],
+      HOME: this.home,
+      XDG_CONFIG_HOME: join(this.home, 'config'),
+      SIGNET_CREDENTIAL_STORE: 'file',
+      BROWSER,
+      ...this.env,
+      ...more,
+    }
   }
 
   remove(): void {

@@ -6,7 +6,8 @@ import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 
 const { resolve } = createRequire(import.meta.url)
-const PACKAGE = fileURLToPath(new URL('../../', import.meta.url))
+/** Inside this package, so that its dependencies are found as those of an application are, and where no check looks for sources. */
+const DIST = fileURLToPath(new URL('../../dist/', import.meta.url))
 const COMPILER_OPTIONS = [
   '--strict',
   '--ignoreConfig',
@@ -25,8 +26,7 @@ export async function runGeneratedClient(
   application: string,
   args: readonly string[],
 ): Promise<unknown> {
-  // Inside this package, so that its dependencies are found as those of an application are.
-  const folder = mkdtempSync(join(PACKAGE, '.generated-'))
+  const folder = mkdtempSync(join(DIST, '.generated-'))
   try {
     writeFileSync(join(folder, 'package.json'), '{"type": "module"}')
     writeFileSync(join(folder, 'application.ts'), application)
