@@ -1,5 +1,14 @@
 import type { Exit } from '../child.js'
-import type { Part } from './part.js'
+
+/** Something that runs as part of the stack. Without `stop` it is not ours to stop. */
+export interface Part {
+  name: string
+  /** For processes: settles when it ends, wanted or not. */
+  exited?: Promise<Exit>
+  stop?: () => Promise<unknown>
+  /** Its last output, shown if it ends unexpectedly. */
+  lastOutput?: () => string
+}
 
 /**
  * Holds what runs. Parts stop in the reverse order of their start, those started together at the same time: services
