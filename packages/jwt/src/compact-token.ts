@@ -35,8 +35,7 @@ function countMembers(segment = ''): number {
   const marks = Buffer.from(segment, 'base64url')
     .toString()
     .replace(/"(?:[^"\\]|\\.)*"/g, '')
-  let depth = 0
-  let members = 0
+  let [depth, members] = [0, 0]
   for (const mark of marks) {
     if ('{['.includes(mark)) depth += 1
     else if ('}]'.includes(mark)) depth -= 1

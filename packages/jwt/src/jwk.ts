@@ -40,7 +40,6 @@ function importOct({ k }: JWK): KeyObject {
   return importSecret(Buffer.from(k, 'base64url')).verifyKey
 }
 
-// Throws for keys so weak that anybody could forge signatures, too.
 function importPublicHalf({ kty, n, e, crv, x, y }: JWK): KeyObject {
   let key: KeyObject
   try {
@@ -82,6 +81,5 @@ export function parseJwks(json: string): unknown[] | undefined {
   }
 }
 
-/** Whether a decoded JSON value is an object with a place for named members. */
 export const isJsonObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value)

@@ -46,7 +46,6 @@ export class KeySet implements KeySource {
   }
 }
 
-/** Throws a TypeError with the problem unless the condition holds. */
 export function demand(condition: unknown, problem?: string): asserts condition {
   if (!condition) throw new TypeError(problem)
 }
@@ -54,8 +53,7 @@ export function demand(condition: unknown, problem?: string): asserts condition 
 /** The key of an HS256 secret; throws a TypeError if it is too weak (RFC 7518 section 3.2: not shorter than the hash). */
 export function importSecret(bytes: Buffer, kid?: string): JwtKey {
   demand(bytes.length >= 32, 'an HS256 secret needs at least 32 bytes (RFC 7518 section 3.2)')
-  const distinct = new Set(bytes).size
-  demand(distinct >= 8, 'an HS256 secret must not repeat a few characters; use a random value')
+  demand(new Set(bytes).size >= 8, 'an HS256 secret must not repeat a few characters; use a random value')
   const secret = createSecretKey(bytes)
   return { alg: 'HS256', kid, verifyKey: secret, signKey: secret }
 }
