@@ -81,19 +81,12 @@ async function writePage(words) {
   const scale = option('scale', plan.scale)
   const wasBusy = isBusy()
   const machine = await describeMachine({ databaseUrl: postgres.url('postgres'), redis: redis.title, root })
-  const further = words.filter((word) => /^(peer|authority)=/.test(word))
-  const authPeers = words
-    .filter((word) => word.startsWith('auth-peer='))
-    .map((word) => word.slice('auth-'.length))
-  const lines = [
-    ...(await linesOf(PROGRAMS.pipeline, [
-      `rounds=${rounds}`,
-      `scale=${scale}`,
-      ...plan.pipeline,
-      ...further,
-    ])),
-    ...(await linesOf(PROGRAMS.common, [`rounds=${rounds}`, ...plan.common, ...authPeers])),
-  ].map(readLine)
+  const peers = words.filter((word) => /^(peer|authority)=/.test(word))
+  const authPeers = words.flatMap((word) => /^auth-(peer=.*)/.exec(word)?.[1] ?? [])
+  const pipeline = [`rounds=${rounds}`, `scale=${scale}`, ...plan.pipeline, ...peers]
+  const common = [`rounds=${rounds}`, ...plan.common, ...authPeers]
+  const printed = [await linesOf(PROGRAMS.pipeline, pipeline), await linesOf(PROGRAMS.common, common)]
+  const lines = printed.flat().map(readLine)
   const measured = lines.flatMap((line) => line.measured ?? [])
   const settings = lines.flatMap((line) => line.setting ?? [])
   const results = { machine, wasBusy, rounds: Number(rounds), scale: Number(scale), measured, settings }

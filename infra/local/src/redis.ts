@@ -28,20 +28,22 @@ export type RedisServer = Awaited<ReturnType<typeof startRedis>>
 /** Starts a private Redis or Valkey on 127.0.0.1 and resolves when it answers. Dies with this process. */
 export async function startRedis({ dir, port: wanted, appendOnly, cluster, replicaOf }: RedisOptions) {
   const program = await findRedis()
+  const inMemory = ['--save', '', '--maxmemory-policy', 'noeviction'] // BullMQ's jobs must not be evicted
   const launch = async (port: number, logFile: string): Promise<Guarded> => {
-    const args = ['--save', '', '--maxmemory-policy', 'noeviction'] // BullMQ's jobs must not be evicted
     if (program.image !== undefined) {
       if (cluster || replicaOf !== undefined) throw new Error(`A group of Redis servers ${NEEDS_A_PROGRAM}`)
-      return startContainer(program, { port, logFile, args })
+      return startContainer(program, { port, logFile, args: inMemory })
     }
-    args.push('--port', String(port), '--bind', '127.0.0.1', '--dir', dir)
-    args.push('--appendonly', appendOnly ? 'yes' : 'no', '--appendfsync', 'everysec')
-    if (replicaOf !== undefined) args.push('--replicaof', `127.0.0.1 ${replicaOf}`)
-    // The default port of the cluster's own traffic is 10000 higher, and may not exist or not be free.
-    if (cluster) args.push('--cluster-enabled', 'yes', '--cluster-port', String(await leasePort()))
-    return launchIn(dir, { program, args, logFile })
+    const args = [
+      ...['--port', String(port), '--bind', '127.0.0.1', '--dir', dir, ...inMemory],
+      ...['--appendonly', appendOnly ? 'yes' : 'no', '--appendfsync', 'everysec'],
+      ...(replicaOf === undefined ? [] : ['--replicaof', `127.0.0.1 ${replicaOf}`]),
+      // The default port of the cluster's own traffic is 10000 higher, and may not exist or not be free.
+      ...(cluster ? ['--cluster-enabled', 'yes', '--cluster-port', String(await leasePort())] : []),
+    ]
+    return launchIn(dir, program, args, logFile)
   }
-  const server = await startIn(dir, { name: 'Redis', port: wanted, launch })
+  const server = await startIn(dir, 'Redis', launch, wanted)
   return {
     ...server,
     url: `redis://127.0.0.1:${server.port}`,
@@ -68,7 +70,7 @@ export async function startSentinel(options: SentinelOptions): Promise<ServerPro
   const program = await findRedis()
   if (program.image !== undefined) throw new Error(`A sentinel ${NEEDS_A_PROGRAM}`)
   const file = join(dir, 'sentinel.conf')
-  const launch = (port: number, logFile: string): Promise<Guarded> => {
+  return startIn(dir, 'Sentinel', (port, logFile) => {
     const lines = [
       `port ${port}`,
       'bind 127.0.0.1',
@@ -78,35 +80,24 @@ export async function startSentinel(options: SentinelOptions): Promise<ServerPro
       `sentinel failover-timeout ${group} ${4 * downAfterMs}`,
     ]
     writeFileSync(file, `${lines.join('\n')}\n`)
-    return launchIn(dir, { program, args: [file, '--sentinel'], logFile })
-  }
-  return startIn(dir, { name: 'Sentinel', launch })
-}
-
-interface Start {
-  name: string
-  port?: number
-  launch: (port: number, logFile: string) => Promise<Guarded>
-}
-
-function startIn(dir: string, { launch, ...server }: Start): Promise<ServerProcess> {
-  mkdirSync(dir, { recursive: true })
-  const logFile = join(dir, `${server.name.toLowerCase()}.log`)
-  return startServer({ ...server, logFile, launch: (port) => launch(port, logFile), isReady: answersPing })
-}
-
-const launchIn = (
-  dir: string,
-  { program, args, logFile }: { program: RedisProgram; args: readonly string[]; logFile: string },
-): Promise<Guarded> =>
-  startGuarded({
-    command: program.command,
-    args,
-    stopSignal: 'TERM',
-    logFile,
-    cwd: dir,
-    env: { ...process.env, ...program.env },
+    return launchIn(dir, program, [file, '--sentinel'], logFile)
   })
+}
+
+type Launch = (port: number, logFile: string) => Promise<Guarded>
+
+function startIn(dir: string, name: string, launch: Launch, port?: number): Promise<ServerProcess> {
+  mkdirSync(dir, { recursive: true })
+  const logFile = join(dir, `${name.toLowerCase()}.log`)
+  return startServer({ name, port, logFile, launch: (port) => launch(port, logFile), isReady: answersPing })
+}
+
+function launchIn(dir: string, { command, env }: RedisProgram, args: string[], logFile: string) {
+  return startGuarded({
+    ...{ command, args, logFile, cwd: dir, env: { ...process.env, ...env } },
+    stopSignal: 'TERM',
+  })
+}
 
 function answersPing(port: number): Promise<boolean> {
   return new Promise((resolve) => {

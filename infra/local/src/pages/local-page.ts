@@ -28,28 +28,17 @@ export const textsFor = (request: Request): LocalTexts =>
   textsIn(preferredLanguage({ acceptLanguage: request.get('accept-language') }))
 
 export function send(response: Response, page: Page, { language }: LocalTexts, status = 200): void {
-  const formScriptUrl = formScript.at(SCRIPT_PATH)
-  const answer = pageAnswer(page, {
-    status,
-    language,
-    secure: false,
-    formScript: formScriptUrl,
-    icon: ICON_PATH,
-  })
-  response
-    .status(status)
-    .set(answer.headers ?? {})
-    .send(answer.body)
+  const kit = { formScript: formScript.at(SCRIPT_PATH), icon: ICON_PATH }
+  const { headers = {}, body } = pageAnswer(page, { status, language, secure: false, ...kit })
+  response.status(status).set(headers).send(body)
 }
 
 /** What every page of the kit loads. */
 export const kitRoutes: Routes = (router) => {
-  for (const [path, { headers, body }] of [
-    [SCRIPT_PATH, formScript.answer],
-    [ICON_PATH, brandIcon()],
-    ['/favicon.ico', brandIcon()],
-  ] as const)
-    router.get(path, (_, response) => void response.set(headers).send(body))
+  const { headers, body } = formScript.answer
+  const icon = brandIcon()
+  router.get(SCRIPT_PATH, (_, response) => void response.set(headers).send(body))
+  router.get([ICON_PATH, '/favicon.ico'], (_, response) => void response.set(icon.headers).send(icon.body))
 }
 
 type Content = Pick<Page, 'title' | 'body' | 'allow'> & { here: 'inbox' | 'receiver'; style?: string }

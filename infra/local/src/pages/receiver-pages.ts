@@ -17,15 +17,10 @@ export const receiverPages =
   (router) => {
     router.get('/receiver', (request, response) => {
       const t = textsFor(request)
-      const body = live(t, { here: request.originalUrl, now: new Date() }, list(t, deliveries()))
-      const about = html`<p>${t('receiver.about')}</p>`
-      const page = toolPage(t, {
-        title: t('receiver'),
-        here: 'receiver',
-        style,
-        body: html`${about} ${body}`,
-      })
-      send(response, page, t)
+      const arriving = live(t, { here: request.originalUrl, now: new Date() }, list(t, deliveries()))
+      const body = html`<p>${t('receiver.about')}</p>
+        ${arriving}`
+      send(response, toolPage(t, { title: t('receiver'), here: 'receiver', style, body }), t)
     })
     router.get('/receiver/:number', (request, response) => {
       const t = textsFor(request)

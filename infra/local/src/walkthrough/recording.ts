@@ -24,20 +24,13 @@ export async function publishRecording(
   recording: Recording,
   key: string,
 ): Promise<string> {
-  const published = await call<{ event_id: string }>(
-    world,
-    'POST',
-    `${world.internalUrl}/internal/v1/summary-ready`,
-    {
-      bearer: world.internalToken,
-      json: {
-        ...recording,
-        source_event_key: `walkthrough:${accountId}:${key}`,
-        account_id: accountId,
-        audio_id: `${recording.audio_id}-${key}`,
-      },
-      status: 202,
-    },
-  )
-  return published.event_id
+  const url = `${world.internalUrl}/internal/v1/summary-ready`
+  const json = {
+    ...recording,
+    source_event_key: `walkthrough:${accountId}:${key}`,
+    account_id: accountId,
+    audio_id: `${recording.audio_id}-${key}`,
+  }
+  const request = { bearer: world.internalToken, json, status: 202 }
+  return (await call<{ event_id: string }>(world, 'POST', url, request)).event_id
 }
