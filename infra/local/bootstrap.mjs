@@ -58,10 +58,9 @@ export const seconds = (startedAt) => `${((performance.now() - startedAt) / 1000
  * quickly when nothing changed. Prints a line per step that took time. Throws BootstrapError with the output.
  */
 export async function bootstrap({ projects = [] } = {}) {
-  refuseWindows()
-  refuseOldNode()
+  refuseUnfit()
   await underLock(async () => {
-    await install()
+    await installOnce('.signet-installed', 'packages', `--filter=!${SITE}`)
     if (projects.length > 0) await compile(projects)
   })
 }
@@ -78,24 +77,17 @@ export async function bootstrapOrExit(options) {
   }
 }
 
-function refuseWindows() {
-  if (process.platform !== 'win32') return
-  throw new BootstrapError(
-    'Signet runs on Linux and macOS. On Windows, use WSL: `wsl --install`, then the same command in the Linux that it brings.',
-  )
-}
-
-function refuseOldNode() {
+function refuseUnfit() {
+  if (process.platform === 'win32')
+    throw new BootstrapError(
+      'Signet runs on Linux and macOS. On Windows, use WSL: `wsl --install`, then the same command in the Linux that it brings.',
+    )
   const [major, minor] = process.versions.node.split('.').map(Number)
   if (major > MINIMUM[0] || (major === MINIMUM[0] && minor >= MINIMUM[1])) return
   throw new BootstrapError(
     `Signet needs Node.js ${MINIMUM.join('.')} or newer; this is ${process.versions.node} (${process.execPath}).\n` +
       'Install a current Node.js, for instance from https://nodejs.org, and run the same command again.',
   )
-}
-
-async function install() {
-  await installOnce('.signet-installed', 'packages', `--filter=!${SITE}`)
 }
 
 /** What the documentation site alone needs: a third more packages, which neither a start nor a test waits for. */

@@ -27,10 +27,7 @@ const INSTALLERS: Readonly<Record<string, Installer>> = {
   ubuntu: { command: 'apt-get install', redis: 'redis-server', postgresql: 'postgresql' },
 }
 const HOMEBREW = { redis: 'brew install valkey', postgresql: 'brew install postgresql@17' }
-const MACPORTS = {
-  redis: 'sudo port install redis',
-  postgresql: 'sudo port install postgresql17-server',
-}
+const MACPORTS = { redis: 'port install redis', postgresql: 'port install postgresql17-server' }
 
 /** The text of /etc/os-release; empty where there is none. */
 export const osRelease = (): string => (existsSync(OS_RELEASE) ? readFileSync(OS_RELEASE, 'utf8') : '')
@@ -57,7 +54,7 @@ export function installCommand(
   if (platform === 'darwin') {
     if (findPrograms(['brew'], env['PATH'], ['/opt/homebrew/bin', '/usr/local/bin']).length > 0)
       return HOMEBREW[server]
-    if (findPrograms(['port'], env['PATH'], ['/opt/local/bin']).length > 0) return MACPORTS[server]
+    if (findPrograms(['port'], env['PATH'], ['/opt/local/bin']).length > 0) return `sudo ${MACPORTS[server]}`
     return `${HOMEBREW[server]}, with Homebrew from https://brew.sh`
   }
   const known = distributions.find((id) => id in INSTALLERS)

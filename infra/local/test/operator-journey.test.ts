@@ -65,7 +65,7 @@ describeInBrowser('an operator', () => {
     const subscription = await subscribe(world, connection, 'followed')
     const { endpointId, path, secret } = subscription
     await setHook(world, path, { secret, otherwise: reply(503, { body: 'the disk is full' }) })
-    const eventId = await sendTestEvent(world, connection, subscription)
+    const eventId = await sendTestEvent({ world, connection, subscription })
 
     await page.goto(`${base}/admin`)
     await page.fill('[name=q]', eventId)

@@ -9,7 +9,7 @@ import {
   wideStyle,
 } from '@signet/pages'
 import type { Html, Page, PageTexts } from '@signet/pages'
-import type { Request, Response } from 'express'
+import type { Request, Router } from 'express'
 import type { Routes } from '../web-server.js'
 import de from './texts/de.json' with { type: 'json' }
 import en from './texts/en.json' with { type: 'json' }
@@ -23,14 +23,22 @@ const textsIn = pageTextsOf(localCatalogues)
 const SCRIPT_PATH = '/form.js'
 const ICON_PATH = '/favicon.svg'
 
-/** In the language that the browser prefers. */
-export const textsFor = (request: Request): LocalTexts =>
-  textsIn(preferredLanguage({ acceptLanguage: request.get('accept-language') }))
-
-export function send(response: Response, page: Page, { language }: LocalTexts, status = 200): void {
-  const kit = { formScript: formScript.at(SCRIPT_PATH), icon: ICON_PATH }
-  const { headers = {}, body } = pageAnswer(page, { status, language, secure: false, ...kit })
-  response.status(status).set(headers).send(body)
+/** Serves a page in the language that the browser prefers. */
+export function servePage(
+  router: Router,
+  paths: string | string[],
+  pageFor: (t: LocalTexts, request: Request) => Page & { status?: number },
+): void {
+  router.get(paths, (request, response) => {
+    const t = textsIn(preferredLanguage({ acceptLanguage: request.get('accept-language') }))
+    const { status = 200, ...page } = pageFor(t, request)
+    const kit = { formScript: formScript.at(SCRIPT_PATH), icon: ICON_PATH }
+    const answer = pageAnswer(page, { status, language: t.language, secure: false, ...kit })
+    response
+      .status(status)
+      .set(answer.headers ?? {})
+      .send(answer.body)
+  })
 }
 
 /** What every page of the kit loads. */

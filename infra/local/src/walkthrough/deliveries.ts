@@ -5,7 +5,7 @@ import { waitUntil } from '../wait-until.js'
 import { call, check, tell } from './http.js'
 import { awaitDeliveries, eventOf, setHook } from './receiver-client.js'
 import { publishRecording, readRecording, type Recording, type RecordingName } from './recording.js'
-import type { Connection, Person, Subscription, World } from './world.js'
+import type { Connection, Subscription, Walk, World } from './world.js'
 
 const ONE_MIB = 1_048_576
 const EXCERPT_LINES = 12
@@ -33,25 +33,22 @@ export async function subscribe(
 }
 
 /** Asks for a test event. Returns its id. */
-export async function sendTestEvent(
-  world: World,
-  { accessToken: bearer }: Connection,
-  { endpointId }: Subscription,
-): Promise<string> {
-  const url = `${world.webhooksUrl}/v1/webhooks/${endpointId}/test`
-  const answer = await call<{ event_id: string; queued: boolean }>(world, 'POST', url, { bearer })
+export async function sendTestEvent({
+  world,
+  connection,
+  subscription,
+}: Omit<Walk, 'person'>): Promise<string> {
+  const url = `${world.webhooksUrl}/v1/webhooks/${subscription.endpointId}/test`
+  const request = { bearer: connection.accessToken }
+  const answer = await call<{ event_id: string; queued: boolean }>(world, 'POST', url, request)
   check(answer.queued, 'the test event is queued')
   return answer.event_id
 }
 
 /** A test event arrives, signed. Returns the number of the receiver's last delivery, as the other steps do. */
-export async function ping(
-  world: World,
-  connection: Connection,
-  subscription: Subscription,
-): Promise<number> {
-  const eventId = await sendTestEvent(world, connection, subscription)
-  const [delivery] = await awaitDeliveries(world, subscription, { type: 'webhook.ping', after: 0 })
+export async function ping(walk: Walk): Promise<number> {
+  const eventId = await sendTestEvent(walk)
+  const [delivery] = await awaitDeliveries(walk, { type: 'webhook.ping', after: 0 })
   check(delivery?.eventId === eventId, 'the event that arrived is the one published')
   tell(
     `webhook.ping ${eventId} arrived over TLS; its signature matches the ${delivery.bytes} bytes received.`,
@@ -60,18 +57,13 @@ export async function ping(
 }
 
 /** A recording's summary becomes ready: a meeting as it is, and one that is too large. */
-export async function summaries(
-  world: World,
-  person: Person,
-  subscription: Subscription,
-  after: number,
-): Promise<number> {
+export async function summaries(walk: Walk, after: number): Promise<number> {
+  const { world, person } = walk
   let last = after
   const deliver = async (name: RecordingName, show: (sent: Recording, received: Received) => void) => {
     const recording = readRecording(world, name)
     const eventId = await publishRecording(world, person, recording, name)
-    const wanted = { type: 'summary.completed', after: last }
-    const [delivery] = await awaitDeliveries(world, subscription, wanted)
+    const [delivery] = await awaitDeliveries(walk, { type: 'summary.completed', after: last })
     check(delivery?.eventId === eventId, 'the event that arrived is the one published')
     const { data } = (await eventOf(world, delivery)) as SummaryCompletedEvent
     show(recording, { data, bytes: delivery.bytes })
@@ -114,19 +106,13 @@ const shorten = (line: string): string =>
 const mib = (bytes: number): string => (bytes / ONE_MIB).toFixed(2)
 
 /** The receiver fails once; the retry succeeds; the delivery log tells the story. */
-export async function retry(
-  world: World,
-  person: Person,
-  { accessToken: bearer }: Connection,
-  subscription: Subscription,
-  after: number,
-): Promise<void> {
-  const { path, secret, endpointId } = subscription
+export async function retry(walk: Walk, after: number): Promise<void> {
+  const { world, person, connection } = walk
+  const { path, secret, endpointId } = walk.subscription
   await setHook(world, path, { secret, answers: [reply(500)] })
   tell('The receiver will answer 500 to the next request.')
   const eventId = await publishRecording(world, person, readRecording(world, 'product-review'), 'retry')
-  const wanted = { type: 'summary.completed', after, count: 2 }
-  const [first, second] = await awaitDeliveries(world, subscription, wanted)
+  const [first, second] = await awaitDeliveries(walk, { type: 'summary.completed', after, count: 2 })
   check(first?.eventId === eventId && second?.eventId === eventId, 'both attempts carry the same event')
   const inBoth = (header: string): boolean => first.headers[header] === second.headers[header]
   check(
@@ -137,13 +123,14 @@ export async function retry(
   tell(`It came again ${waitedSeconds} s later, with the same ids and a new signature, and was accepted.`)
 
   const url = `${world.webhooksUrl}/v1/webhooks/${endpointId}/deliveries`
+  const request = { bearer: connection.accessToken, quiet: true }
   const {
     attempts,
     status,
     last_error: lastError,
   } = await waitUntil(
     async () => {
-      const { items } = await call<{ items: LoggedDelivery[] }>(world, 'GET', url, { bearer, quiet: true })
+      const { items } = await call<{ items: LoggedDelivery[] }>(world, 'GET', url, request)
       return items.find((item) => item.event_id === eventId && item.status !== 0)
     },
     { describe: 'final state in the delivery log' },

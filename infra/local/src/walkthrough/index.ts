@@ -28,13 +28,10 @@ export async function walkThrough(world: World): Promise<WalkthroughResult> {
   const subscription = await step('c', 'The application registers a webhook', () =>
     subscribe(world, connection, name),
   )
-  const pinged = await step('d', 'A test event arrives', () => ping(world, connection, subscription))
-  const summed = await step('e', 'Recordings are summed up', () =>
-    summaries(world, person, subscription, pinged),
-  )
-  await step('f', 'The receiver stumbles, and the event comes again', () =>
-    retry(world, person, connection, subscription, summed),
-  )
+  const walk = { world, person, connection, subscription }
+  const pinged = await step('d', 'A test event arrives', () => ping(walk))
+  const summed = await step('e', 'Recordings are summed up', () => summaries(walk, pinged))
+  await step('f', 'The receiver stumbles, and the event comes again', () => retry(walk, summed))
   await step('g', 'Somebody signs out everywhere', () => signOutEverywhere(world, `ben-${suffix}`))
   say(`\n  ${green(`All seven steps passed in ${seconds(performance.now() - startedAt)}.`)}`)
   return { person, connection }

@@ -2,7 +2,7 @@ import type { WebhookEvent } from '@signet/webhook-verify'
 import type { DeliveryView, Hook } from '../receiver/index.js'
 import { waitUntil } from '../wait-until.js'
 import { call, check } from './http.js'
-import type { Subscription, World } from './world.js'
+import type { Walk, World } from './world.js'
 
 /** Tells the receiver what a path expects and how it is to answer; returns the address for a subscription. */
 export async function setHook(world: World, path: string, hook: Hook): Promise<string> {
@@ -12,11 +12,10 @@ export async function setHook(world: World, path: string, hook: Hook): Promise<s
 
 /** Waits for the next deliveries of one event type after a given one, and requires that they verified. */
 export async function awaitDeliveries(
-  world: World,
-  { path }: Pick<Subscription, 'path'>,
+  { world, subscription }: Walk,
   { type, after, count = 1 }: { type: string; after: number; count?: number },
 ): Promise<DeliveryView[]> {
-  const url = `${world.sandboxUrl}/api/deliveries?path=${path}&after=${after}`
+  const url = `${world.sandboxUrl}/api/deliveries?path=${subscription.path}&after=${after}`
   const deliveries = await waitUntil(
     async () => {
       const { items } = await call<{ items: DeliveryView[] }>(world, 'GET', url, { quiet: true })
