@@ -1,10 +1,7 @@
 // `npm run bench`, `npm run bench -- <name>` and `npm run chaos`: a built tree, and a PostgreSQL and a Redis of their own.
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
 import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
-import { createInterface } from 'node:readline'
 import { bootstrapOrExit, root, run, tool } from './bootstrap.mjs'
 
 const PROGRAMS = {
@@ -102,18 +99,8 @@ async function writePage(words) {
 
 /** What a program prints, shown while it runs. */
 async function linesOf(program, programArgs) {
-  const child = spawn(process.execPath, [...node, program, ...programArgs], {
-    cwd: root,
-    env,
-    stdio: ['ignore', 'pipe', 'inherit'],
-  })
-  const ended = once(child, 'close')
-  const lines = []
-  for await (const line of createInterface({ input: child.stdout })) {
-    console.log(line)
-    lines.push(line)
-  }
-  const [code] = await ended
-  if (code !== 0) throw new Error(`${program} ended with ${code}`)
-  return lines
+  const options = { env, show: true, inheritErrors: true }
+  const { ok, code, output } = await run(process.execPath, [...node, program, ...programArgs], options)
+  if (!ok) throw new Error(`${program} ended with ${code}`)
+  return output.split('\n')
 }

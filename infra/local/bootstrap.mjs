@@ -26,10 +26,10 @@ export function tool(path) {
 }
 
 /**
- * Runs a command in the root folder and collects what it prints. What is inherited goes to the terminal instead:
- * everything, or stderr alone. Rejects only when the command cannot be started.
+ * Runs a command in the root folder and collects what it prints, with `show` also for the reader. What is inherited goes
+ * to the terminal instead: everything, or stderr alone. Rejects only when the command cannot be started.
  */
-export function run(command, args, { env = process.env, inherit = false, inheritErrors = inherit } = {}) {
+export function run(command, args, { env = process.env, show, inherit, inheritErrors = inherit } = {}) {
   return new Promise((resolve, reject) => {
     const child = spawn(command, args, {
       cwd: root,
@@ -38,7 +38,10 @@ export function run(command, args, { env = process.env, inherit = false, inherit
     })
     let output = ''
     for (const stream of [child.stdout, child.stderr]) {
-      stream?.setEncoding('utf8').on('data', (text) => (output += text))
+      stream?.setEncoding('utf8').on('data', (text) => {
+        output += text
+        if (show) process.stdout.write(text)
+      })
     }
     // A signal meant for us, such as from a CI that gives up, must not leave the command running.
     const passOn = (signal) => child.kill(signal)

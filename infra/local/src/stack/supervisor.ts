@@ -28,17 +28,14 @@ export class Supervisor {
     if (this.#stopping) throw new Error('the stack is stopping')
     const generation: Part[] = []
     this.#generations.push(generation)
-    const results = await Promise.allSettled(
-      starts.map(async (begin) => {
-        const part = await begin()
-        generation.push(part)
-        this.#watch(part)
-        return part
-      }),
-    )
-    const failure = results.find((result) => result.status === 'rejected')
-    if (failure) throw failure.reason
-    return results.map((result) => (result as PromiseFulfilledResult<Part>).value) as unknown as T
+    const parts = starts.map(async (begin) => {
+      const part = await begin()
+      generation.push(part)
+      this.#watch(part)
+      return part
+    })
+    await Promise.allSettled(parts)
+    return (await Promise.all(parts)) as unknown as T
   }
 
   /** Stops everything, once, however often it is asked. */
