@@ -17,7 +17,7 @@ export function parseHeader(token: unknown): JwtHeader {
     const { alg, kid, typ = 'JWT' } = header
     demand(typeof alg === 'string' && (kid === undefined || typeof kid === 'string'))
     // A typed token of another kind (`at+jwt`, `dpop+jwt`) is not a user token (RFC 8725 section 3.11).
-    demand(typeof typ === 'string' && /^jwt$/i.test(typ))
+    demand(typeof typ === 'string' && typ.toUpperCase() === 'JWT')
     // RFC 7515 section 4.1.11: an extension that is not understood makes the token invalid; none is understood here.
     demand(!Object.hasOwn(header, 'crit') && !Object.hasOwn(header, 'b64'))
     return { alg, kid }
