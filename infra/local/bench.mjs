@@ -1,10 +1,7 @@
 // `npm run bench`, `npm run bench -- <name>` and `npm run chaos`: a built tree, and a PostgreSQL and a Redis of their own.
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
 import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
-import { createInterface } from 'node:readline'
 import { bootstrapOrExit, root, run, tool } from './bootstrap.mjs'
 
 const PROGRAMS = {
@@ -81,19 +78,12 @@ async function writePage(words) {
   const scale = option('scale', plan.scale)
   const wasBusy = isBusy()
   const machine = await describeMachine({ databaseUrl: postgres.url('postgres'), redis: redis.title, root })
-  const further = words.filter((word) => /^(peer|authority)=/.test(word))
-  const authPeers = words
-    .filter((word) => word.startsWith('auth-peer='))
-    .map((word) => word.slice('auth-'.length))
-  const lines = [
-    ...(await linesOf(PROGRAMS.pipeline, [
-      `rounds=${rounds}`,
-      `scale=${scale}`,
-      ...plan.pipeline,
-      ...further,
-    ])),
-    ...(await linesOf(PROGRAMS.common, [`rounds=${rounds}`, ...plan.common, ...authPeers])),
-  ].map(readLine)
+  const peers = words.filter((word) => /^(peer|authority)=/.test(word))
+  const authPeers = words.flatMap((word) => /^auth-(peer=.*)/.exec(word)?.[1] ?? [])
+  const pipeline = [`rounds=${rounds}`, `scale=${scale}`, ...plan.pipeline, ...peers]
+  const common = [`rounds=${rounds}`, ...plan.common, ...authPeers]
+  const printed = [await linesOf(PROGRAMS.pipeline, pipeline), await linesOf(PROGRAMS.common, common)]
+  const lines = printed.flat().map(readLine)
   const measured = lines.flatMap((line) => line.measured ?? [])
   const settings = lines.flatMap((line) => line.setting ?? [])
   const results = { machine, wasBusy, rounds: Number(rounds), scale: Number(scale), measured, settings }
@@ -109,18 +99,8 @@ async function writePage(words) {
 
 /** What a program prints, shown while it runs. */
 async function linesOf(program, programArgs) {
-  const child = spawn(process.execPath, [...node, program, ...programArgs], {
-    cwd: root,
-    env,
-    stdio: ['ignore', 'pipe', 'inherit'],
-  })
-  const ended = once(child, 'close')
-  const lines = []
-  for await (const line of createInterface({ input: child.stdout })) {
-    console.log(line)
-    lines.push(line)
-  }
-  const [code] = await ended
-  if (code !== 0) throw new Error(`${program} ended with ${code}`)
-  return lines
+  const options = { env, show: true, inheritErrors: true }
+  const { ok, code, output } = await run(process.execPath, [...node, program, ...programArgs], options)
+  if (!ok) throw new Error(`${program} ended with ${code}`)
+  return output.split('\n')
 }

@@ -26,10 +26,10 @@ export function tool(path) {
 }
 
 /**
- * Runs a command in the root folder and collects what it prints. What is inherited goes to the terminal instead:
- * everything, or stderr alone. Rejects only when the command cannot be started.
+ * Runs a command in the root folder and collects what it prints, with `show` also for the reader. What is inherited goes
+ * to the terminal instead: everything, or stderr alone. Rejects only when the command cannot be started.
  */
-export function run(command, args, { env = process.env, inherit = false, inheritErrors = inherit } = {}) {
+export function run(command, args, { env = process.env, show, inherit, inheritErrors = inherit } = {}) {
   return new Promise((resolve, reject) => {
     const child = spawn(command, args, {
       cwd: root,
@@ -38,7 +38,10 @@ export function run(command, args, { env = process.env, inherit = false, inherit
     })
     let output = ''
     for (const stream of [child.stdout, child.stderr]) {
-      stream?.setEncoding('utf8').on('data', (text) => (output += text))
+      stream?.setEncoding('utf8').on('data', (text) => {
+        output += text
+        if (show) process.stdout.write(text)
+      })
     }
     // A signal meant for us, such as from a CI that gives up, must not leave the command running.
     const passOn = (signal) => child.kill(signal)
@@ -58,10 +61,9 @@ export const seconds = (startedAt) => `${((performance.now() - startedAt) / 1000
  * quickly when nothing changed. Prints a line per step that took time. Throws BootstrapError with the output.
  */
 export async function bootstrap({ projects = [] } = {}) {
-  refuseWindows()
-  refuseOldNode()
+  refuseUnfit()
   await underLock(async () => {
-    await install()
+    await installOnce('.signet-installed', 'packages', `--filter=!${SITE}`)
     if (projects.length > 0) await compile(projects)
   })
 }
@@ -78,24 +80,17 @@ export async function bootstrapOrExit(options) {
   }
 }
 
-function refuseWindows() {
-  if (process.platform !== 'win32') return
-  throw new BootstrapError(
-    'Signet runs on Linux and macOS. On Windows, use WSL: `wsl --install`, then the same command in the Linux that it brings.',
-  )
-}
-
-function refuseOldNode() {
+function refuseUnfit() {
+  if (process.platform === 'win32')
+    throw new BootstrapError(
+      'Signet runs on Linux and macOS. On Windows, use WSL: `wsl --install`, then the same command in the Linux that it brings.',
+    )
   const [major, minor] = process.versions.node.split('.').map(Number)
   if (major > MINIMUM[0] || (major === MINIMUM[0] && minor >= MINIMUM[1])) return
   throw new BootstrapError(
     `Signet needs Node.js ${MINIMUM.join('.')} or newer; this is ${process.versions.node} (${process.execPath}).\n` +
       'Install a current Node.js, for instance from https://nodejs.org, and run the same command again.',
   )
-}
-
-async function install() {
-  await installOnce('.signet-installed', 'packages', `--filter=!${SITE}`)
 }
 
 /** What the documentation site alone needs: a third more packages, which neither a start nor a test waits for. */

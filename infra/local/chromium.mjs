@@ -38,20 +38,20 @@ function findChromium() {
 }
 
 async function installChromium() {
+  const hint = 'no Chromium on PATH, and'
   if (process.platform !== 'linux' || !existsSync('/usr/bin/apt-get'))
-    return { reason: 'no Chromium on PATH, and no apt-get to install one; set CHROMIUM_BIN' }
-  if (process.getuid() !== 0)
-    return { reason: 'no Chromium on PATH, and only root may install one; set CHROMIUM_BIN' }
+    return { reason: `${hint} no apt-get to install one; set CHROMIUM_BIN` }
+  if (process.getuid() !== 0) return { reason: `${hint} only root may install one; set CHROMIUM_BIN` }
   const startedAt = performance.now()
   console.log('  installing Chromium for the tests of pages …')
-  const updated = await aptGet(['update'])
-  if (updated) return { reason: updated }
+  let reason = await aptGet(['update'])
+  if (reason) return { reason }
+  // Not every distribution has the first.
   for (const name of PACKAGES) {
-    const failed = await aptGet(['install', '--yes', '--no-install-recommends', name])
-    // Not every distribution has the first.
-    if (failed && name === PACKAGES.at(-1)) return { reason: failed }
-    if (!failed) break
+    reason = await aptGet(['install', '--yes', '--no-install-recommends', name])
+    if (!reason) break
   }
+  if (reason) return { reason }
   console.log(`  ✓ Chromium (${seconds(startedAt)})`)
   return findChromium() ?? { reason: "Debian's package brought no Chromium; set CHROMIUM_BIN" }
 }

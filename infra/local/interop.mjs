@@ -20,8 +20,6 @@ const PYTHON_PACKAGES = [
 ]
 // The last line of versions that also runs on Node 20.
 const INSPECTOR_VERSION = '1.0.3'
-const FLOW = 'authorization code with PKCE, exchange, refresh'
-const DELIVERY = 'by the tools of /mcp to a verified delivery'
 
 const CLIENTS = 'apps/webhooks/test/real-clients.test.ts'
 const HOSTS = 'apps/webhooks/test/mcp-clients.test.ts'
@@ -32,172 +30,114 @@ const GENERATED = 'apps/webhooks/test/generated-client.test.ts'
 const AUTH_GENERATED = 'apps/auth/test/generated-client.test.ts'
 const SIGNATURE = 'packages/webhook-core/src/signature/signature.test.ts'
 
-/** A row: whose client, where its version stands, what it does, and the tests that have it do that. */
+const FLOW = 'authorization code with PKCE, exchange, refresh'
+const DELIVERY = 'by the tools of /mcp to a verified delivery'
+const VERIFIES = 'verifies deliveries, also while a secret is replaced'
+const GENERATES = 'generates a client from the OpenAPI document'
+const GENERATES_FOR_AUTH = `${GENERATES} of apps/auth`
+const SUBSCRIPTION = 'which creates, lists and deletes a subscription'
+const USER = 'which creates a user, signs in, reads and deletes the user'
+const GENERATED_CLIENT = 'a client that openapi-typescript generates'
+
+/** A row: whose client in which version, what it does, and the tests that have it do that, where they are not named like it. */
 const ROWS = [
   {
-    client: '@modelcontextprotocol/sdk',
-    language: 'TypeScript',
-    version: npm('apps/webhooks', '@modelcontextprotocol/sdk'),
+    ...npm('@modelcontextprotocol/sdk'),
     does: `discovery from the challenge, registration, ${FLOW}, ${DELIVERY}`,
     file: CLIENTS,
     tests: '@modelcontextprotocol/sdk 1.x',
   },
   {
-    client: '@modelcontextprotocol/client',
-    language: 'TypeScript',
-    version: npm('apps/webhooks', '@modelcontextprotocol/client'),
+    ...npm('@modelcontextprotocol/client'),
     does: `discovery, registration, ${FLOW}, check of the issuer, ${DELIVERY}`,
     file: CLIENTS,
     tests: '@modelcontextprotocol/client 2.x',
   },
   {
-    client: 'mcp',
-    language: 'Python',
-    version: pinned('mcp'),
+    ...python('mcp'),
     does: `discovery, registration, authorization code with PKCE, exchange, ${DELIVERY}`,
     file: HOSTS,
     tests: 'mcp for Python',
   },
+  { ...inspector(), does: `with a personal token ${DELIVERY}`, file: HOSTS, tests: 'MCP Inspector' },
+  { ...npm('oauth4webapi'), does: `discovery, registration, ${FLOW}, revocation, errors`, file: CLIENTS },
+  { ...npm('openid-client'), does: `discovery, registration, ${FLOW}, revocation`, file: CLIENTS },
+  { ...npm('simple-oauth2'), does: `${FLOW}, revocation of both tokens`, file: LANGUAGES },
+  { ...python('authlib'), client: 'Authlib', does: `${FLOW}, revocation`, file: LANGUAGES },
+  { ...go('golang.org/x/oauth2'), does: FLOW, file: LANGUAGES },
   {
-    client: '@modelcontextprotocol/inspector --cli',
-    language: 'TypeScript',
-    version: () => INSPECTOR_VERSION,
-    does: `with a personal token ${DELIVERY}`,
-    file: HOSTS,
-    tests: 'MCP Inspector',
-  },
-  {
-    client: 'oauth4webapi',
-    language: 'TypeScript',
-    version: npm('apps/webhooks', 'oauth4webapi'),
-    does: `discovery, registration, ${FLOW}, revocation, errors`,
-    file: CLIENTS,
-    tests: 'oauth4webapi',
-  },
-  {
-    client: 'openid-client',
-    language: 'TypeScript',
-    version: npm('apps/webhooks', 'openid-client'),
-    does: `discovery, registration, ${FLOW}, revocation`,
-    file: CLIENTS,
-    tests: 'openid-client',
-  },
-  {
-    client: 'simple-oauth2',
-    language: 'TypeScript',
-    version: npm('apps/webhooks', 'simple-oauth2'),
-    does: `${FLOW}, revocation of both tokens`,
-    file: LANGUAGES,
-    tests: 'simple-oauth2',
-  },
-  {
-    client: 'Authlib',
-    language: 'Python',
-    version: pinned('authlib'),
-    does: `${FLOW}, revocation`,
-    file: LANGUAGES,
-    tests: 'Authlib',
-  },
-  {
-    client: 'golang.org/x/oauth2',
-    language: 'Go',
-    version: goModule('golang.org/x/oauth2'),
-    does: FLOW,
-    file: LANGUAGES,
-    tests: 'golang.org/x/oauth2',
-  },
-  {
-    client: 'standardwebhooks',
-    language: 'TypeScript',
-    version: npm('packages/webhook-core', 'standardwebhooks'),
-    does: 'verifies deliveries, also while a secret is replaced',
+    ...npm('standardwebhooks', 'packages/webhook-core'),
+    does: VERIFIES,
     file: SIGNATURE,
     tests: 'the published library of Standard Webhooks',
   },
+  { ...python('standardwebhooks'), does: VERIFIES, file: LANGUAGES, tests: 'standardwebhooks for Python' },
   {
-    client: 'standardwebhooks',
-    language: 'Python',
-    version: pinned('standardwebhooks'),
-    does: 'verifies deliveries, also while a secret is replaced',
-    file: LANGUAGES,
-    tests: 'standardwebhooks for Python',
-  },
-  {
+    ...go('github.com/standard-webhooks/standard-webhooks/libraries'),
     client: 'standard-webhooks/libraries',
-    language: 'Go',
-    version: goModule('github.com/standard-webhooks/standard-webhooks/libraries'),
-    does: 'verifies deliveries, also while a secret is replaced',
+    does: VERIFIES,
     file: LANGUAGES,
     tests: 'standardwebhooks for Go',
   },
+  { ...crate('standardwebhooks'), does: VERIFIES, file: LANGUAGES, tests: 'standardwebhooks for Rust' },
   {
-    client: 'standardwebhooks',
-    language: 'Rust',
-    version: crate('standardwebhooks'),
-    does: 'verifies deliveries, also while a secret is replaced',
-    file: LANGUAGES,
-    tests: 'standardwebhooks for Rust',
-  },
-  {
-    client: 'openapi-typescript',
-    language: 'TypeScript',
-    version: npm('packages/testkit', 'openapi-typescript'),
-    does: 'generates a client from the OpenAPI document, which creates, lists and deletes a subscription',
+    ...npm('openapi-typescript', 'packages/testkit'),
+    does: `${GENERATES}, ${SUBSCRIPTION}`,
     file: GENERATED,
-    tests: 'a client that openapi-typescript generates',
+    tests: GENERATED_CLIENT,
   },
   {
-    client: 'openapi-typescript',
-    language: 'TypeScript',
-    version: npm('packages/testkit', 'openapi-typescript'),
-    does: 'generates a client from the OpenAPI document of apps/auth, which creates a user, signs in, reads and deletes the user',
+    ...npm('openapi-typescript', 'packages/testkit'),
+    does: `${GENERATES_FOR_AUTH}, ${USER}`,
     file: AUTH_GENERATED,
-    tests: 'a client that openapi-typescript generates',
+    tests: GENERATED_CLIENT,
   },
+  { ...python('openapi-python-client'), does: `${GENERATES}, ${SUBSCRIPTION}`, file: DOCUMENT },
   {
-    client: 'openapi-python-client',
-    language: 'Python',
-    version: pinned('openapi-python-client'),
-    does: 'generates a client from the OpenAPI document, which creates, lists and deletes a subscription',
-    file: DOCUMENT,
-    tests: 'openapi-python-client',
-  },
-  {
-    client: 'schemathesis',
-    language: 'Python',
-    version: pinned('schemathesis'),
+    ...python('schemathesis'),
     does: 'finds no answer of /v1 that deviates from the OpenAPI document',
     file: DOCUMENT,
-    tests: 'schemathesis',
   },
   {
-    client: 'schemathesis',
-    language: 'Python',
-    version: pinned('schemathesis'),
+    ...python('schemathesis'),
     does: 'finds no answer of apps/auth that deviates from its OpenAPI document',
     file: AUTH_DOCUMENT,
     tests: 'schemathesis against apps/auth',
   },
 ]
 
-function npm(folder, name) {
-  return () => {
-    const require = createRequire(join(root, folder, 'package.json'))
-    const paths = require.resolve.paths(name).map((path) => join(path, name, 'package.json'))
-    return JSON.parse(readFileSync(paths.find(existsSync), 'utf8')).version
+/** Versions are read last: a package may not be installed yet. */
+function npm(client, folder = 'apps/webhooks') {
+  const version = () => {
+    const paths = createRequire(join(root, folder, 'package.json')).resolve.paths(client)
+    const manifest = paths.map((path) => join(path, client, 'package.json')).find(existsSync)
+    return JSON.parse(readFileSync(manifest, 'utf8')).version
   }
+  return { client, language: 'TypeScript', version }
 }
 
-function pinned(name) {
-  return () => PYTHON_PACKAGES.find((one) => one.startsWith(`${name}==`)).split('==')[1]
+function inspector() {
+  const client = '@modelcontextprotocol/inspector --cli'
+  return { client, language: 'TypeScript', version: () => INSPECTOR_VERSION }
 }
 
-function goModule(path) {
-  return () => new RegExp(`${path} v(\\S+)`).exec(readFileSync(join(GO, 'go.mod'), 'utf8'))[1]
+function python(client) {
+  const [, version] = PYTHON_PACKAGES.find((one) => one.startsWith(`${client}==`)).split('==')
+  return { client, language: 'Python', version: () => version }
 }
 
-function crate(name) {
-  return () => new RegExp(`^${name} = "=(\\S+)"`, 'm').exec(readFileSync(join(RUST, 'Cargo.toml'), 'utf8'))[1]
+function go(client) {
+  const version = () => new RegExp(`${client} v(\\S+)`).exec(readFileSync(join(GO, 'go.mod'), 'utf8'))[1]
+  return { client, language: 'Go', version }
+}
+
+function crate(client) {
+  const line = new RegExp(`^${client} = "=(\\S+)"`, 'm')
+  return {
+    client,
+    language: 'Rust',
+    version: () => line.exec(readFileSync(join(RUST, 'Cargo.toml'), 'utf8'))[1],
+  }
 }
 
 const succeeds = (command, args, options = {}) =>
@@ -216,7 +156,7 @@ function pythonWithPackages() {
 }
 
 /** The command-line client of MCP Inspector in a folder of its own; if it cannot be installed, its row is skipped. */
-function inspector() {
+function installInspector() {
   const folder = join(CACHE, `inspector-${INSPECTOR_VERSION}`)
   const command = join(folder, 'node_modules/@modelcontextprotocol/inspector/cli/build/cli.js')
   const wanted = `@modelcontextprotocol/inspector@${INSPECTOR_VERSION}`
@@ -230,7 +170,7 @@ function resultsOf({ testResults }) {
   return ROWS.map((row) => {
     const { status: whole, assertionResults } = testResults.find(({ name }) => name === join(root, row.file))
     const statuses = assertionResults
-      .filter(({ ancestorTitles }) => ancestorTitles[0] === row.tests)
+      .filter(({ ancestorTitles }) => ancestorTitles[0] === (row.tests ?? row.client))
       .map(({ status }) => status)
     const ran = statuses.filter((status) => status !== 'pending')
     // What is wrong with a file as a whole, such as an answer that no document promises, may be due to any of its tests.
@@ -238,19 +178,6 @@ function resultsOf({ testResults }) {
     if (ran.includes('failed') || statuses.length === 0 || atFault) return 'failed'
     return ran.length === 0 ? 'skipped' : 'passed'
   })
-}
-
-const cellsOf = ({ client, language, version, does }, result) => [client, language, version(), does, result]
-
-function tableOf(results) {
-  const rows = [
-    ['Client', 'Language', 'Version', 'What it does', 'Result'],
-    ...ROWS.map((row, i) => cellsOf(row, results[i])),
-  ]
-  const widths = rows[0].map((_, column) => Math.max(...rows.map((cells) => cells[column].length)))
-  const line = (cells) => `| ${cells.map((cell, column) => cell.padEnd(widths[column])).join(' | ')} |`
-  const rule = `| ${widths.map((width) => '-'.repeat(width)).join(' | ')} |`
-  return [line(rows[0]), rule, ...rows.slice(1).map(line)].join('\n')
 }
 
 const page = (table) => `# Clients of other people
@@ -271,7 +198,7 @@ await bootstrapOrExit({
 })
 mkdirSync(CACHE, { recursive: true })
 process.env.SIGNET_INTEROP_PYTHON ??= pythonWithPackages()
-process.env.SIGNET_INTEROP_INSPECTOR ??= inspector()
+process.env.SIGNET_INTEROP_INSPECTOR ??= installInspector()
 succeeds('go', ['mod', 'download'], { cwd: GO, env: { ...process.env, GOTOOLCHAIN: 'local' } })
 succeeds('cargo', ['fetch', '--quiet', '--locked'], { cwd: RUST })
 
@@ -282,7 +209,11 @@ await run(process.execPath, [...jestCommand, '--json', `--outputFile=${reportFil
 })
 const results = resultsOf(JSON.parse(readFileSync(reportFile, 'utf8')))
 rmSync(reportFile)
-const table = tableOf(results)
+const { markdownTable } = await import('markdown-table')
+const table = markdownTable([
+  ['Client', 'Language', 'Version', 'What it does', 'Result'],
+  ...ROWS.map(({ client, language, version, does }, i) => [client, language, version(), does, results[i]]),
+])
 console.log(`\n${table}`)
 if (results.every((result) => result === 'passed')) writeFileSync(PAGE, page(table))
 if (results.includes('failed')) process.exitCode = 1

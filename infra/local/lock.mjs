@@ -5,22 +5,20 @@ import { dirname } from 'node:path'
 /** Takes the lock and returns how to release it; when another process holds it, returns the `owner` instead. */
 export function takeLock(file) {
   mkdirSync(dirname(file), { recursive: true })
-  const mine = `${file}.${process.pid}`
-  writeFileSync(mine, String(process.pid))
-  try {
-    if (!tryLink(mine, file)) {
-      const owner = readOwner(file)
-      if (owner !== null && isAlive(owner)) return { owner }
-      removeStale(file, owner)
-      if (!tryLink(mine, file)) return { owner: readOwner(file) }
-    }
-  } finally {
-    rmSync(mine, { force: true })
-  }
   const release = () => {
     if (readOwner(file) === process.pid) rmSync(file, { force: true })
   }
-  return { release }
+  const mine = `${file}.${process.pid}`
+  writeFileSync(mine, String(process.pid))
+  try {
+    if (tryLink(mine, file)) return { release }
+    const owner = readOwner(file)
+    if (owner !== null && isAlive(owner)) return { owner }
+    removeStale(file, owner)
+    return tryLink(mine, file) ? { release } : { owner: readOwner(file) }
+  } finally {
+    rmSync(mine, { force: true })
+  }
 }
 
 /** Whether a process with this pid runs, even as another user. */

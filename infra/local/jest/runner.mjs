@@ -3,9 +3,9 @@
 import { createRequire, register } from 'node:module'
 import { pathToFileURL } from 'node:url'
 import { setGlobals } from './globals.mjs'
-import { stackInTypeScript } from './typescript.mjs'
 
 register('./module-hooks.mjs', import.meta.url)
+process.setSourceMapsEnabled(true)
 
 const require = createRequire(import.meta.url)
 const circus = require('jest-circus/runner').default
@@ -20,7 +20,7 @@ export default async function runTestFile(globalConfig, config, environment, run
     requireInternalModule: { value: requireAgain },
     unstable_importModule: { value: (file) => importTest(file, runtime) },
   })
-  Error.prepareStackTrace = stackInTypeScript
+  Error.prepareStackTrace = undefined // jest's own knows nothing of these modules; Node has their source maps
   try {
     return await circus(globalConfig, config, environment, sharing, path, ...rest)
   } finally {

@@ -1,6 +1,7 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { isIP } from 'node:net'
 import { join } from 'node:path'
+import type { SelfsignedOptions } from 'selfsigned'
 
 export interface KeyAndCertificate {
   key: string
@@ -17,25 +18,16 @@ const DAY_MS = 24 * 60 * 60 * 1000
 const AUTHORITY_DAYS = 3650
 /** Some clients refuse server certificates that are valid for longer. */
 const SERVER_DAYS = 397
-const COMMON = { keyType: 'ec', curve: 'P-256', algorithm: 'sha256' } as const
 export const LOOPBACK = ['localhost', '127.0.0.1', '::1']
 
-/** Loaded on demand, because it brings some 250 files. */
-const selfsigned = () => import('selfsigned')
-
 /** Makes a new authority, in memory only. */
-export async function createAuthority(): Promise<Authority> {
-  const { generate } = await selfsigned()
-  const made = await generate([{ name: 'commonName', value: 'Signet local development authority' }], {
-    ...COMMON,
-    ...validFor(AUTHORITY_DAYS),
+export const createAuthority = (): Promise<Authority> =>
+  generate('Signet local development authority', AUTHORITY_DAYS, {
     extensions: [
       { name: 'basicConstraints', cA: true, pathLenConstraint: 0, critical: true },
       { name: 'keyUsage', keyCertSign: true, cRLSign: true, critical: true },
     ],
   })
-  return { key: made.private, cert: made.cert }
-}
 
 /** The authority kept in a folder; made on first use, so that a browser told to trust it once keeps doing so. */
 export async function loadAuthority(folder: string): Promise<Authority> {
@@ -52,15 +44,12 @@ export async function loadAuthority(folder: string): Promise<Authority> {
 }
 
 /** A server certificate, signed by the authority, for DNS names and IP addresses. */
-export async function issueCertificate(
-  authority: KeyAndCertificate,
+export const issueCertificate = (
+  { key, cert }: KeyAndCertificate,
   hosts: readonly string[] = LOOPBACK,
-): Promise<KeyAndCertificate> {
-  const { generate } = await selfsigned()
-  const made = await generate([{ name: 'commonName', value: hosts[0] ?? 'localhost' }], {
-    ...COMMON,
-    ...validFor(SERVER_DAYS),
-    ca: { key: authority.key, cert: authority.cert },
+): Promise<KeyAndCertificate> =>
+  generate(hosts[0] ?? 'localhost', SERVER_DAYS, {
+    ca: { key, cert },
     extensions: [
       { name: 'basicConstraints', cA: false, critical: true },
       { name: 'keyUsage', digitalSignature: true, critical: true },
@@ -71,11 +60,15 @@ export async function issueCertificate(
       },
     ],
   })
-  return { key: made.private, cert: made.cert }
-}
 
-/** Begins a day ago: the clock of a container may be a little behind. */
-function validFor(days: number): { notBeforeDate: Date; notAfterDate: Date } {
+async function generate(commonName: string, days: number, options: SelfsignedOptions) {
+  const selfsigned = await import('selfsigned') // on demand, because it brings some 250 files
   const now = Date.now()
-  return { notBeforeDate: new Date(now - DAY_MS), notAfterDate: new Date(now + days * DAY_MS) }
+  const made = await selfsigned.generate([{ name: 'commonName', value: commonName }], {
+    ...{ keyType: 'ec', curve: 'P-256', algorithm: 'sha256' },
+    // It begins a day ago: the clock of a container may be a little behind.
+    ...{ notBeforeDate: new Date(now - DAY_MS), notAfterDate: new Date(now + days * DAY_MS) },
+    ...options,
+  })
+  return { key: made.private, cert: made.cert }
 }

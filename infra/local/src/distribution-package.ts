@@ -2,10 +2,13 @@ import { execFile } from 'node:child_process'
 import { existsSync, mkdirSync, readdirSync, renameSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
+import { findPrograms } from './programs.js'
 
 const runFile = promisify(execFile)
+/** Its lists and its cache for one download: those of the system belong to root. */
+const APT_FOLDERS = ['apt/lists/partial', 'apt/cache/archives/partial']
 
-interface DistributionPackage<Program> {
+interface DistributionPackage {
   name: string
   /** The name shown while it is being fetched. */
   title: string
@@ -14,127 +17,81 @@ interface DistributionPackage<Program> {
   cacheDir: string
   env: NodeJS.ProcessEnv
   say: (text: string) => void
-  /** The program in the unpacked folder, if it is there. */
-  find: (folder: string) => Program | null
 }
 
-type Wanted = { folder: string; name: string; alone: boolean; env: NodeJS.ProcessEnv }
+/**
+ * What downloads the package $1 and unpacks it into the current folder, for package managers that hand out packages
+ * without installing them. `alone` as $2 leaves out what the package needs.
+ */
+const SCRIPTS = {
+  // Without the error mode a failed update ends with status 0.
+  'apt-get': `
+    apt() {
+      apt-get -o Dir::State::lists="$PWD/apt/lists" -o Dir::Cache="$PWD/apt/cache" -o APT::Sandbox::User=root \\
+        -o Debug::NoLocking=1 -o APT::Update::Error-Mode=any "$@"
+    }
+    apt update
+    names=$1
+    if [ "$2" != alone ]; then
+      plan=$(apt install -s --no-install-recommends "$1")
+      names=$(echo "$plan" | sed -n 's/^Inst \\([^ ]*\\).*/\\1/p')
+    fi
+    apt download $names
+    for file in *.deb; do dpkg-deb -x "$file" .; done`,
+  dnf: `
+    dnf -y download --resolve --destdir="$PWD" "$1"
+    for file in *.rpm; do rpm2cpio "$file" | cpio -idm --quiet; done`,
+  // Signature, control data and content are three archives in one file, which tar reads as one.
+  apk: `
+    apk fetch --no-cache --recursive --output "$PWD" "$1"
+    for file in *.apk; do tar -xzf "$file"; done`,
+} as const
 
-interface PackageManager {
-  /** Downloads packages into the folder, as any user. */
-  download(wanted: Wanted): Promise<unknown>
-  /** How the name of a package's file ends. */
-  suffix: string
-  /** Unpacks one into the folder. */
-  unpack(file: string, folder: string, env: NodeJS.ProcessEnv): Promise<unknown>
-}
-
-/** Those that can hand out packages without installing them. */
-const PACKAGE_MANAGERS = {
-  'apt-get': {
-    download: downloadWithApt,
-    suffix: '.deb',
-    unpack: (file, folder, env) => runFile('dpkg-deb', ['-x', file, folder], { env }),
-  },
-  dnf: {
-    download: ({ folder, name, alone, env }) =>
-      runFile('dnf', ['-y', 'download', ...(alone ? [] : ['--resolve']), `--destdir=${folder}`, name], {
-        env,
-      }),
-    suffix: '.rpm',
-    unpack: (file, folder, env) =>
-      runFile('/bin/sh', ['-c', 'rpm2cpio "$1" | cpio -idm --quiet', 'sh', file], { cwd: folder, env }),
-  },
-  apk: {
-    download: ({ folder, name, alone, env }) =>
-      runFile('apk', ['fetch', '--no-cache', ...(alone ? [] : ['--recursive']), '--output', folder, name], {
-        env,
-      }),
-    suffix: '.apk',
-    // Signature, control data and content are three archives in one file, which tar reads as one.
-    unpack: (file, folder, env) => runFile('tar', ['-xzf', file, '-C', folder], { env }),
-  },
-} as const satisfies Record<string, PackageManager>
-
-export type PackageManagerName = keyof typeof PACKAGE_MANAGERS
+export type PackageManager = keyof typeof SCRIPTS
 
 /** Fetches a package of the distribution and unpacks it into the cache folder, without installing anything. */
-export async function unpackPackage<Program>(
-  command: PackageManagerName,
-  wanted: DistributionPackage<Program>,
-): Promise<Program> {
-  const { name, title, alone = false, cacheDir, env, say, find } = wanted
-  const manager: PackageManager = PACKAGE_MANAGERS[command]
-  say(`  fetching ${title} with ${command} (nothing is installed in the system) …`)
+export async function unpackPackage(manager: PackageManager, wanted: DistributionPackage): Promise<void> {
+  const { name, title, alone = false, cacheDir, env, say } = wanted
+  say(`  fetching ${title} with ${manager} (nothing is installed in the system) …`)
   const startedAt = performance.now()
   const partial = `${cacheDir}.${process.pid}`
   rmSync(partial, { recursive: true, force: true })
-  mkdirSync(partial, { recursive: true })
+  for (const place of APT_FOLDERS) mkdirSync(join(partial, place), { recursive: true })
   try {
-    await manager.download({ folder: partial, name, alone, env })
-    for (const file of readdirSync(partial).filter((entry) => entry.endsWith(manager.suffix))) {
-      await manager.unpack(join(partial, file), partial, env)
-      rmSync(join(partial, file))
-    }
+    const script = ['-ec', SCRIPTS[manager], 'sh', name, alone ? 'alone' : '']
+    await runFile('/bin/sh', script, { cwd: partial, env })
+    for (const entry of readdirSync(partial))
+      if (/\.(deb|rpm|apk)$|^apt$/.test(entry)) rmSync(join(partial, entry), { recursive: true })
     rmSync(cacheDir, { recursive: true, force: true })
     renameSync(partial, cacheDir)
   } catch (error) {
-    const other = find(cacheDir) // a parallel run may have been quicker
-    if (other) return other
-    throw error
+    if (!existsSync(cacheDir)) throw error // a parallel run may have been quicker
   } finally {
     rmSync(partial, { recursive: true, force: true })
   }
-  const program = find(cacheDir)
-  if (!program) throw new Error(`the package holds no ${name}`)
   say(`  ✓ ${title} unpacked (${((performance.now() - startedAt) / 1000).toFixed(1)} s)`)
-  return program
 }
 
-/** With lists and a cache of its own: those of the system belong to root. */
-async function downloadWithApt({ folder, name, alone, env }: Wanted): Promise<void> {
-  const lists = join(folder, 'apt/lists')
-  const cache = join(folder, 'apt/cache')
-  mkdirSync(join(lists, 'partial'), { recursive: true })
-  mkdirSync(join(cache, 'archives/partial'), { recursive: true })
-  const options = [
-    ...[`Dir::State::lists=${lists}`, `Dir::Cache=${cache}`],
-    ...['APT::Sandbox::User=root', 'Debug::NoLocking=1'],
-    'APT::Update::Error-Mode=any', // without it a failed update ends with status 0
-  ].flatMap((option) => ['-o', option])
-  await runFile('apt-get', [...options, 'update'], { env })
-  const names = alone ? [name] : await missingPackages(name, options, env)
-  await runFile('apt-get', [...options, 'download', ...names], { cwd: folder, env })
-  rmSync(join(folder, 'apt'), { recursive: true })
-}
-
-async function missingPackages(
-  name: string,
-  options: readonly string[],
-  env: NodeJS.ProcessEnv,
-): Promise<string[]> {
-  const simulated = await runFile(
-    'apt-get',
-    [...options, ...['install', '-s', '--no-install-recommends', name]],
-    { env },
-  )
-  return [...simulated.stdout.matchAll(/^Inst (\S+)/gm)].map((match) => match[1] ?? '')
-}
+/** The first of these programs in a folder with an unpacked package. */
+export const unpackedProgram = (folder: string, names: readonly string[]): string | undefined =>
+  findPrograms(names, join(folder, 'usr/bin'))[0]
 
 /** The variables with which a program of an unpacked package finds its libraries there. */
 export function unpackedEnvironment(folder: string): Record<string, string> {
-  const libraries = ['usr/lib64', 'lib64', 'usr/lib', 'lib'].flatMap((base) =>
-    librariesIn(join(folder, base)),
-  )
+  const libraries = ['usr/lib64', 'lib64', 'usr/lib', 'lib']
+    .map((base) => join(folder, base))
+    .filter(existsSync)
+    // Also the multi-arch ones, such as x86_64-linux-gnu.
+    .flatMap((base) => [
+      ...readdirSync(base)
+        .filter(isMultiArch)
+        .map((name) => join(base, name)),
+      base,
+    ])
   return { LD_LIBRARY_PATH: libraries.join(':') }
 }
 
-/** The folder itself and its multi-arch ones, such as x86_64-linux-gnu. */
-function librariesIn(base: string): string[] {
-  if (!existsSync(base)) return []
-  const multiArch = readdirSync(base).filter((name) => name.endsWith('-linux-gnu'))
-  return [...multiArch.map((name) => join(base, name)), base]
-}
+const isMultiArch = (name: string): boolean => name.endsWith('-linux-gnu')
 
 export function lastLine(error: unknown): string {
   const { stderr, message } = error as { stderr?: string; message?: string }

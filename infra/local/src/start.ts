@@ -1,12 +1,12 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { type Stack, startStack } from './stack/stack.js'
-import { takeRunLock } from './stack/run-lock.js'
-import { Supervisor } from './stack/supervisor.js'
 import { whenNpmIsGone } from './npm-parent.js'
+import { takeRunLock } from './stack/run-lock.js'
+import { type Stack, startStack } from './stack/stack.js'
+import { Supervisor } from './stack/supervisor.js'
 import { bold, dim, green, red, say, seconds, table } from './terminal.js'
-import { recordingsFolder, worldFile } from './walk.js'
-import { StepFailed, walkThrough, type WalkthroughResult, type World } from './walkthrough/index.js'
+import { recordingsFolder, tryWalkThrough, worldFile } from './walk.js'
+import type { WalkthroughResult, World } from './walkthrough/index.js'
 
 const INTERRUPTED = 130
 
@@ -25,7 +25,10 @@ export async function start(root: string, options: Options): Promise<number> {
     releaseLock = takeRunLock(join(root, '.cache', 'start.lock'))
     return await Promise.race([
       untilAskedToStop().then(() => (options.once ? INTERRUPTED : 0)),
-      supervisor.unexpectedEnd.then(reportEnd),
+      supervisor.unexpectedEnd.then((end) => {
+        say(`\n${red(end)}`)
+        return 1
+      }),
       run(root, options, supervisor),
     ])
   } catch (error) {
@@ -40,45 +43,23 @@ export async function start(root: string, options: Options): Promise<number> {
 }
 
 /** Ends with an exit code after `--once`; otherwise never, because the services stay up. */
-async function run(root: string, options: Options, supervisor: Supervisor): Promise<number> {
+async function run(root: string, { reset, once, demo }: Options, supervisor: Supervisor): Promise<number> {
   const startedAt = performance.now()
   const folder = join(root, '.data')
-  const stack = await startStack(supervisor, {
-    root,
-    folder,
-    reset: options.reset,
-    shortRetries: options.demo,
-  })
+  const stack = await startStack(supervisor, { root, folder, reset, shortRetries: demo })
   say(`\n  ${green('Everything is up')} ${dim(`after ${seconds(performance.now() - startedAt)}`)}`)
-  const world = worldOf(stack, root)
+  const { authUrl, webhooksUrl, internalUrl, sandboxUrl } = stack.addresses
+  const { internalToken } = stack.secrets
+  const places = { authUrl, webhooksUrl, internalUrl, internalToken, sandboxUrl }
+  const world: World = { ...places, recordingsFolder: recordingsFolder(root) }
   writeFileSync(worldFile(root), JSON.stringify(world, null, 2), { mode: 0o600 })
-  const passed = !options.demo || (await demo(world, folder))
-  if (options.once) return passed ? 0 : 1
-  say(`\n${overview(stack, folder, options.demo)}\n`)
+  // After a failure the services stay for a look at what went wrong.
+  const result = demo ? await tryWalkThrough(world) : undefined
+  if (result) writeFileSync(demoFile(folder), JSON.stringify(result, null, 2), { mode: 0o600 })
+  if (once) return result ? 0 : 1
+  say(`\n${overview(stack, folder, demo)}\n`)
   say(dim('  Ctrl-C stops everything; the data stays in .data for the next start.\n'))
   return new Promise<never>(() => {})
-}
-
-/** Runs the walk-through; a failure is shown, and the services stay for a look at what went wrong. */
-async function demo(world: World, folder: string): Promise<boolean> {
-  try {
-    const result = await walkThrough(world)
-    writeFileSync(demoFile(folder), JSON.stringify(result, null, 2), { mode: 0o600 })
-    return true
-  } catch (error) {
-    if (!(error instanceof StepFailed)) throw error
-    say(`\n${red(error.message)}`)
-    return false
-  }
-}
-
-function worldOf({ addresses, secrets }: Stack, root: string): World {
-  const { authUrl, webhooksUrl, internalUrl, sandboxUrl } = addresses
-  return {
-    ...{ authUrl, webhooksUrl, internalUrl, sandboxUrl },
-    internalToken: secrets.internalToken,
-    recordingsFolder: recordingsFolder(root),
-  }
 }
 
 const demoFile = (folder: string): string => join(folder, 'demo.json')
@@ -105,17 +86,12 @@ function overview({ addresses, secrets }: Stack, folder: string, demoJustRan: bo
   return `${bold('  Where everything is')}\n\n${table(rows)}`
 }
 
-function reportEnd(end: string): number {
-  say(`\n${red(end)}`)
-  return 1
-}
-
 /** Settles on the first Ctrl-C or SIGTERM; a second one ends the process at once, and the guards end the children. */
 function untilAskedToStop(): Promise<void> {
   return new Promise((resolve) => {
     let asked = false
     const ask = (): void => {
-      if (asked) process.exit(130)
+      if (asked) process.exit(INTERRUPTED)
       asked = true
       say(`\n${dim('  stopping …')}`)
       resolve()

@@ -1,5 +1,5 @@
 import { existsSync, readFileSync } from 'node:fs'
-import { findProgram } from './programs.js'
+import { findPrograms } from './programs.js'
 
 /** What decides how a server is installed here. */
 export interface System {
@@ -11,25 +11,23 @@ export interface System {
 }
 
 type Server = 'redis' | 'postgresql'
-type Packages = Readonly<Record<Server, string>>
+type Installer = Readonly<{ command: string } & Record<Server, string>>
 
 const OS_RELEASE = '/etc/os-release'
-const VALKEY: Packages = { redis: 'valkey', postgresql: 'postgresql' }
 
-/** By distribution: the command that installs, and the package of each server. */
-const INSTALLERS: Readonly<Record<string, readonly [command: string, Packages]>> = {
-  alpine: ['apk add', { redis: 'valkey', postgresql: 'postgresql17' }],
-  arch: ['pacman -S', VALKEY],
-  debian: ['apt-get install', { redis: 'redis-server', postgresql: 'postgresql' }],
-  fedora: ['dnf install', { redis: 'valkey', postgresql: 'postgresql-server' }],
-  rhel: ['dnf install', { redis: 'redis', postgresql: 'postgresql-server' }],
-  suse: ['zypper install', { redis: 'valkey', postgresql: 'postgresql-server' }],
-  ubuntu: ['apt-get install', { redis: 'redis-server', postgresql: 'postgresql' }],
+/** By distribution. openSUSE calls itself opensuse-leap or opensuse-tumbleweed, and is like suse. */
+const INSTALLERS: Readonly<Record<string, Installer>> = {
+  alpine: { command: 'apk add', redis: 'valkey', postgresql: 'postgresql17' },
+  arch: { command: 'pacman -S', redis: 'valkey', postgresql: 'postgresql' },
+  debian: { command: 'apt-get install', redis: 'redis-server', postgresql: 'postgresql' },
+  fedora: { command: 'dnf install', redis: 'valkey', postgresql: 'postgresql-server' },
+  nixos: { command: 'nix-shell -p', redis: 'valkey', postgresql: 'postgresql' },
+  rhel: { command: 'dnf install', redis: 'redis', postgresql: 'postgresql-server' },
+  suse: { command: 'zypper install', redis: 'valkey', postgresql: 'postgresql-server' },
+  ubuntu: { command: 'apt-get install', redis: 'redis-server', postgresql: 'postgresql' },
 }
-const BREW: Packages = { redis: 'valkey', postgresql: 'postgresql@17' }
-const MACPORTS: Packages = { redis: 'redis', postgresql: 'postgresql17-server' }
-const BREW_FOLDERS = ['/opt/homebrew/bin', '/usr/local/bin']
-const MACPORTS_FOLDERS = ['/opt/local/bin']
+const HOMEBREW = { redis: 'brew install valkey', postgresql: 'brew install postgresql@17' }
+const MACPORTS = { redis: 'port install redis', postgresql: 'port install postgresql17-server' }
 
 /** The text of /etc/os-release; empty where there is none. */
 export const osRelease = (): string => (existsSync(OS_RELEASE) ? readFileSync(OS_RELEASE, 'utf8') : '')
@@ -41,9 +39,8 @@ export const thisSystem = (env: NodeJS.ProcessEnv = process.env): System => ({
   env,
 })
 
-export function distributionsIn(text: string): string[] {
-  return `${releaseValue(text, 'ID')} ${releaseValue(text, 'ID_LIKE')}`.split(/\s+/).filter(Boolean)
-}
+export const distributionsIn = (text: string): string[] =>
+  `${releaseValue(text, 'ID')} ${releaseValue(text, 'ID_LIKE')}`.split(/\s+/).filter(Boolean)
 
 export const releaseValue = (text: string, name: string): string =>
   new RegExp(`^${name}=["']?([^"'\\n]*)`, 'm').exec(text)?.[1] ?? ''
@@ -53,27 +50,31 @@ export function installCommand(
   { platform, distributions, isRoot, env }: System,
   server: Server,
 ): string | null {
-  if (platform === 'darwin') return macCommand(server, env)
   if (platform === 'win32') return 'wsl --install, and the same command in the Linux that it brings'
-  if (distributions.includes('nixos')) return `nix-shell -p ${VALKEY[server]}`
-  // openSUSE calls itself opensuse-leap or opensuse-tumbleweed, and is like suse.
-  const known = distributions.map((id) => INSTALLERS[id]).find((installer) => installer !== undefined)
-  if (!known) return null
-  const [command, packages] = known
-  const prefix = isRoot ? '' : distributions.includes('alpine') ? 'doas ' : 'sudo '
-  return `${prefix}${command} ${packages[server]}`
+  if (platform === 'darwin') {
+    if (findPrograms(['brew'], env['PATH'], ['/opt/homebrew/bin', '/usr/local/bin']).length > 0)
+      return HOMEBREW[server]
+    if (findPrograms(['port'], env['PATH'], ['/opt/local/bin']).length > 0) return `sudo ${MACPORTS[server]}`
+    return `${HOMEBREW[server]}, with Homebrew from https://brew.sh`
+  }
+  const known = distributions.find((id) => id in INSTALLERS)
+  if (known === undefined) return null
+  const asRoot = isRoot || known === 'nixos' ? '' : known === 'alpine' ? 'doas ' : 'sudo '
+  return `${asRoot}${INSTALLERS[known]?.command} ${INSTALLERS[known]?.[server]}`
 }
 
-function macCommand(server: Server, env: NodeJS.ProcessEnv): string {
-  const brew = `brew install ${BREW[server]}`
-  if (findProgram(['brew'], env, BREW_FOLDERS)) return brew
-  if (findProgram(['port'], env, MACPORTS_FOLDERS)) return `sudo port install ${MACPORTS[server]}`
-  return `${brew}, with Homebrew from https://brew.sh`
-}
-
-/** Alpine and others have musl in place of glibc: programs compiled for one do not run on the other. */
-export function hasMusl(): boolean {
-  if (process.platform !== 'linux') return false
-  const { header } = process.report.getReport() as { header: { glibcVersionRuntime?: string } }
-  return header.glibcVersionRuntime === undefined
+/** For the error where there is none: what was tried, and the ways out. */
+export function noServer(
+  system: System,
+  { server, name, tried, or }: { server: Server; name: string; tried: readonly string[]; or: string },
+): Error {
+  const command = installCommand(system, server) ?? `install ${name} with what this system has for it`
+  return new Error(
+    [
+      `No ${name} was found or fetched.`,
+      ...tried.map((line, index) => `  ${index === 0 ? 'tried:' : '      '} ${line}`),
+      `  Fix: ${command}`,
+      `       or set ${or}.`,
+    ].join('\n'),
+  )
 }

@@ -1,19 +1,18 @@
 import { styleText } from 'node:util'
 
-type Style = Parameters<typeof styleText>[0]
-
+/** Colours for a person at a terminal; plain text for a file, a pipe, or if NO_COLOR is set. */
 const colours = process.stdout.isTTY && !process.env['NO_COLOR']
 
-/** Colours for a person at a terminal; plain text for a file, a pipe, or if NO_COLOR is set. */
-function paint(style: Style, text: string): string {
-  return colours ? styleText(style, text) : text
-}
+const painter =
+  (style: Parameters<typeof styleText>[0]) =>
+  (text: string): string =>
+    colours ? styleText(style, text) : text
 
-export const bold = (text: string): string => paint('bold', text)
-export const dim = (text: string): string => paint('dim', text)
-export const green = (text: string): string => paint('green', text)
-export const red = (text: string): string => paint('red', text)
-export const cyan = (text: string): string => paint('cyan', text)
+export const bold = painter('bold')
+export const dim = painter('dim')
+export const green = painter('green')
+export const red = painter('red')
+export const cyan = painter('cyan')
 
 export function say(text = ''): void {
   console.log(text)

@@ -1,11 +1,11 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { red, say } from './terminal.js'
-import { StepFailed, walkThrough, type World } from './walkthrough/index.js'
+import { StepFailed, walkThrough, type WalkthroughResult, type World } from './walkthrough/index.js'
 
 /** What docker-compose.yml publishes; its secrets are fit for development alone and say so. */
-function composeWorld(root: string, env: NodeJS.ProcessEnv): World {
-  const at = (setting: string, port: number) => `http://localhost:${env[setting] || port}`
+function composeWorld(root: string): World {
+  const at = (setting: string, port: number) => `http://localhost:${process.env[setting] || port}`
   return {
     authUrl: at('SIGNET_AUTH_PORT', 8081),
     webhooksUrl: at('SIGNET_WEBHOOKS_PORT', 8082),
@@ -22,21 +22,22 @@ export const recordingsFolder = (root: string): string => join(root, 'infra/loca
 
 /** The walk-through by itself: against the running `npm start`, or with `--compose` against containers. */
 export async function walk(root: string, args: string[]): Promise<number> {
-  const world = args.includes('--compose') ? composeWorld(root, process.env) : readWorld(worldFile(root))
-  if (!world) {
-    say('No stack is known here: run `npm start` in another terminal first, or give --compose.')
-    return 2
-  }
+  const world = args.includes('--compose') ? composeWorld(root) : readWorld(worldFile(root))
+  if (world) return (await tryWalkThrough(world)) ? 0 : 1
+  say('No stack is known here: run `npm start` in another terminal first, or give --compose.')
+  return 2
+}
+
+/** Shows a step that failed. */
+export async function tryWalkThrough(world: World): Promise<WalkthroughResult | undefined> {
   try {
-    await walkThrough(world)
-    return 0
+    return await walkThrough(world)
   } catch (error) {
     if (!(error instanceof StepFailed)) throw error
     say(`\n${red(error.message)}`)
-    return 1
+    return undefined
   }
 }
 
-function readWorld(file: string): World | undefined {
-  return existsSync(file) ? (JSON.parse(readFileSync(file, 'utf8')) as World) : undefined
-}
+const readWorld = (file: string): World | undefined =>
+  existsSync(file) ? (JSON.parse(readFileSync(file, 'utf8')) as World) : undefined

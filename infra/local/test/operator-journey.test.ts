@@ -9,10 +9,9 @@ import { describeInBrowser } from '@signet/testkit/browser'
 import { reply } from '../src/receiver/index.js'
 import { waitUntil } from '../src/wait-until.js'
 import { connectApplication } from '../src/walkthrough/connect.js'
-import { expectJson, send } from '../src/walkthrough/http.js'
+import { sendTestEvent, subscribe } from '../src/walkthrough/deliveries.js'
 import { setHook } from '../src/walkthrough/receiver-client.js'
 import { signUp } from '../src/walkthrough/sign-up.js'
-import { subscribe } from '../src/walkthrough/subscribe.js'
 import { repository, runningStack, type RunningStack } from './support/running-stack.js'
 
 const REASON = 'the receiver is being mended'
@@ -63,13 +62,10 @@ describeInBrowser('an operator', () => {
     const { world } = stack
     const person = await signUp(world, 'followed')
     const connection = await connectApplication(world, person)
-    const { endpointId, path, secret } = await subscribe(world, connection, 'followed')
+    const subscription = await subscribe(world, connection, 'followed')
+    const { endpointId, path, secret } = subscription
     await setHook(world, path, { secret, otherwise: reply(503, { body: 'the disk is full' }) })
-    const published = await send('POST', `${world.webhooksUrl}/v1/webhooks/${endpointId}/test`, {
-      at: 'webhooks',
-      bearer: connection.accessToken,
-    })
-    const { event_id: eventId } = expectJson<{ event_id: string }>(published, 200)
+    const eventId = await sendTestEvent({ world, connection, subscription })
 
     await page.goto(`${base}/admin`)
     await page.fill('[name=q]', eventId)

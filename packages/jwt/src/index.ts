@@ -1,4 +1,3 @@
-export { MAX_TOKEN_LENGTH } from './compact-token.js'
 export { importJwk, importJwks, isJsonObject, isKid, KID_RULE, parseJwks } from './jwk.js'
 export { JwksClient, type JwksClientOptions, JwksUnavailableError } from './jwks-client.js'
 export { JwtError, type JwtErrorReason } from './jwt-error.js'

@@ -1,6 +1,6 @@
 import { createPublicKey, type KeyObject } from 'node:crypto'
 import type { JWK } from 'jose'
-import { importSecret, type JwtAlgorithm, type NamedKey } from './key.js'
+import { demand, importSecret, type JwtAlgorithm, type NamedKey } from './key.js'
 
 const KEY_TYPES = new Map<unknown, { alg: JwtAlgorithm; crv?: string }>([
   ['RSA', { alg: 'RS256' }],
@@ -9,6 +9,7 @@ const KEY_TYPES = new Map<unknown, { alg: JwtAlgorithm; crv?: string }>([
   ['oct', { alg: 'HS256' }],
 ])
 const MIN_RSA_BITS = 2048
+const isOperation = (name: unknown): boolean => name === 'sign' || name === 'verify'
 
 export const KID_RULE = 'kid must be 1 to 255 printable ASCII characters'
 // jsonwebtoken would garble other characters.
@@ -16,35 +17,29 @@ export const isKid = (kid: unknown): kid is string =>
   typeof kid === 'string' && /^[\x20-\x7e]{1,255}$/.test(kid)
 
 /**
- * Imports what verifies: an `oct` key, or the public half of an RSA, EC P-256 or Ed25519 key. Throws a TypeError about
- * what is wrong with it. Uses node:crypto, whose import is synchronous, unlike that of jose: settings are checked in one
- * pass that reports every problem.
+ * Imports what verifies: a secret, or the public half of a key. Throws a TypeError about what is wrong with it. Uses
+ * node:crypto, whose import is synchronous, unlike that of jose: settings are checked in one pass that reports every problem.
  */
 export function importJwk(jwk: unknown): NamedKey {
-  if (!isJsonObject(jwk)) throw new TypeError('must be an object')
+  demand(isJsonObject(jwk), 'must be an object')
   const { kid, use = 'sig', key_ops: operations = ['verify'] } = jwk
   const { alg, crv } = KEY_TYPES.get(jwk['kty']) ?? {}
-  if (!isKid(kid)) throw new TypeError(KID_RULE)
-  if (use !== 'sig') throw new TypeError('use must be "sig"')
-  if (
-    !Array.isArray(operations) ||
-    !operations.length ||
-    !operations.every((it) => it === 'sign' || it === 'verify')
-  )
-    throw new TypeError('key_ops must list "verify", "sign" or both')
-  if (alg === undefined) throw new TypeError('kty must be RSA, EC, OKP or oct')
-  if (jwk['alg'] !== undefined && jwk['alg'] !== alg) throw new TypeError(`alg must be ${alg} for this kty`)
-  if (crv && jwk['crv'] !== crv) throw new TypeError(`crv must be ${crv} for this kty`)
+  demand(isKid(kid), KID_RULE)
+  demand(use === 'sig', 'use must be "sig"')
+  const isListed = Array.isArray(operations) && operations.length > 0
+  demand(isListed && operations.every(isOperation), 'key_ops must list "verify", "sign" or both')
+  demand(alg, 'kty must be RSA, EC, OKP or oct')
+  demand(jwk['alg'] === undefined || jwk['alg'] === alg, `alg must be ${alg} for this kty`)
+  demand(!crv || jwk['crv'] === crv, `crv must be ${crv} for this kty`)
   return { kid, alg, verifyKey: alg === 'HS256' ? importOct(jwk) : importPublicHalf(jwk) }
 }
 
 function importOct({ k }: JWK): KeyObject {
   // Node's decoder skips what it does not know, so a mistyped secret would silently be another one.
-  if (typeof k !== 'string' || !/^[\w-]+$/.test(k)) throw new TypeError('must have k in base64url')
+  demand(typeof k === 'string' && /^[\w-]+$/.test(k), 'must have k in base64url')
   return importSecret(Buffer.from(k, 'base64url')).verifyKey
 }
 
-// Throws for keys so weak that anybody could forge signatures, too.
 function importPublicHalf({ kty, n, e, crv, x, y }: JWK): KeyObject {
   let key: KeyObject
   try {
@@ -53,10 +48,9 @@ function importPublicHalf({ kty, n, e, crv, x, y }: JWK): KeyObject {
     throw new TypeError('the public part is not a valid key')
   }
   const { modulusLength = MIN_RSA_BITS, publicExponent = 3n } = key.asymmetricKeyDetails ?? {}
-  if (modulusLength < MIN_RSA_BITS) throw new TypeError(`an RSA key needs at least ${MIN_RSA_BITS} bits`)
+  demand(modulusLength >= MIN_RSA_BITS, `an RSA key needs at least ${MIN_RSA_BITS} bits`)
   // With e = 1 a signature is the padded hash itself.
-  if (publicExponent < 3n || publicExponent % 2n === 0n)
-    throw new TypeError('the RSA exponent must be odd and at least 3')
+  demand(publicExponent > 1n && publicExponent % 2n === 1n, 'the RSA exponent must be odd and at least 3')
   return key
 }
 
@@ -67,7 +61,7 @@ export function importJwks(jwks: readonly unknown[], importOne = importJwk) {
   for (const [index, jwk] of jwks.entries()) {
     try {
       const key = importOne(jwk)
-      if (keys.has(key.kid)) throw new TypeError('has the kid of another key')
+      demand(!keys.has(key.kid), 'has the kid of another key')
       keys.set(key.kid, key)
     } catch (error) {
       problems.push(`[${index}] ${error instanceof TypeError ? error.message : 'is unusable'}`)
@@ -87,6 +81,5 @@ export function parseJwks(json: string): unknown[] | undefined {
   }
 }
 
-/** Whether a decoded JSON value is an object with a place for named members. */
 export const isJsonObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value)

@@ -1,7 +1,7 @@
 import { createRemoteJWKSet, customFetch } from 'jose'
 import { importJwks } from './jwk.js'
 import { JwtError } from './jwt-error.js'
-import { type JwtHeader, type JwtKey, KeySet, type KeySource } from './key.js'
+import { demand, type JwtHeader, type JwtKey, KeySet, type KeySource } from './key.js'
 
 export type JwksClientOptions = {
   readonly url: string | URL
@@ -19,6 +19,7 @@ export class JwksUnavailableError extends Error {
   override readonly name = 'JwksUnavailableError'
 }
 
+const UNAVAILABLE = 'The signing keys of the token issuer could not be fetched'
 const PUBLISHED_ALGORITHMS = ['RS256', 'ES256', 'EdDSA']
 const MAX_AGE_MS = 600_000
 const COOLDOWN_MS = 30_000
@@ -27,12 +28,13 @@ const FIRST_COPY_COOLDOWN_MS = 1_000
 const MAX_BYTES = 128 * 1024
 
 /**
- * Verification keys from a JWK Set URL, kept for 10 minutes. A token with an unknown key name makes it ask again, but at
- * most every 30 seconds, so that invented names cost the issuer nothing. When a request fails, the last good copy stays
- * in use. jose fetches; the pauses are kept here, because its own ones do not cover failures.
+ * Verification keys from a JWK Set URL. An unknown key name makes it ask again after a pause, so that invented names cost
+ * the issuer nothing. jose fetches; the pauses are kept here, because its own ones do not cover failures.
  */
 export class JwksClient implements KeySource {
   readonly #remote: ReturnType<typeof createRemoteJWKSet>
+  readonly #now = (): number => this.options.monotonicMs?.() ?? performance.now()
+  /** The last good one; it stays in use while requests fail. */
   #copy: KeySet | undefined
   #fetchedAt = -Infinity
   #attemptedAt = -Infinity
@@ -40,9 +42,9 @@ export class JwksClient implements KeySource {
 
   constructor(private readonly options: JwksClientOptions) {
     const { url, timeoutMs: timeoutDuration = 5_000, fetch: download = fetch } = options
-    if (!/^https?:$/.test(new URL(url).protocol)) throw new TypeError('A JWK Set URL must use http or https')
-    const fetchLimited = async (input: string, init: RequestInit) =>
-      readLimited(await download(input, { ...init, redirect: 'error' }))
+    demand(/^https?:$/.test(new URL(url).protocol), 'A JWK Set URL must use http or https')
+    const fetchLimited = (input: string, init: RequestInit) =>
+      download(input, { ...init, redirect: 'error' }).then(readLimited)
     this.#remote = createRemoteJWKSet(new URL(url), { timeoutDuration, [customFetch]: fetchLimited })
   }
 
@@ -54,11 +56,8 @@ export class JwksClient implements KeySource {
     const isNamed = this.#copy?.keys.some(({ kid }) => kid === header.kid)
     if (!isNamed || this.#now() - this.#fetchedAt >= MAX_AGE_MS) await this.#refresh()
     if (this.#copy) return this.#copy.findKey(header)
-    const message = 'The signing keys of the token issuer could not be fetched'
-    throw new JwksUnavailableError(message, { cause: this.#failure })
+    throw new JwksUnavailableError(UNAVAILABLE, { cause: this.#failure })
   }
-
-  readonly #now = (): number => this.options.monotonicMs?.() ?? performance.now()
 
   /** Does nothing during the pause. Concurrent callers share one request. */
   async #refresh(): Promise<void> {

@@ -2,8 +2,8 @@ import { CompactSign, compactVerify, type JWTPayload } from 'jose'
 import jsonwebtoken from 'jsonwebtoken'
 import { parseHeader } from './compact-token.js'
 import { isJsonObject } from './jwk.js'
-import { JwtError, type JwtErrorReason } from './jwt-error.js'
-import type { JwtKey, KeySource } from './key.js'
+import { JwtError } from './jwt-error.js'
+import { demand, type JwtKey, type KeySource } from './key.js'
 
 /** Registered claims (RFC 7519 section 4.1; times in seconds since 1970) and any others. */
 export type JwtClaims = JWTPayload
@@ -21,9 +21,7 @@ export type VerifyOptions = {
   readonly now?: () => Date
 }
 
-const TIME_CLAIMS = ['iat', 'exp', 'nbf'] as const
 const SIGNATURE_ONLY = { ignoreExpiration: true, ignoreNotBefore: true }
-const TEXT_CLAIMS = ['iss', 'sub', 'jti'] as const
 
 /**
  * Signs claims as they are with the ring's signing key; header `alg`, `typ: "JWT"` and the key's `kid` if it has one.
@@ -31,31 +29,27 @@ const TEXT_CLAIMS = ['iss', 'sub', 'jti'] as const
  */
 export async function signJwt({ signingKey }: { signingKey: JwtKey }, claims: JwtClaims): Promise<string> {
   const { alg, kid, signKey } = signingKey
-  if (!signKey) throw new TypeError('The key can only verify')
-  for (const name of TIME_CLAIMS)
-    if (claims[name] !== undefined && !(Number.isSafeInteger(claims[name]) && claims[name] >= 0))
-      throw new TypeError(`The claim ${name} must be whole seconds since 1970`)
-  const header = { alg, typ: 'JWT', ...(kid === undefined ? {} : { kid }) }
-  const payload = JSON.stringify(claims)
-  // As text, so that the library adds no `iat`.
-  if (alg === 'HS256' || alg === 'ES256')
-    return jsonwebtoken.sign(payload, signKey, { algorithm: alg, header })
+  demand(signKey, 'The key can only verify')
+  const { iat = 0, exp = 0, nbf = 0 } = claims
+  for (const [name, time] of Object.entries({ iat, exp, nbf }))
+    demand(Number.isSafeInteger(time) && time >= 0, `The claim ${name} must be whole seconds since 1970`)
+  const header = { alg, typ: 'JWT', kid } // JSON has no `kid` that is undefined
+  const text = JSON.stringify(claims) // to an object the library would add `iat`
+  if (alg === 'HS256' || alg === 'ES256') return jsonwebtoken.sign(text, signKey, { algorithm: alg, header })
   // jsonwebtoken has no EdDSA, and RS256 would block its event loop for most of a millisecond: jose signs in libuv's pool.
   // For ES256 handing the job over costs twice the signature (decision 0020).
-  return new CompactSign(Buffer.from(payload)).setProtectedHeader(header).sign(signKey)
+  return new CompactSign(Buffer.from(text)).setProtectedHeader(header).sign(signKey)
 }
 
 /**
- * Verifies a compact JWT in the order form and header, key and algorithm, signature, claims, and returns its claims;
- * throws a JwtError. A JwksClient as key source may also throw JwksUnavailableError. Of two claims with the same name
- * the last one counts (RFC 7519 section 4).
+ * Verifies form and header, key and algorithm, signature, claims, in this order, and returns the claims; throws a JwtError,
+ * and what the key source throws. Of two claims with the same name the last one counts (RFC 7519 section 4).
  */
 export async function verifyJwt(keys: KeySource, token: string, options: VerifyOptions = {}) {
   const key = await keys.findKey(parseHeader(token))
   const claims = await verifySignature(key, token)
   if (!isClaims(claims)) throw new JwtError('malformed')
-  const reason = reasonAgainst(claims, options)
-  if (reason) throw new JwtError(reason)
+  checkClaims(claims, options)
   return claims
 }
 
@@ -76,22 +70,19 @@ async function verifySignature({ alg, verifyKey }: JwtKey, token: string): Promi
 function isClaims(payload: unknown): payload is JwtClaims {
   // JSON.parse makes "__proto__" an ordinary member; copying such claims later would set a prototype.
   if (!isJsonObject(payload) || Object.hasOwn(payload, '__proto__')) return false
-  const each = (names: readonly string[], isValid: (value: unknown) => boolean) =>
-    names.every((name) => !Object.hasOwn(payload, name) || isValid(payload[name]))
   const isText = (value: unknown) => typeof value === 'string'
-  const { aud = [] } = payload
-  return each(TIME_CLAIMS, Number.isFinite) && each(TEXT_CLAIMS, isText) && [aud].flat().every(isText)
+  const { exp = 0, nbf = 0, iat = 0, iss = '', sub = '', jti = '', aud = [] } = payload
+  return [exp, nbf, iat].every(Number.isFinite) && [iss, sub, jti, ...[aud].flat()].every(isText)
 }
 
-function reasonAgainst(claims: JwtClaims, options: VerifyOptions): JwtErrorReason | undefined {
+function checkClaims(claims: JwtClaims, options: VerifyOptions): void {
   const { audience, issuer, requireExp = false, clockSkewSeconds = 0, now = () => new Date() } = options
   const { exp = Infinity, nbf = -Infinity, aud = [], iss = [] } = claims
   const seconds = now().getTime() / 1000
-  if (requireExp && claims.exp === undefined) return 'missing_exp'
-  if (seconds >= exp + clockSkewSeconds) return 'expired'
-  if (seconds < nbf - clockSkewSeconds) return 'not_yet_valid'
-  const meets = (has: unknown, wanted: unknown) =>
-    [has].flat().some((value) => [wanted].flat().includes(value))
-  if (audience !== undefined && !meets(aud, audience)) return 'audience'
-  return issuer !== undefined && !meets(iss, issuer) ? 'issuer' : undefined
+  if (requireExp && claims.exp === undefined) throw new JwtError('missing_exp')
+  if (seconds >= exp + clockSkewSeconds) throw new JwtError('expired')
+  if (seconds < nbf - clockSkewSeconds) throw new JwtError('not_yet_valid')
+  const isOneOf = (wanted: unknown) => (value: unknown) => [wanted].flat().includes(value)
+  if (audience !== undefined && ![aud].flat().some(isOneOf(audience))) throw new JwtError('audience')
+  if (issuer !== undefined && ![iss].flat().some(isOneOf(issuer))) throw new JwtError('issuer')
 }

@@ -18,7 +18,6 @@ export type JwtKey = JwtHeader & {
 
 export type NamedKey = JwtKey & { readonly kid: string }
 
-/** Where verification keys come from: a KeySet or a JwksClient. */
 export interface KeySource {
   /** The key that must have signed a token with this header; throws a JwtError `unknown_key` or `algorithm`. */
   findKey(header: JwtHeader): JwtKey | Promise<JwtKey>
@@ -47,11 +46,14 @@ export class KeySet implements KeySource {
   }
 }
 
+export function demand(condition: unknown, problem?: string): asserts condition {
+  if (!condition) throw new TypeError(problem)
+}
+
 /** The key of an HS256 secret; throws a TypeError if it is too weak (RFC 7518 section 3.2: not shorter than the hash). */
 export function importSecret(bytes: Buffer, kid?: string): JwtKey {
-  if (bytes.length < 32) throw new TypeError('an HS256 secret needs at least 32 bytes (RFC 7518 section 3.2)')
-  if (new Set(bytes).size < 8)
-    throw new TypeError('an HS256 secret must not repeat a few characters; use a random value')
+  demand(bytes.length >= 32, 'an HS256 secret needs at least 32 bytes (RFC 7518 section 3.2)')
+  demand(new Set(bytes).size >= 8, 'an HS256 secret must not repeat a few characters; use a random value')
   const secret = createSecretKey(bytes)
   return { alg: 'HS256', kid, verifyKey: secret, signKey: secret }
 }

@@ -29,14 +29,9 @@ export async function describeMachine({ databaseUrl, redis, root }: Servers): Pr
 async function postgresVersion(connectionString: string): Promise<string> {
   const client = new pg.Client({ connectionString })
   await client.connect()
-  try {
-    const { rows } = await client.query<{ version: string }>(
-      "select current_setting('server_version') as version",
-    )
-    return rows[0]?.version ?? 'unknown'
-  } finally {
-    await client.end()
-  }
+  const { rows } = await client.query<{ server_version: string }>('show server_version')
+  await client.end()
+  return rows[0]?.server_version ?? 'unknown'
 }
 
 /** With a word about changes that are not in it. */

@@ -35,16 +35,16 @@ export function readLine(line: string): { measured?: Measured; setting?: Setting
   return { measured: { bench, case: name, who, value: perSecond, others } }
 }
 
-export const casesOf = (results: Results, bench: Measured['bench']): string[] => [
-  ...new Set(results.measured.filter((one) => one.bench === bench).map((one) => one.case)),
-]
-
-export const ofCase = ({ measured }: Results, name: string): readonly Measured[] =>
-  measured.filter((one) => one.case === name)
+/** What was measured, by its case. */
+export function casesOf(results: Results, bench: Measured['bench']) {
+  const all = results.measured.filter((one) => one.bench === bench)
+  const names = [...new Set(all.map((one) => one.case))]
+  return names.map((name) => ({ name, measured: all.filter((one) => one.case === name) }))
+}
 
 /** The processes whose CPU time is known, with it, in µs. */
-export const partsOf = ({ others }: Measured): (readonly [name: string, us: number])[] =>
-  Object.entries(others).flatMap(([name, us]) => {
-    const part = /^cpuUs of (.+)/.exec(name)?.[1]
-    return part === undefined ? [] : [[part, us] as const]
+export const partsOf = ({ others }: Measured) =>
+  Object.entries(others).flatMap(([key, value]) => {
+    const name = /^cpuUs of (.+)/.exec(key)?.[1]
+    return name === undefined ? [] : [{ name, value }]
   })

@@ -3,17 +3,16 @@ import { buffer } from 'node:stream/consumers'
 import { setTimeout } from 'node:timers/promises'
 import type { SMTPServerOptions } from 'smtp-server'
 import type { KeyAndCertificate } from '../certificate.js'
-import { portOf, type Routes, serve } from '../web-server.js'
 import { waitUntil } from '../wait-until.js'
+import { portOf, type Routes, serve } from '../web-server.js'
 import { type Mail, MAIL_POLICY, mailDocument, parseMail } from './mail.js'
 
 export interface InboxOptions {
   /** 0 or left out: a free one. */
   smtpPort?: number
   httpPort?: number
-  /** Offers STARTTLS (or, with `implicitTls`, speaks TLS from the first byte). Plain text otherwise. */
+  /** Offers STARTTLS. Plain text otherwise. */
   tls?: KeyAndCertificate
-  implicitTls?: boolean
   /** When set, clients must sign in with exactly this. */
   credentials?: { user: string; pass: string }
   /** Interface to listen on; 127.0.0.1 unless it runs in a container. */
@@ -44,65 +43,51 @@ export interface SmtpFault {
   to?: (address: string) => boolean
 }
 
-export interface Inbox {
-  readonly smtpPort: number
-  /** Page for people, and `/api/messages` for programs. */
-  readonly url: string
-  /** Oldest first. */
-  messages(filter?: MailFilter): Mail[]
-  /** The first email that matches, already received or still to come. Waits for 60 seconds by default. */
-  waitForMail(filter: MailFilter & { timeoutMs?: number }): Promise<Mail>
-  clear(): void
-  /** Makes emails fail from now on; null ends that. */
-  fail(fault: SmtpFault | null): void
-  close(): Promise<void>
-}
+export type Inbox = Awaited<ReturnType<typeof startInbox>>
 
 /** Maximum number of emails kept; the oldest are dropped, so that a long-running inbox does not fill the memory. */
 const KEPT = 1000
 const MAX_MAIL_BYTES = 25 * 1024 * 1024
 
 /** A real SMTP server that delivers nothing: it keeps emails in memory, with a page to read them. */
-export async function startInbox(options: InboxOptions = {}): Promise<Inbox> {
+export async function startInbox(options: InboxOptions = {}) {
   const mails: Mail[] = []
   let count = 0
   let fault: SmtpFault | null = null
+  const fails = (at: SmtpFault['at'], to: string[]) =>
+    fault?.at === at && to.some(fault.to ?? (() => true)) ? fault : undefined
   const messages = (filter: MailFilter = {}): Mail[] => mails.filter((mail) => matches(mail, filter))
+  const clear = (): void => void mails.splice(0)
 
   const { SMTPServer } = await import('smtp-server')
   const smtp = new SMTPServer({
     ...connectionOptions(options),
     size: MAX_MAIL_BYTES,
     onRcptTo({ address }, _session, done) {
-      done(fault?.at === 'recipient' && concerns(fault, [address]) ? smtpError(fault) : null)
+      done(refusal(fails('recipient', [address])))
     },
-    onData(stream, session, done) {
-      const envelope = {
-        from: session.envelope.mailFrom ? session.envelope.mailFrom.address : '',
-        to: session.envelope.rcptTo.map(({ address }) => address),
-      }
+    onData(stream, { envelope: { mailFrom, rcptTo } }, done) {
+      const to = rcptTo.map(({ address }) => address)
       const take = async (): Promise<void> => {
         const raw = await buffer(stream)
-        if (fault?.at === 'hang' && concerns(fault, envelope.to)) return
-        if (fault?.at === 'slow' && concerns(fault, envelope.to))
-          await setTimeout(fault.ms, undefined, { ref: false })
-        if (fault?.at === 'message' && concerns(fault, envelope.to)) return done(smtpError(fault))
+        if (fails('hang', to)) return
+        const slow = fails('slow', to)
+        if (slow) await setTimeout(slow.ms, undefined, { ref: false })
+        const refused = fails('message', to)
+        if (refused) return done(refusal(refused))
         count += 1
-        mails.push(await parseMail(count, envelope, raw))
+        mails.push(await parseMail(count, { from: mailFrom ? mailFrom.address : '', to }, raw))
         mails.splice(0, Math.max(0, mails.length - KEPT))
-        if (fault?.at === 'silent' && concerns(fault, envelope.to)) return
-        done()
+        if (!fails('silent', to)) done()
       }
       take().catch(done)
     },
   })
   smtp.on('error', () => {}) // a client that breaks off is no reason to stop
-  const listening = smtp.listen(options.smtpPort ?? 0, options.host ?? '127.0.0.1')
-  await once(listening, 'listening')
-  const clear = (): void => void mails.splice(0)
+  await once(smtp.listen(options.smtpPort ?? 0, options.host ?? '127.0.0.1'), 'listening')
   const { inboxPages } = await import('../pages/inbox-pages.js')
   const addRoutes: Routes = (router) => {
-    inboxRoutes({ messages, clear })(router)
+    inboxRoutes(messages, clear)(router)
     inboxPages({ messages, clear })(router)
     options.alsoServe?.(router)
   }
@@ -110,47 +95,51 @@ export async function startInbox(options: InboxOptions = {}): Promise<Inbox> {
 
   return {
     smtpPort: portOf(smtp.server),
+    /** Page for people, and `/api/messages` for programs. */
     url: web.url,
+    /** Oldest first. */
     messages,
     clear,
-    waitForMail: ({ timeoutMs, ...filter }) =>
+    /** The first email that matches, already received or still to come. */
+    waitForMail: ({ timeoutMs, ...filter }: MailFilter & { timeoutMs?: number }): Promise<Mail> =>
       waitUntil(() => messages(filter)[0], {
-        ...(timeoutMs === undefined ? {} : { timeoutMs }),
+        timeoutMs,
         describe: `mail ${describe(filter)}`,
-        seen: () =>
-          `the inbox holds ${mails.map((mail) => `"${mail.subject}" to ${mail.to.join(', ')}`).join('; ') || 'nothing'}`,
+        seen: () => {
+          const seen = mails.map(({ subject, to }) => `"${subject}" to ${to.join(', ')}`)
+          return `the inbox holds ${seen.join('; ') || 'nothing'}`
+        },
       }),
-    fail(next) {
+    /** Makes emails fail from now on; null ends that. */
+    fail(next: SmtpFault | null): void {
       fault = next
     },
-    async close() {
+    async close(): Promise<void> {
       await Promise.all([web.close(), new Promise<void>((resolve) => smtp.close(resolve))])
     },
   }
 }
 
-function connectionOptions({ tls, implicitTls, credentials }: InboxOptions): SMTPServerOptions {
-  return {
-    ...tls,
-    secure: implicitTls ?? false,
-    // The library would offer STARTTLS with a certificate of its own that nobody can verify.
-    disabledCommands: tls ? [] : ['STARTTLS'],
-    authOptional: !credentials,
-    allowInsecureAuth: true,
-    disableReverseLookup: true,
-    closeTimeout: 500,
-    onAuth({ username, password }, _session, done) {
-      const right = !credentials || (username === credentials.user && password === credentials.pass)
-      if (right) done(null, { user: username ?? '' })
-      else done(new Error('Invalid username or password'))
-    },
-  }
-}
+const connectionOptions = ({ tls, credentials }: InboxOptions): SMTPServerOptions => ({
+  ...tls,
+  // The library would offer STARTTLS with a certificate of its own that nobody can verify.
+  disabledCommands: tls ? [] : ['STARTTLS'],
+  authOptional: !credentials,
+  allowInsecureAuth: true,
+  disableReverseLookup: true,
+  closeTimeout: 500,
+  onAuth({ username, password }, _session, done) {
+    const right = !credentials || (username === credentials.user && password === credentials.pass)
+    if (right) done(null, { user: username ?? '' })
+    else done(new Error('Invalid username or password'))
+  },
+})
 
-function inboxRoutes({ messages, clear }: Pick<Inbox, 'messages' | 'clear'>): Routes {
-  const find = (id: string): Mail | undefined => messages().find((mail) => mail.id === Number(id))
-  const notFound = { error: 'no such message' }
-  return (router) => {
+const inboxRoutes =
+  (messages: (filter?: MailFilter) => Mail[], clear: () => void): Routes =>
+  (router) => {
+    const find = (id: string): Mail | undefined => messages().find((mail) => mail.id === Number(id))
+    const notFound = { error: 'no such message' }
     router.get('/api/messages', ({ query: { to } }, response) => {
       response.json({ items: messages(typeof to === 'string' ? { to } : {}).reverse() })
     })
@@ -168,26 +157,19 @@ function inboxRoutes({ messages, clear }: Pick<Inbox, 'messages' | 'clear'>): Ro
       response.json({ ok: true })
     })
   }
-}
 
 function matches(mail: Mail, { to, subject, after }: MailFilter): boolean {
   if (to !== undefined && !mail.to.some((address) => address.toLowerCase() === to.toLowerCase())) return false
   if (after && mail.id <= after.id) return false
-  if (subject === undefined) return true
-  return typeof subject === 'string' ? mail.subject === subject : subject.test(mail.subject)
+  return subject instanceof RegExp ? subject.test(mail.subject) : mail.subject === (subject ?? mail.subject)
 }
 
-function describe({ to, subject, after }: MailFilter): string {
-  const parts = [
-    to && `to ${to}`,
-    subject && `with subject ${String(subject)}`,
-    after && `after mail ${after.id}`,
-  ]
-  return parts.filter(Boolean).join(' ')
-}
+const describe = ({ to, subject, after }: MailFilter): string =>
+  [to && `to ${to}`, subject && `with subject ${String(subject)}`, after && `after mail ${after.id}`]
+    .filter(Boolean)
+    .join(' ')
 
-const concerns = (fault: SmtpFault, addresses: string[]): boolean => addresses.some(fault.to ?? (() => true))
-
-function smtpError({ code = 550 }: SmtpFault): Error {
-  return Object.assign(new Error('refused, as this test wants it'), { responseCode: code })
-}
+const refusal = (fault: SmtpFault | undefined): Error | null =>
+  fault
+    ? Object.assign(new Error('refused, as this test wants it'), { responseCode: fault.code ?? 550 })
+    : null

@@ -1,2 +1,2 @@
-export { type Inbox, type InboxOptions, type MailFilter, type SmtpFault, startInbox } from './inbox.js'
+export { type Inbox, type MailFilter, type SmtpFault, startInbox } from './inbox.js'
 export type { Mail } from './mail.js'

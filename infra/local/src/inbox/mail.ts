@@ -1,6 +1,3 @@
-import type { Address } from 'postal-mime'
-import { elements } from '../elements.js'
-
 export interface Mail {
   /** Counts up: a later mail has a higher number. */
   id: number
@@ -18,22 +15,18 @@ export interface Mail {
   headers: Record<string, string>
 }
 
-export interface Envelope {
-  from: string
-  to: string[]
-}
-
 /** Parses a raw email. Headers that occur more than once keep their last value. */
-export async function parseMail(id: number, envelope: Envelope, raw: Buffer): Promise<Mail> {
+export async function parseMail(id: number, envelope: Pick<Mail, 'from' | 'to'>, raw: Buffer): Promise<Mail> {
   const { default: PostalMime } = await import('postal-mime')
   const parsed = await PostalMime.parse(raw)
   const text = parsed.text ?? ''
   const html = parsed.html ?? ''
+  const { name, address } = parsed.from ?? {}
   return {
     id,
     receivedAt: new Date().toISOString(),
     ...envelope,
-    sender: parsed.from ? formatAddress(parsed.from) : '',
+    sender: [name, name ? `<${address}>` : address].filter(Boolean).join(' '),
     subject: parsed.subject ?? '',
     text,
     html,
@@ -42,20 +35,14 @@ export async function parseMail(id: number, envelope: Envelope, raw: Buffer): Pr
   }
 }
 
-const formatAddress = ({ name, address }: Address): string =>
-  name ? `${name} <${address}>` : (address ?? '')
-
 /** The targets of all links, with entities decoded. */
 async function linksInHtml(html: string): Promise<string[]> {
-  const { parse } = await import('parse5')
-  return [...elements(parse(html))]
-    .flatMap(({ attrs }) => attrs.filter(({ name }) => name === 'href').map(({ value }) => value))
-    .filter((link) => /^https?:/i.test(link))
+  const { load } = await import('cheerio')
+  const { links } = load(html).extract({ links: [{ selector: '[href]', value: 'href' }] })
+  return links.filter((link) => /^https?:/i.test(link))
 }
 
-function linksInText(text: string): string[] {
-  return text.match(/https?:\/\/[^\s<>"]+/gi) ?? []
-}
+const linksInText = (text: string): string[] => text.match(/https?:\/\/[^\s<>"]+/gi) ?? []
 
 /** An email is untrusted HTML: it runs no script, and its links open in a new tab. */
 export const MAIL_POLICY =

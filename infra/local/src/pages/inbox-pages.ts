@@ -1,7 +1,7 @@
 import { facts, html, live, time, type Html } from '@signet/pages'
 import type { Mail } from '../inbox/mail.js'
 import type { Routes } from '../web-server.js'
-import { kitRoutes, send, textsFor, toolPage, type LocalTexts } from './local-page.js'
+import { kitRoutes, servePage, toolPage, type LocalTexts } from './local-page.js'
 import { welcomePage } from './welcome-page.js'
 
 type Deps = { messages: () => Mail[]; clear: () => void }
@@ -27,7 +27,7 @@ export const inboxPages =
   (router) => {
     kitRoutes(router)
     welcomePage(router)
-    router.get(['/', '/messages/:id'], (request, response) => {
+    servePage(router, ['/', '/messages/:id'], (t, request) => {
       const { q } = request.query
       const query = typeof q === 'string' ? q.trim() : ''
       const mails = messages()
@@ -35,9 +35,8 @@ export const inboxPages =
         .reverse()
       const id = request.params['id']
       const shown = id === undefined ? mails[0] : messages().find((mail) => mail.id === Number(id))
-      const t = textsFor(request)
       const view = { mails, shown, query, here: request.originalUrl, now: new Date() }
-      send(response, inboxPage(t, view), t, id !== undefined && shown === undefined ? 404 : 200)
+      return { ...inboxPage(t, view), status: id !== undefined && shown === undefined ? 404 : 200 }
     })
     router.post('/clear', (request, response) => {
       // A page of another site must not empty the inbox.

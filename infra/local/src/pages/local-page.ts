@@ -9,7 +9,7 @@ import {
   wideStyle,
 } from '@signet/pages'
 import type { Html, Page, PageTexts } from '@signet/pages'
-import type { Request, Response } from 'express'
+import type { Request, Router } from 'express'
 import type { Routes } from '../web-server.js'
 import de from './texts/de.json' with { type: 'json' }
 import en from './texts/en.json' with { type: 'json' }
@@ -23,33 +23,30 @@ const textsIn = pageTextsOf(localCatalogues)
 const SCRIPT_PATH = '/form.js'
 const ICON_PATH = '/favicon.svg'
 
-/** In the language that the browser prefers. */
-export const textsFor = (request: Request): LocalTexts =>
-  textsIn(preferredLanguage({ acceptLanguage: request.get('accept-language') }))
-
-export function send(response: Response, page: Page, { language }: LocalTexts, status = 200): void {
-  const formScriptUrl = formScript.at(SCRIPT_PATH)
-  const answer = pageAnswer(page, {
-    status,
-    language,
-    secure: false,
-    formScript: formScriptUrl,
-    icon: ICON_PATH,
+/** Serves a page in the language that the browser prefers. */
+export function servePage(
+  router: Router,
+  paths: string | string[],
+  pageFor: (t: LocalTexts, request: Request) => Page & { status?: number },
+): void {
+  router.get(paths, (request, response) => {
+    const t = textsIn(preferredLanguage({ acceptLanguage: request.get('accept-language') }))
+    const { status = 200, ...page } = pageFor(t, request)
+    const kit = { formScript: formScript.at(SCRIPT_PATH), icon: ICON_PATH }
+    const answer = pageAnswer(page, { status, language: t.language, secure: false, ...kit })
+    response
+      .status(status)
+      .set(answer.headers ?? {})
+      .send(answer.body)
   })
-  response
-    .status(status)
-    .set(answer.headers ?? {})
-    .send(answer.body)
 }
 
 /** What every page of the kit loads. */
 export const kitRoutes: Routes = (router) => {
-  for (const [path, { headers, body }] of [
-    [SCRIPT_PATH, formScript.answer],
-    [ICON_PATH, brandIcon()],
-    ['/favicon.ico', brandIcon()],
-  ] as const)
-    router.get(path, (_, response) => void response.set(headers).send(body))
+  const { headers, body } = formScript.answer
+  const icon = brandIcon()
+  router.get(SCRIPT_PATH, (_, response) => void response.set(headers).send(body))
+  router.get([ICON_PATH, '/favicon.ico'], (_, response) => void response.set(icon.headers).send(icon.body))
 }
 
 type Content = Pick<Page, 'title' | 'body' | 'allow'> & { here: 'inbox' | 'receiver'; style?: string }

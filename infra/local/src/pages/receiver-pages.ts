@@ -1,7 +1,7 @@
 import { facts, html, live, table, time, type Html } from '@signet/pages'
 import type { ReceivedDelivery } from '../receiver/receiver.js'
 import type { Routes } from '../web-server.js'
-import { send, textsFor, toolPage, type LocalTexts } from './local-page.js'
+import { servePage, toolPage, type LocalTexts } from './local-page.js'
 
 /** Newest deliveries that the list has. */
 const LISTED = 100
@@ -15,25 +15,18 @@ const style = `
 export const receiverPages =
   (deliveries: () => ReceivedDelivery[]): Routes =>
   (router) => {
-    router.get('/receiver', (request, response) => {
-      const t = textsFor(request)
-      const body = live(t, { here: request.originalUrl, now: new Date() }, list(t, deliveries()))
-      const about = html`<p>${t('receiver.about')}</p>`
-      const page = toolPage(t, {
-        title: t('receiver'),
-        here: 'receiver',
-        style,
-        body: html`${about} ${body}`,
-      })
-      send(response, page, t)
+    servePage(router, '/receiver', (t, request) => {
+      const arriving = live(t, { here: request.originalUrl, now: new Date() }, list(t, deliveries()))
+      const body = html`<p>${t('receiver.about')}</p>
+        ${arriving}`
+      return toolPage(t, { title: t('receiver'), here: 'receiver', style, body })
     })
-    router.get('/receiver/:number', (request, response) => {
-      const t = textsFor(request)
-      const found = deliveries().find(({ number }) => number === Number(request.params.number))
-      const title = t('receiver.delivery', { number: request.params.number })
+    servePage(router, '/receiver/:number', (t, { params: { number = '' } }) => {
+      const found = deliveries().find((delivery) => delivery.number === Number(number))
+      const title = t('receiver.delivery', { number: String(number) })
       const body = found ? details(t, found) : html`<p role="alert">${t('receiver.gone')}</p>`
-      const { polls: _static, ...page } = toolPage(t, { title, here: 'receiver', style, body })
-      send(response, page, t, found ? 200 : 404)
+      const status = found ? 200 : 404
+      return { ...toolPage(t, { title, here: 'receiver', style, body }), polls: false, status }
     })
   }
 

@@ -1,6 +1,6 @@
 import { html } from '@signet/pages'
 import type { Routes } from '../web-server.js'
-import { send, textsFor } from './local-page.js'
+import { servePage } from './local-page.js'
 
 /** Browsers keep what is behind the # to themselves, so only a script can read it. */
 const SCRIPT = `{
@@ -15,8 +15,7 @@ const SCRIPT = `{
 
 /** Where links in emails of the local stack finally lead: it stands for the product's own site. */
 export const welcomePage: Routes = (router) => {
-  router.get('/welcome', (request, response) => {
-    const t = textsFor(request)
+  servePage(router, '/welcome', (t, request) => {
     const { error_description: failure, message } = request.query
     const [failed, more] = [t('welcome.failed'), t('welcome.more')]
     const title =
@@ -25,6 +24,6 @@ export const welcomePage: Routes = (router) => {
     const body = html`<h1 id="title" data-failed="${failed}" data-more="${more}">${title}</h1>
       <p id="text">${String(text)}</p>
       <p class="links"><a href="/">${t('inbox')}</a></p>`
-    send(response, { title, body, script: SCRIPT }, t)
+    return { title, body, script: SCRIPT }
   })
 }

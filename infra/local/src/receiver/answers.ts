@@ -25,59 +25,38 @@ export type Answer =
 export const reply = (
   status: number,
   more: Omit<Answer & { kind: 'reply' }, 'kind' | 'status'> = {},
-): Answer => ({
-  kind: 'reply',
-  status,
-  ...more,
-})
+): Answer => ({ kind: 'reply', status, ...more })
 
 const DRIP_MS = 200
 
 /** Acts out an answer. Returns at once; delays and drips end by themselves when the connection does. */
-export function act(answer: Answer, request: IncomingMessage, response: ServerResponse): void {
+export function act(answer: Answer, { socket }: IncomingMessage, response: ServerResponse): void {
+  const untilClosed = (timer: NodeJS.Timeout): void => void socket.once('close', () => clearTimeout(timer))
   switch (answer.kind) {
     case 'reply': {
-      const send = (): void => {
-        response.writeHead(answer.status, answer.headers).end(answer.body)
-      }
+      const send = () => response.writeHead(answer.status, answer.headers).end(answer.body)
       if (answer.after) void answer.after.then(send)
-      else if (answer.delayMs) untilClosed(request, setTimeout(send, answer.delayMs))
+      else if (answer.delayMs) untilClosed(setTimeout(send, answer.delayMs))
       else send()
       return
     }
     case 'hang':
       return
     case 'drip-body':
-      response.writeHead(200)
-      response.write('.')
-      untilClosed(
-        request,
-        setInterval(() => response.write('.'), answer.everyMs ?? DRIP_MS),
-      )
+      response.writeHead(200).write('.')
+      untilClosed(setInterval(() => response.write('.'), answer.everyMs ?? DRIP_MS))
       return
     case 'drip-head':
-      dripHead(request, answer.everyMs ?? DRIP_MS)
+      socket.write('HTTP/1.1 200 OK\r\nX-Drip: ')
+      untilClosed(setInterval(() => socket.write('a'), answer.everyMs ?? DRIP_MS))
       return
     case 'close':
-      request.socket.destroy()
+      socket.destroy()
       return
     case 'garbage':
-      request.socket.end('This is not the protocol you are looking for.\r\n\r\n')
+      socket.end('This is not the protocol you are looking for.\r\n\r\n')
       return
     default:
       answer satisfies never
   }
-}
-
-function dripHead(request: IncomingMessage, everyMs: number): void {
-  const { socket } = request
-  socket.write('HTTP/1.1 200 OK\r\nX-Drip: ')
-  untilClosed(
-    request,
-    setInterval(() => socket.write('a'), everyMs),
-  )
-}
-
-function untilClosed({ socket }: IncomingMessage, timer: NodeJS.Timeout): void {
-  socket.once('close', () => clearTimeout(timer))
 }

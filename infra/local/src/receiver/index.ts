@@ -5,6 +5,5 @@ export {
   type Hook,
   type ReceivedDelivery,
   type Receiver,
-  type ReceiverOptions,
   startReceiver,
 } from './receiver.js'

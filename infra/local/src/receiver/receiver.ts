@@ -8,7 +8,7 @@ import { closeServer, portOf } from '../web-server.js'
 import { waitUntil } from '../wait-until.js'
 import { act, type Answer, reply } from './answers.js'
 
-export interface ReceiverOptions {
+interface ReceiverOptions {
   /** 0 or left out: a free one. */
   port?: number
   /** Signs the server's certificate; a new authority when left out. */
@@ -56,43 +56,31 @@ export interface DeliveryFilter {
   after?: Pick<ReceivedDelivery, 'number'>
 }
 
-export interface Receiver {
-  readonly port: number
-  /** PEM of the authority that senders must trust. */
-  readonly authorityCert: string
-  /** Connections accepted so far. */
-  readonly connections: number
-  /** `https://<public host>:<port><path>` */
-  url(path?: string): string
-  /** Sets what a path expects and how it behaves, replacing what was set before. */
-  hook(path: string, hook: Hook): void
-  /** Oldest first. */
-  deliveries(filter?: DeliveryFilter): ReceivedDelivery[]
-  /** The first delivery that matches, arrived or still to come. Default 60 seconds. */
-  waitForDelivery(filter?: DeliveryFilter & { timeoutMs?: number }): Promise<ReceivedDelivery>
-  /** Forgets deliveries; hooks stay. */
-  clear(): void
-  close(): Promise<void>
-}
+export type Receiver = Awaited<ReturnType<typeof startReceiver>>
 
 /** Maximum number of deliveries kept; the oldest are dropped, so that a long-running receiver does not fill the memory. */
 const KEPT = 5000
 
 /** A real HTTPS server that takes webhooks: verifies, remembers, and answers as it is told. */
-export async function startReceiver(options: ReceiverOptions = {}): Promise<Receiver> {
-  const authority = options.authority ?? (await createAuthority())
+export async function startReceiver({ port: wanted = 0, authority, host, publicHost }: ReceiverOptions = {}) {
+  const signer = authority ?? (await createAuthority())
   const hooks = new Map<string, { hook: Hook; used: number }>()
   const received: ReceivedDelivery[] = []
+  const connectionNumbers = new WeakMap<object, number>()
   let count = 0
   let connections = 0
-  const connectionNumbers = new WeakMap<object, number>()
 
+  const nextAnswer = (path: string): Answer => {
+    const entry = hooks.get(path)
+    if (!entry) return reply(200)
+    entry.used += 1
+    return entry.hook.answers?.[entry.used - 1] ?? entry.hook.otherwise ?? reply(200)
+  }
   const take = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const body = await buffer(request)
     const path = new URL(request.url ?? '/', 'https://local').pathname
-    const entry = hooks.get(path)
-    const checked = check(body, request, entry?.hook.secret)
-    const answer = checked.verified === false ? reply(401) : nextAnswer(entry)
+    const checked = check(body, request, hooks.get(path)?.hook.secret)
+    const answer = checked.verified === false ? reply(401) : nextAnswer(path)
     count += 1
     received.push({
       number: count,
@@ -109,17 +97,15 @@ export async function startReceiver(options: ReceiverOptions = {}): Promise<Rece
     act(answer, request, response)
   }
 
-  const server = createServer(
-    await issueCertificate(authority, [...(options.publicHost ? [options.publicHost] : []), ...LOOPBACK]),
-    (request, response) => {
-      take(request, response).catch(() => request.socket.destroy()) // the sender broke off in the middle
-    },
-  )
+  const names = [...(publicHost ? [publicHost] : []), ...LOOPBACK]
+  const server = createServer(await issueCertificate(signer, names), (request, response) => {
+    take(request, response).catch(() => request.socket.destroy()) // the sender broke off in the middle
+  })
   server.on('secureConnection', (socket) => {
     connections += 1
     connectionNumbers.set(socket, connections)
   })
-  server.listen(options.port ?? 0, options.host ?? '127.0.0.1')
+  server.listen(wanted, host ?? '127.0.0.1')
   await once(server, 'listening')
   const port = portOf(server)
   const deliveries = (filter: DeliveryFilter = {}): ReceivedDelivery[] =>
@@ -127,31 +113,29 @@ export async function startReceiver(options: ReceiverOptions = {}): Promise<Rece
 
   return {
     port,
-    authorityCert: authority.cert,
+    /** PEM of the authority that senders must trust. */
+    authorityCert: signer.cert,
+    /** Connections accepted so far. */
     get connections() {
       return connections
     },
-    url: (path = '/') => `https://${options.publicHost ?? '127.0.0.1'}:${port}${path}`,
-    hook(path, hook) {
+    /** `https://<public host>:<port><path>` */
+    url: (path = '/'): string => `https://${publicHost ?? '127.0.0.1'}:${port}${path}`,
+    /** Sets what a path expects and how it behaves, replacing what was set before. */
+    hook(path: string, hook: Hook): void {
       hooks.set(path, { hook, used: 0 })
     },
+    /** Oldest first. */
     deliveries,
-    waitForDelivery: ({ timeoutMs, ...filter } = {}) =>
+    /** The first delivery that matches, arrived or still to come. */
+    waitForDelivery: ({ timeoutMs, ...filter }: DeliveryFilter & { timeoutMs?: number } = {}) =>
       waitUntil(() => deliveries(filter)[0], {
-        ...(timeoutMs === undefined ? {} : { timeoutMs }),
+        timeoutMs,
         describe: `delivery ${JSON.stringify({ ...filter, after: filter.after?.number })}`,
         seen: () => `${received.length} deliveries came: ${received.map(describe).join('; ')}`,
       }),
-    clear: () => void received.splice(0),
-    close: () => closeServer(server),
+    close: (): Promise<void> => closeServer(server),
   }
-}
-
-function nextAnswer(entry: { hook: Hook; used: number } | undefined): Answer {
-  if (!entry) return reply(200)
-  const answer = entry.hook.answers?.[entry.used] ?? entry.hook.otherwise ?? reply(200)
-  entry.used += 1
-  return answer
 }
 
 type Checked = Pick<ReceivedDelivery, 'verified' | 'refusal' | 'event'>

@@ -1,10 +1,7 @@
-import { execFile, spawnSync } from 'node:child_process'
+import { spawnSync } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
-import { promisify } from 'node:util'
 import { type Guarded, startGuarded } from '../child.js'
 import type { RedisProgram } from './ways.js'
-
-const runFile = promisify(execFile)
 
 /**
  * Runs the server in a container that is gone when it stops, its data with it: what Redis holds is a schedule, which the
@@ -38,7 +35,7 @@ export async function startContainer(
     async stop(timeoutMs) {
       const exit = await client.stop(timeoutMs)
       // Only there when the client had to be killed.
-      await runFile(command, ['rm', '--force', name]).catch(() => {})
+      spawnSync(command, ['rm', '--force', name])
       return exit
     },
   }

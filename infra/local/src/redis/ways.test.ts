@@ -15,13 +15,12 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
 import { Redis } from 'ioredis'
 import { leasePort } from '../ports.js'
-import { findProgram } from '../programs.js'
+import { findPrograms } from '../programs.js'
 import { startServer } from '../server-process.js'
 import type { System } from '../system.js'
 import { waitUntil } from '../wait-until.js'
 import { startContainer } from './container.js'
-import { findRedis } from './find.js'
-import { IMAGE, WAYS } from './ways.js'
+import { findRedis, IMAGE, WAYS } from './ways.js'
 
 // Package managers and engines that are not on every machine are stood for by programs of the same name, arguments and
 // results. Debian's are the real ones, with a repository of this test's own, where they are there.
@@ -50,7 +49,7 @@ const server = (path: string, version = 'Valkey server v=8.1.4 sha=00000000:0 bi
 /** Programs of this machine that the doubles and what they stand for need. */
 function lend(...names: string[]): void {
   for (const name of names)
-    symlinkSync(findProgram([name], process.env, ['/usr/bin', '/bin']) ?? '', join(bin, name))
+    symlinkSync(findPrograms([name], process.env['PATH'], ['/usr/bin', '/bin'])[0] ?? '', join(bin, name))
 }
 
 const find = (options: Parameters<typeof findRedis>[0] = {}) =>
@@ -219,11 +218,10 @@ describe('a container engine', () => {
     const logFile = join(folder, 'redis.log')
     const running = await startServer({
       name: 'Redis',
-      port: undefined,
       logFile,
       launch: (port) =>
         startContainer({ command: engine, image: IMAGE }, { port, logFile, args: ['--save', ''] }),
-      isReady: async (_, port) => {
+      isReady: async (port) => {
         const client = new Redis(port, '127.0.0.1', { lazyConnect: true, retryStrategy: () => null })
         client.on('error', () => {})
         return client

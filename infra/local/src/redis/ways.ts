@@ -1,14 +1,15 @@
 import { execFile } from 'node:child_process'
-import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import {
   lastLine,
-  type PackageManagerName,
+  type PackageManager,
   unpackedEnvironment,
+  unpackedProgram,
   unpackPackage,
 } from '../distribution-package.js'
-import { findProgram, findPrograms, isProgram } from '../programs.js'
+import { findPrograms } from '../programs.js'
+import { noServer, type System, thisSystem } from '../system.js'
 
 const runFile = promisify(execFile)
 
@@ -21,7 +22,7 @@ export interface RedisProgram {
   image?: string
 }
 
-export interface Search {
+interface Search {
   env: NodeJS.ProcessEnv
   usualFolders: readonly string[]
   engineFolders: readonly string[]
@@ -29,7 +30,7 @@ export interface Search {
   say: (text: string) => void
 }
 
-export interface Way {
+interface Way {
   /** For people, in the list of what was tried. */
   name: string
   /** Throws the reason when this is no way here. */
@@ -38,13 +39,13 @@ export interface Way {
 
 const NAMES = ['redis-server', 'valkey-server']
 /** Where package managers put it although it may not be on the PATH of a desktop session. */
-export const USUAL_FOLDERS = [
+const USUAL_FOLDERS = [
   ...['/usr/bin', '/usr/sbin', '/usr/local/bin', '/usr/local/sbin'],
   ...['/opt/homebrew/bin', '/home/linuxbrew/.linuxbrew/bin', '/opt/local/bin', '/opt/pkg/bin'],
   ...['/run/current-system/sw/bin'],
 ]
-export const ENGINE_FOLDERS = ['/usr/bin', '/usr/local/bin', '/opt/homebrew/bin', '/opt/podman/bin']
-export const CACHE = fileURLToPath(new URL('../../../../.cache/redis', import.meta.url))
+const ENGINE_FOLDERS = ['/usr/bin', '/usr/local/bin', '/opt/homebrew/bin', '/opt/podman/bin']
+const CACHE = fileURLToPath(new URL('../../../../.cache/redis', import.meta.url))
 /** With its registry: podman asks which one is meant otherwise. */
 export const IMAGE = 'docker.io/valkey/valkey:8.1'
 /** The least that BullMQ recommends. */
@@ -53,7 +54,7 @@ const MINIMUM = [6, 2] as const
 /** In the order in which they are tried. */
 export const WAYS: readonly Way[] = [
   { name: 'PATH and usual folders', find: findInstalled },
-  { name: 'unpacked earlier', find: ({ cacheDir }) => unpackedIn(cacheDir) },
+  { name: 'unpacked earlier', find: ({ cacheDir }) => findUnpacked(cacheDir) },
   fromPackage('apt-get', ['redis-server']),
   fromPackage('dnf', ['valkey', 'redis']),
   fromPackage('apk', ['valkey', 'redis']),
@@ -62,13 +63,47 @@ export const WAYS: readonly Way[] = [
   inContainer('nerdctl'),
 ]
 
+/** A Redis or Valkey to start: REDIS_SERVER_BIN, else the first way that leads to one. One error names all that was tried. */
+export async function findRedis({
+  ways = WAYS,
+  system,
+  ...given
+}: Partial<Search> & { system?: System; ways?: readonly Way[] } = {}): Promise<RedisProgram> {
+  const search: Search = {
+    env: process.env,
+    usualFolders: USUAL_FOLDERS,
+    engineFolders: ENGINE_FOLDERS,
+    cacheDir: CACHE,
+    say: console.log,
+    ...given,
+  }
+  const named = search.env['REDIS_SERVER_BIN']
+  if (named) return checked(named)
+  try {
+    return await firstThatWorks(ways, ({ find }) => find(search))
+  } catch (error) {
+    const { errors } = error as AggregateError
+    const tried = ways.map(({ name }, index) => `${name}: ${(errors[index] as Error).message}`)
+    const or = 'REDIS_SERVER_BIN to the program, or REDIS_URL to a running server'
+    throw noServer(system ?? thisSystem(search.env), { server: 'redis', name: 'Redis server', tried, or })
+  }
+}
+
+/** What the first candidate gives that does not fail; an AggregateError has the reasons of all others. */
+async function firstThatWorks<T, R>(candidates: readonly T[], use: (candidate: T) => Promise<R>): Promise<R> {
+  const errors: unknown[] = []
+  for (const candidate of candidates)
+    try {
+      return await use(candidate)
+    } catch (error) {
+      errors.push(error)
+    }
+  throw new AggregateError(errors)
+}
+
 /** A program that answers as a server we can use; throws the reason otherwise. */
-export async function checked(command: string, env: Record<string, string> = {}): Promise<RedisProgram> {
-  const { stdout } = await runFile(command, ['--version'], { env: { ...process.env, ...env } }).catch(
-    (error: unknown) => {
-      throw new Error(`${command} does not run: ${lastLine(error)}`)
-    },
-  )
+async function checked(command: string, env: Record<string, string> = {}): Promise<RedisProgram> {
+  const stdout = await ask(command, ['--version'], { ...process.env, ...env }, `${command} does not run: `)
   const [, name, version = ''] = /^(Redis|Valkey) server v=([\d.]+)/.exec(stdout) ?? []
   if (name === undefined) throw new Error(`${command} is neither Redis nor Valkey`)
   const [major = 0, minor = 0] = version.split('.').map(Number)
@@ -77,41 +112,42 @@ export async function checked(command: string, env: Record<string, string> = {})
   return { command, env, title: `${name} ${version}` }
 }
 
-async function findInstalled({ env, usualFolders }: Search): Promise<RedisProgram> {
-  const reasons: string[] = []
-  for (const command of findPrograms(NAMES, env, usualFolders))
-    try {
-      return await checked(command)
-    } catch (error) {
-      reasons.push((error as Error).message)
-    }
-  throw new Error(reasons.join('; ') || `no ${NAMES.join(', no ')}`)
+/** What a program prints; when it fails, the error has the last line that it said. */
+async function ask(command: string, args: string[], env: NodeJS.ProcessEnv, failed = ''): Promise<string> {
+  try {
+    return (await runFile(command, args, { env })).stdout
+  } catch (error) {
+    throw new Error(`${failed}${lastLine(error)}`, { cause: error })
+  }
 }
 
-async function unpackedIn(folder: string): Promise<RedisProgram> {
-  const command = commandIn(folder)
-  if (command === null) throw new Error('nothing')
+async function findInstalled({ env, usualFolders }: Search): Promise<RedisProgram> {
+  const programs = findPrograms(NAMES, env['PATH'], usualFolders)
+  if (programs.length === 0) throw new Error(`no ${NAMES.join(', no ')}`)
+  return firstThatWorks(programs, (command) => checked(command)).catch(({ errors }: AggregateError) => {
+    throw new Error(errors.map((error: Error) => error.message).join('; '))
+  })
+}
+
+async function findUnpacked(folder: string): Promise<RedisProgram> {
+  const command = unpackedProgram(folder, NAMES)
+  if (command === undefined) throw new Error('nothing')
   return checked(command, unpackedEnvironment(folder))
 }
 
-const commandIn = (folder: string): string | null =>
-  NAMES.map((name) => join(folder, 'usr/bin', name)).find(isProgram) ?? null
-
 /** The first of these packages that the distribution has. */
-function fromPackage(manager: PackageManagerName, packages: readonly string[]): Way {
+function fromPackage(manager: PackageManager, packages: readonly string[]): Way {
   return {
     name: manager,
     async find({ env, cacheDir, say }) {
-      if (!findProgram([manager], env)) throw new Error('not here')
-      let failure: unknown
-      for (const name of packages)
-        try {
-          await unpackPackage(manager, { name, title: 'a Redis server', cacheDir, env, say, find: commandIn })
-          return await unpackedIn(cacheDir)
-        } catch (error) {
-          failure ??= error
-        }
-      throw new Error(lastLine(failure))
+      if (findPrograms([manager], env['PATH']).length === 0) throw new Error('not here')
+      const wanted = { title: 'a Redis server', cacheDir, env, say }
+      return firstThatWorks(packages, async (name) => {
+        await unpackPackage(manager, { ...wanted, name })
+        return findUnpacked(cacheDir)
+      }).catch(({ errors }: AggregateError) => {
+        throw new Error(lastLine(errors[0]))
+      })
     },
   }
 }
@@ -120,25 +156,14 @@ function inContainer(engine: string): Way {
   return {
     name: engine,
     async find({ env, engineFolders, say }) {
-      const command = findProgram([engine], env, engineFolders)
+      const [command] = findPrograms([engine], env['PATH'], engineFolders)
       if (command === undefined) throw new Error('not here')
-      await runFile(command, ['info'], { env }).catch((error: unknown) => {
-        throw new Error(`does not run: ${lastLine(error)}`)
+      await ask(command, ['info'], env, 'does not run: ')
+      await ask(command, ['image', 'inspect', IMAGE], env).catch(() => {
+        say(`  fetching ${IMAGE} …`)
+        return ask(command, ['pull', '--quiet', IMAGE], env)
       })
-      await pulled(command, { env, say })
       return { command, env: {}, title: `Valkey in a container of ${engine}`, image: IMAGE }
     },
   }
-}
-
-async function pulled(command: string, { env, say }: Pick<Search, 'env' | 'say'>): Promise<void> {
-  const isThere = await runFile(command, ['image', 'inspect', IMAGE], { env }).then(
-    () => true,
-    () => false,
-  )
-  if (isThere) return
-  say(`  fetching ${IMAGE} …`)
-  await runFile(command, ['pull', '--quiet', IMAGE], { env }).catch((error: unknown) => {
-    throw new Error(lastLine(error))
-  })
 }

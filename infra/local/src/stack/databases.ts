@@ -1,11 +1,11 @@
 import { join } from 'node:path'
 import { Redis } from 'ioredis'
 import pg from 'pg'
+import { leaseNextPort } from '../ports.js'
 import { createDatabase, removePostgresData, startPostgres } from '../postgres.js'
 import { startRedis } from '../redis.js'
-import { leaseNextPort } from '../ports.js'
 import { DATABASES } from './environment.js'
-import type { Part } from './part.js'
+import type { Part } from './supervisor.js'
 
 export interface Store extends Part {
   url: string
@@ -17,43 +17,34 @@ const POSTGRES_PORT = 5433
 const REDIS_PORT = 6380
 const ANSWER_MS = 5000
 /** What the services keep in a Redis that is not ours alone. */
-const REDIS_KEYS = ['{webhooks}:*']
+const REDIS_KEYS = '{webhooks}:*'
 
 /** The server of DATABASE_URL, else an embedded one. `url` is an administrator's, to any database there. */
 export async function providePostgres(folder: string): Promise<Store> {
+  const name = 'PostgreSQL'
   const given = process.env['DATABASE_URL']
   if (given) {
-    await expectAnswer('DATABASE_URL', () => askPostgres(given))
-    return { name: 'PostgreSQL', url: given, description: 'PostgreSQL of DATABASE_URL' }
+    await expectAnswer('DATABASE_URL', () => inPostgres(given, (client) => client.query('select 1')))
+    return { name, url: given, description: 'PostgreSQL of DATABASE_URL' }
   }
-  const dataDir = join(folder, 'postgres')
+  const port = await leaseNextPort(POSTGRES_PORT)
   const logFile = join(folder, 'logs', 'postgres.log')
-  const server = await startPostgres({ dataDir, logFile, port: await leaseNextPort(POSTGRES_PORT) })
-  return {
-    name: 'PostgreSQL',
-    url: server.url('postgres'),
-    description: `PostgreSQL (embedded) on port ${server.port}`,
-    exited: server.exited,
-    stop: () => server.stop(),
-  }
+  const server = await startPostgres({ dataDir: join(folder, 'postgres'), logFile, port })
+  const description = `PostgreSQL (embedded) on port ${port}`
+  return { ...server, name, url: server.url('postgres'), description }
 }
 
 /** The server of REDIS_URL, else a private one that keeps its data. */
 export async function provideRedis(folder: string): Promise<Store> {
+  const name = 'Redis'
   const given = process.env['REDIS_URL']
   if (given) {
-    await expectAnswer('REDIS_URL', () => askRedis(given))
-    return { name: 'Redis', url: given, description: 'Redis of REDIS_URL' }
+    await expectAnswer('REDIS_URL', () => inRedis(given, (client) => client.ping()))
+    return { name, url: given, description: 'Redis of REDIS_URL' }
   }
   const port = await leaseNextPort(REDIS_PORT)
   const server = await startRedis({ dir: join(folder, 'redis'), appendOnly: true, port })
-  return {
-    name: 'Redis',
-    url: server.url,
-    description: `${server.title} (private) on port ${server.port}`,
-    exited: server.exited,
-    stop: () => server.stop(),
-  }
+  return { ...server, name, description: `${server.title} (private) on port ${port}` }
 }
 
 /** An own server that does not answer is named by its variable here, not by a service that fails much later. */
@@ -66,26 +57,23 @@ async function expectAnswer(variable: string, ask: () => Promise<unknown>): Prom
   }
 }
 
-const askPostgres = (url: string) => inPostgres(url, (client) => client.query('select 1'))
-const askRedis = (url: string) => inRedis(url, (client) => client.ping())
-
-async function inPostgres<T>(connectionString: string, work: (client: pg.Client) => Promise<T>): Promise<T> {
-  const client = new pg.Client({ connectionString, connectionTimeoutMillis: ANSWER_MS })
+async function inPostgres(url: string, work: (client: pg.Client) => Promise<unknown>): Promise<void> {
+  const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: ANSWER_MS })
   try {
     await client.connect()
-    return await work(client)
+    await work(client)
   } finally {
     await client.end()
   }
 }
 
-async function inRedis<T>(url: string, work: (client: Redis) => Promise<T>): Promise<T> {
+async function inRedis(url: string, work: (client: Redis) => Promise<unknown>): Promise<void> {
   const client = new Redis(url, { lazyConnect: true, connectTimeout: ANSWER_MS, retryStrategy: () => null })
   // The reason is in the rejection of connect; without a listener it would be printed as well.
   client.on('error', () => {})
   try {
     await client.connect()
-    return await work(client)
+    await work(client)
   } finally {
     client.disconnect()
   }
@@ -93,13 +81,6 @@ async function inRedis<T>(url: string, work: (client: Redis) => Promise<T>): Pro
 
 export async function createDatabases(adminUrl: string): Promise<void> {
   for (const name of Object.values(DATABASES)) await createDatabase(adminUrl, name)
-}
-
-/** The same server, another database. */
-export function databaseUrl(adminUrl: string, database: string): string {
-  const url = new URL(adminUrl)
-  url.pathname = `/${database}`
-  return url.href
 }
 
 /** Forgets everything the stack stored, in its own servers and in those it was given. */
@@ -116,8 +97,6 @@ async function dropDatabases(client: pg.Client): Promise<void> {
 }
 
 async function deleteKeys(client: Redis): Promise<void> {
-  for (const match of REDIS_KEYS) {
-    for await (const keys of client.scanStream({ match, count: 500 }) as AsyncIterable<string[]>)
-      if (keys.length > 0) await client.unlink(keys)
-  }
+  const scan = client.scanStream({ match: REDIS_KEYS, count: 500 }) as AsyncIterable<string[]>
+  for await (const keys of scan) if (keys.length > 0) await client.unlink(keys)
 }

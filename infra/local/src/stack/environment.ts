@@ -1,40 +1,47 @@
 import { type LocalSecrets, serviceRoleToken, sha256Hex } from './secrets.js'
 
-export interface ServiceAddresses {
+export interface StackAddresses {
   authUrl: string
   webhooksUrl: string
   internalUrl: string
   dispatcherUrl: string
+  /** Pages and API of the mail inbox and of the receiver. */
+  sandboxUrl: string
+  smtpPort: number
+  receiverUrl: string
+  postgresUrl: string
+  redisUrl: string
 }
 
-export interface EnvironmentInput extends ServiceAddresses {
-  databaseUrl: (database: string) => string
-  redisUrl: string
-  smtpPort: number
-  /** Where people land after following a link in an email. */
-  siteUrl: string
+export interface EnvironmentInput {
+  addresses: StackAddresses
+  secrets: LocalSecrets
   /** File with the certificate of the local authority, which the dispatcher is to trust. */
   authorityFile: string
-  secrets: LocalSecrets
   /** Left out: the real schedule of minutes. */
   retryDelaysSeconds?: string
 }
 
+type Variables = Readonly<Record<string, string>>
 export type ServiceName = 'auth' | 'webhooks' | 'dispatcher'
 
+export const DATABASES = { auth: 'signet_auth', webhooks: 'signet_webhooks' } as const
 const HOST = '127.0.0.1'
 /** Every start runs the walk-through, which sends an email and registers a client: hourly limits would stop it. */
 const PLENTY = '1000'
 
 /** All settings of the three services on a developer's machine; there are no others. */
-export function serviceEnvironments(input: EnvironmentInput): Record<ServiceName, Record<string, string>> {
-  const { secrets } = input
+export function serviceEnvironments(input: EnvironmentInput): Record<ServiceName, Variables> {
+  const { addresses, secrets, authorityFile, retryDelaysSeconds } = input
+  const { authUrl, webhooksUrl, internalUrl, dispatcherUrl, sandboxUrl, redisUrl } = addresses
+  const databaseUrl = (name: string) => Object.assign(new URL(addresses.postgresUrl), { pathname: name }).href
+  const smtpPort = String(addresses.smtpPort)
   const common = { NODE_ENV: 'development' }
   const shared = {
     ...common,
-    WEBHOOKS_BASE_URL: input.webhooksUrl,
-    WEBHOOKS_DATABASE_URL: input.databaseUrl(DATABASES.webhooks),
-    WEBHOOKS_REDIS_URL: input.redisUrl,
+    WEBHOOKS_BASE_URL: webhooksUrl,
+    WEBHOOKS_DATABASE_URL: databaseUrl(DATABASES.webhooks),
+    WEBHOOKS_REDIS_URL: redisUrl,
     WEBHOOKS_SECRET_KEYS: `local:${secrets.encryptionKey}`,
     // The receiver of this stack lives on the same machine. Refused when NODE_ENV is production.
     WEBHOOKS_ALLOW_PRIVATE_TARGETS: 'true',
@@ -43,41 +50,42 @@ export function serviceEnvironments(input: EnvironmentInput): Record<ServiceName
     auth: {
       ...common,
       AUTH_API_HOST: HOST,
-      PORT: portOf(input.authUrl),
-      AUTH_API_EXTERNAL_URL: input.authUrl,
+      PORT: portOf(authUrl),
+      AUTH_API_EXTERNAL_URL: authUrl,
       // There is no load balancer in front that has to stop sending requests first.
       AUTH_API_DRAIN_DURATION: '0',
-      AUTH_SITE_URL: input.siteUrl,
+      // Where people land after following a link in an email.
+      AUTH_SITE_URL: `${sandboxUrl}/welcome`,
       AUTH_PASSKEY_ENABLED: 'true',
       AUTH_MFA_WEB_AUTHN_ENROLL_ENABLED: 'true',
       AUTH_MFA_WEB_AUTHN_VERIFY_ENABLED: 'true',
       AUTH_WEBAUTHN_RP_DISPLAY_NAME: 'Signet',
       // An application that is being developed may be on any port of this machine.
-      AUTH_URI_ALLOW_LIST: `${input.webhooksUrl}/sign-in/callback*,http://localhost:*/**,http://127.0.0.1:*/**`,
+      AUTH_URI_ALLOW_LIST: `${webhooksUrl}/sign-in/callback*,http://localhost:*/**,http://127.0.0.1:*/**`,
       AUTH_DB_DRIVER: 'postgres',
-      DATABASE_URL: input.databaseUrl(DATABASES.auth),
+      DATABASE_URL: databaseUrl(DATABASES.auth),
       AUTH_JWT_SECRET: secrets.jwtSecret,
       AUTH_SMTP_HOST: HOST,
-      AUTH_SMTP_PORT: String(input.smtpPort),
+      AUTH_SMTP_PORT: smtpPort,
       AUTH_SMTP_ADMIN_EMAIL: 'no-reply@signet.test',
       AUTH_SMTP_SENDER_NAME: 'Signet',
       AUTH_SMTP_MAX_FREQUENCY: '60s',
       AUTH_RATE_LIMIT_EMAIL_SENT: PLENTY,
-      AUTH_EVENTS_URL: `${input.internalUrl}/internal/v1/account-events`,
+      AUTH_EVENTS_URL: `${internalUrl}/internal/v1/account-events`,
       AUTH_EVENTS_SECRET: secrets.eventsSecret,
     },
     webhooks: {
       ...shared,
       WEBHOOKS_HOST: HOST,
-      WEBHOOKS_PORT: portOf(input.webhooksUrl),
+      WEBHOOKS_PORT: portOf(webhooksUrl),
       WEBHOOKS_DRAIN_SECONDS: '0',
-      WEBHOOKS_INTERNAL_PORT: portOf(input.internalUrl),
-      WEBHOOKS_IDENTITY_URL: input.authUrl,
+      WEBHOOKS_INTERNAL_PORT: portOf(internalUrl),
+      WEBHOOKS_IDENTITY_URL: authUrl,
       WEBHOOKS_IDENTITY_JWT_AUD: 'authenticated',
       WEBHOOKS_IDENTITY_EVENTS_SECRETS: secrets.eventsSecret,
       WEBHOOKS_IDENTITY_SERVICE_TOKEN: serviceRoleToken(secrets.jwtSecret),
       WEBHOOKS_SMTP_HOST: HOST,
-      WEBHOOKS_SMTP_PORT: String(input.smtpPort),
+      WEBHOOKS_SMTP_PORT: smtpPort,
       WEBHOOKS_SMTP_ADMIN_EMAIL: 'no-reply@signet.test',
       WEBHOOKS_SMTP_SENDER_NAME: 'Signet',
       WEBHOOKS_RATE_LIMIT_REGISTER: PLENTY,
@@ -86,14 +94,12 @@ export function serviceEnvironments(input: EnvironmentInput): Record<ServiceName
     dispatcher: {
       ...shared,
       DISPATCHER_HOST: HOST,
-      DISPATCHER_PORT: portOf(input.dispatcherUrl),
+      DISPATCHER_PORT: portOf(dispatcherUrl),
       DISPATCHER_ADMIN_TOKEN: secrets.adminToken,
-      NODE_EXTRA_CA_CERTS: input.authorityFile,
-      ...(input.retryDelaysSeconds && { DISPATCHER_RETRY_DELAYS_SECONDS: input.retryDelaysSeconds }),
+      NODE_EXTRA_CA_CERTS: authorityFile,
+      ...(retryDelaysSeconds && { DISPATCHER_RETRY_DELAYS_SECONDS: retryDelaysSeconds }),
     },
   }
 }
-
-export const DATABASES = { auth: 'signet_auth', webhooks: 'signet_webhooks' } as const
 
 const portOf = (url: string): string => new URL(url).port

@@ -16,16 +16,13 @@ export type Ports = typeof WANTED
 /** Chooses all ports, each the wanted one or the next that is free, and says which ones had to move. */
 export async function choosePorts(): Promise<{ ports: Ports; moved: string[] }> {
   const ports: Ports = { ...WANTED }
-  const taken = new Set<number>()
   const moved: string[] = []
   for (const name of Object.keys(WANTED) as (keyof Ports)[]) {
     const wanted = WANTED[name]
     // A port that has to move must not take the usual place of another one, or one taken port would move them all.
-    const avoid = new Set([...taken, ...Object.values(WANTED).filter((other) => other !== wanted)])
-    const port = await leaseNextPort(wanted, avoid)
-    taken.add(port)
-    ports[name] = port
-    if (port !== wanted) moved.push(`port ${wanted} (${name}) is taken; using ${port}`)
+    const avoid = new Set(Object.values(WANTED).filter((other) => other !== wanted))
+    ports[name] = await leaseNextPort(wanted, avoid)
+    if (ports[name] !== wanted) moved.push(`port ${wanted} (${name}) is taken; using ${ports[name]}`)
   }
   return { ports, moved }
 }

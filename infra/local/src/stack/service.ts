@@ -1,28 +1,31 @@
 import { mkdirSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { type Guarded, startGuarded } from '../child.js'
-import type { LogMark } from '../log-mark.js'
+import { LogMark } from '../log-mark.js'
 import { waitUntil } from '../wait-until.js'
+import type { ServiceName } from './environment.js'
+import type { Part } from './supervisor.js'
 
-export interface ServiceOptions {
-  name: string
+export interface Service {
+  name: ServiceName
+  /** Root of the repository. */
   root: string
-  env: Record<string, string>
+  env: Readonly<Record<string, string>>
   logFile: string
-  args?: readonly string[]
 }
 
 /** A service sees no other variable of the developer's shell, so a stray DATABASE_URL there changes nothing. */
 const PASSED_ON = ['PATH', 'HOME', 'TMPDIR', 'LANG', 'TZ']
+const STOP_MS = 7000
 
 /** Starts `node apps/<name>/dist/main.js`, which ends when we do. Its output goes to the log file. */
-export function startService({ name, root, env, logFile, args = [] }: ServiceOptions): Promise<Guarded> {
+function launch({ name, root, env, logFile }: Service, command: 'migrate' | 'serve'): Promise<Guarded> {
   const folder = join(root, 'apps', name)
   const inherited = Object.fromEntries(PASSED_ON.map((key) => [key, process.env[key]]))
   mkdirSync(dirname(logFile), { recursive: true })
   return startGuarded({
     command: process.execPath,
-    args: ['--enable-source-maps', join(folder, 'dist/main.js'), ...args],
+    args: ['--enable-source-maps', join(folder, 'dist/main.js'), command],
     stopSignal: 'TERM',
     logFile,
     cwd: folder,
@@ -30,26 +33,38 @@ export function startService({ name, root, env, logFile, args = [] }: ServiceOpt
   })
 }
 
-/**
- * Waits until the service says in its log that it listens there, so that what answers is what we started, and until it
- * answers 200. When it ends instead, the error carries the end of its log.
- */
-export async function untilHealthy(service: Guarded, url: string, log: LogMark): Promise<void> {
-  await waitUntil(
-    async () => {
-      if (!service.running) throw new Error(`it ended while starting:\n${log.read()}`)
-      return (log.saysPort(new URL(url).port) && (await answersOk(url))) || undefined
-    },
-    { describe: `answer from ${url}`, seen: () => `it said:\n${log.read()}` },
-  )
+export async function migrate(service: Service): Promise<void> {
+  const log = new LogMark(service.logFile)
+  const { code } = await (await launch(service, 'migrate')).exited
+  if (code !== 0) throw new Error(`${service.name} migrate failed:\n${log.read()}`)
 }
 
-async function answersOk(url: string): Promise<boolean> {
+/**
+ * Starts the service and waits until it says in its log that it listens there, so that what answers is what we started,
+ * and until it answers 200. When it ends instead, the error carries the end of its log.
+ */
+export async function serve(service: Service, healthUrl: string): Promise<Part> {
+  const { name, logFile } = service
+  const log = new LogMark(logFile)
+  const running = await launch(service, 'serve')
+  const stop = () => running.stop(STOP_MS)
   try {
-    const response = await fetch(url, { signal: AbortSignal.timeout(2000) })
-    await response.arrayBuffer()
-    return response.ok
-  } catch {
-    return false
+    await waitUntil(
+      async () => {
+        if (!running.running) throw new Error(`it ended while starting:\n${log.read()}`)
+        return (log.saysPort(new URL(healthUrl).port) && (await answersOk(healthUrl))) || undefined
+      },
+      { describe: `answer from ${healthUrl}`, seen: () => `it said:\n${log.read()}` },
+    )
+  } catch (error) {
+    await stop()
+    throw new Error(`${name} did not become ready: ${(error as Error).message}`, { cause: error })
   }
+  return { name, exited: running.exited, stop, lastOutput: () => log.read() }
 }
+
+const answersOk = (url: string): Promise<boolean> =>
+  fetch(url, { signal: AbortSignal.timeout(2000) }).then(
+    async (response) => response.arrayBuffer().then(() => response.ok),
+    () => false,
+  )

@@ -1,24 +1,14 @@
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { type Authority, loadAuthority } from '../certificate.js'
-import type { Guarded } from '../child.js'
-import { LogMark } from '../log-mark.js'
+import { loadAuthority } from '../certificate.js'
 import { startSandbox } from '../sandbox.js'
-import { dim, green, say, step } from '../terminal.js'
-import {
-  createDatabases,
-  databaseUrl,
-  providePostgres,
-  provideRedis,
-  resetStores,
-  type Store,
-} from './databases.js'
-import { type ServiceAddresses, type ServiceName, serviceEnvironments } from './environment.js'
-import type { Part } from './part.js'
+import { say, step } from '../terminal.js'
+import { createDatabases, providePostgres, provideRedis, resetStores } from './databases.js'
+import { type ServiceName, serviceEnvironments, type StackAddresses } from './environment.js'
 import { choosePorts, type Ports } from './ports.js'
 import { loadSecrets, type LocalSecrets } from './secrets.js'
-import { startService, untilHealthy } from './service.js'
-import type { Supervisor } from './supervisor.js'
+import { migrate, serve, type Service } from './service.js'
+import type { Part, Supervisor } from './supervisor.js'
 
 export interface StackOptions {
   /** Root of the repository. */
@@ -30,15 +20,6 @@ export interface StackOptions {
   shortRetries: boolean
 }
 
-export interface StackAddresses extends ServiceAddresses {
-  /** Pages and API of the mail inbox and of the receiver. */
-  sandboxUrl: string
-  smtpPort: number
-  receiverUrl: string
-  postgresUrl: string
-  redisUrl: string
-}
-
 export interface Stack {
   addresses: StackAddresses
   secrets: LocalSecrets
@@ -46,95 +27,81 @@ export interface Stack {
 
 /** Seconds between the attempts of a delivery while the demo runs. */
 const SHORT_RETRIES = '2,4,8,15,15'
-const SERVICE_STOP_MS = 7000
 
 /** Starts everything and returns when all services are ready. The supervisor stops it, also after a failure. */
 export async function startStack(supervisor: Supervisor, options: StackOptions): Promise<Stack> {
-  const { folder } = options
-  const wiped = (): string => 'wiped the data of earlier runs'
-  if (options.reset) await step(() => reset(folder), wiped)
+  const { folder, root } = options
+  if (options.reset) await reported('wiped the data of earlier runs', () => reset(folder))
   mkdirSync(join(folder, 'logs'), { recursive: true, mode: 0o711 })
   const secrets = loadSecrets(join(folder, 'secrets.json'))
   const { ports, moved } = await choosePorts()
   for (const line of moved) say(`  ! ${line}`)
 
   const [postgres, redis] = await supervisor.start(
-    reported(() => providePostgres(folder)),
-    reported(() => provideRedis(folder)),
+    () =>
+      step(
+        () => providePostgres(folder),
+        (store) => store.description,
+      ),
+    () =>
+      step(
+        () => provideRedis(folder),
+        (store) => store.description,
+      ),
   )
   await createDatabases(postgres.url)
-  const authority = await loadAuthority(join(folder, 'authority'))
-  await supervisor.start(() => startTools(ports, authority))
+  await supervisor.start(() => startTools(ports, folder))
 
   const addresses = { ...addressesOf(ports), postgresUrl: postgres.url, redisUrl: redis.url }
-  await startServices(supervisor, options, addresses, secrets)
+  const environments = serviceEnvironments({
+    addresses,
+    secrets,
+    authorityFile: join(folder, 'authority', 'ca.pem'),
+    retryDelaysSeconds: options.shortRetries ? SHORT_RETRIES : undefined,
+  })
+  writeVariables(join(folder, 'env'), environments, addresses, secrets)
+  const service = (name: ServiceName): Service => {
+    return { name, root, env: environments[name], logFile: join(folder, 'logs', `${name}.log`) }
+  }
+  const migrations = () => Promise.all([migrate(service('auth')), migrate(service('webhooks'))])
+  await reported('databases are up to date', migrations)
+  const start = (name: ServiceName, healthUrl: string) => () =>
+    reported(name, () => serve(service(name), healthUrl))
+  await supervisor.start(
+    start('auth', `${addresses.authUrl}/health`),
+    start('webhooks', `${addresses.webhooksUrl}/readyz`),
+    start('dispatcher', `${addresses.dispatcherUrl}/readyz`),
+  )
   return { addresses, secrets }
 }
 
-const reported = (begin: () => Promise<Store>) => () => step(begin, ({ description }) => description)
+const reported = <T>(done: string, work: () => Promise<T>): Promise<T> => step(work, () => done)
 
-async function startServices(
-  supervisor: Supervisor,
-  { folder, root, shortRetries }: StackOptions,
+/**
+ * `<service>.env` is for `node --env-file`: one-off commands, such as the dispatcher's `ops`, against the running stack.
+ * `addresses.sh` is for shells: `. .data/env/addresses.sh`.
+ */
+function writeVariables(
+  folder: string,
+  environments: ReturnType<typeof serviceEnvironments>,
   addresses: StackAddresses,
-  secrets: LocalSecrets,
-): Promise<void> {
-  const environments = serviceEnvironments({
-    ...addresses,
-    databaseUrl: (name) => databaseUrl(addresses.postgresUrl, name),
-    siteUrl: `${addresses.sandboxUrl}/welcome`,
-    authorityFile: join(folder, 'authority', 'ca.pem'),
-    secrets,
-    retryDelaysSeconds: shortRetries ? SHORT_RETRIES : undefined,
-  })
-  writeEnvironments(join(folder, 'env'), environments)
-  writeAddresses(join(folder, 'env', 'addresses.sh'), addresses, secrets)
-  const service = (name: ServiceName, command: 'migrate' | 'serve'): ServiceRun => ({
-    name,
-    root,
-    env: environments[name],
-    logFile: join(folder, 'logs', `${name}.log`),
-    args: [command],
-  })
-  await step(
-    () => Promise.all([runToEnd(service('auth', 'migrate')), runToEnd(service('webhooks', 'migrate'))]),
-    () => 'databases are up to date',
-  )
-  await supervisor.start(
-    () => runService(service('auth', 'serve'), `${addresses.authUrl}/health`),
-    () => runService(service('webhooks', 'serve'), `${addresses.webhooksUrl}/readyz`),
-    () => runService(service('dispatcher', 'serve'), `${addresses.dispatcherUrl}/readyz`),
-  )
-}
-
-/** For `node --env-file`: one-off commands, such as the dispatcher's `ops`, against the running stack. */
-function writeEnvironments(folder: string, environments: Record<ServiceName, Record<string, string>>): void {
+  { internalToken }: LocalSecrets,
+): void {
   mkdirSync(folder, { recursive: true, mode: 0o700 })
-  for (const [name, variables] of Object.entries(environments)) {
-    const lines = Object.entries(variables).map(([key, value]) => `${key}='${value}'\n`)
-    writeFileSync(join(folder, `${name}.env`), lines.join(''), { mode: 0o600 })
+  const write = (file: string, variables: Readonly<Record<string, string>>): void => {
+    const lines = Object.entries(variables).map(([name, value]) => `${name}='${value}'\n`)
+    writeFileSync(join(folder, file), lines.join(''), { mode: 0o600 })
   }
-}
-
-/** For shells: `. .data/env/addresses.sh`. */
-function writeAddresses(file: string, addresses: StackAddresses, secrets: LocalSecrets): void {
-  const { authUrl, webhooksUrl, internalUrl, dispatcherUrl, sandboxUrl, receiverUrl } = addresses
-  const variables = {
-    AUTH: authUrl,
-    WEBHOOKS: webhooksUrl,
-    INTERNAL: internalUrl,
-    INGEST_TOKEN: secrets.internalToken,
-    DISPATCHER: dispatcherUrl,
-    INBOX: sandboxUrl,
-    RECEIVER: receiverUrl,
-  }
-  writeFileSync(
-    file,
-    Object.entries(variables)
-      .map(([name, value]) => `${name}='${value}'\n`)
-      .join(''),
-    { mode: 0o600 },
-  )
+  for (const [name, variables] of Object.entries(environments)) write(`${name}.env`, variables)
+  write('addresses.sh', {
+    AUTH: addresses.authUrl,
+    WEBHOOKS: addresses.webhooksUrl,
+    INTERNAL: addresses.internalUrl,
+    INGEST_TOKEN: internalToken,
+    DISPATCHER: addresses.dispatcherUrl,
+    INBOX: addresses.sandboxUrl,
+    RECEIVER: addresses.receiverUrl,
+  })
 }
 
 async function reset(folder: string): Promise<void> {
@@ -156,46 +123,8 @@ function addressesOf(ports: Ports): Omit<StackAddresses, 'postgresUrl' | 'redisU
   }
 }
 
-async function startTools(ports: Ports, authority: Authority): Promise<Part> {
-  const sandbox = await startSandbox({
-    smtpPort: ports.smtp,
-    pagePort: ports.inbox,
-    receiverPort: ports.receiver,
-    authority,
-  })
+async function startTools({ smtp, inbox, receiver }: Ports, folder: string): Promise<Part> {
+  const authority = await loadAuthority(join(folder, 'authority'))
+  const sandbox = await startSandbox({ smtpPort: smtp, pagePort: inbox, receiverPort: receiver, authority })
   return { name: 'mail inbox and webhook receiver', stop: () => sandbox.close() }
-}
-
-type ServiceRun = Parameters<typeof startService>[0]
-
-async function runToEnd(run: ServiceRun): Promise<void> {
-  const log = new LogMark(run.logFile)
-  const process = await startService(run)
-  const { code } = await process.exited
-  if (code !== 0) throw new Error(`${run.name} ${run.args?.join(' ')} failed:\n${log.read()}`)
-}
-
-async function runService(run: ServiceRun, healthUrl: string): Promise<Part> {
-  const log = new LogMark(run.logFile)
-  const startedAt = performance.now()
-  const process = await startService(run)
-  const part = asPart(run.name, process, log)
-  try {
-    await untilHealthy(process, healthUrl, log)
-  } catch (error) {
-    await part.stop?.()
-    throw new Error(`${run.name} did not become ready: ${(error as Error).message}`, { cause: error })
-  }
-  const took = ((performance.now() - startedAt) / 1000).toFixed(1)
-  say(`  ${green('✓')} ${run.name} ${dim(`(${took} s)`)}`)
-  return part
-}
-
-function asPart(name: string, process: Guarded, log: LogMark): Part {
-  return {
-    name,
-    exited: process.exited,
-    stop: () => process.stop(SERVICE_STOP_MS),
-    lastOutput: () => log.read(),
-  }
 }

@@ -1,5 +1,14 @@
 import type { Exit } from '../child.js'
-import type { Part } from './part.js'
+
+/** Something that runs as part of the stack. Without `stop` it is not ours to stop. */
+export interface Part {
+  name: string
+  /** For processes: settles when it ends, wanted or not. */
+  exited?: Promise<Exit>
+  stop?: () => Promise<unknown>
+  /** Its last output, shown if it ends unexpectedly. */
+  lastOutput?: () => string
+}
 
 /**
  * Holds what runs. Parts stop in the reverse order of their start, those started together at the same time: services
@@ -19,17 +28,14 @@ export class Supervisor {
     if (this.#stopping) throw new Error('the stack is stopping')
     const generation: Part[] = []
     this.#generations.push(generation)
-    const results = await Promise.allSettled(
-      starts.map(async (begin) => {
-        const part = await begin()
-        generation.push(part)
-        this.#watch(part)
-        return part
-      }),
-    )
-    const failure = results.find((result) => result.status === 'rejected')
-    if (failure) throw failure.reason
-    return results.map((result) => (result as PromiseFulfilledResult<Part>).value) as unknown as T
+    const parts = starts.map(async (begin) => {
+      const part = await begin()
+      generation.push(part)
+      this.#watch(part)
+      return part
+    })
+    await Promise.allSettled(parts)
+    return (await Promise.all(parts)) as unknown as T
   }
 
   /** Stops everything, once, however often it is asked. */

@@ -1,14 +1,7 @@
 import { text } from 'node:stream/consumers'
-import { afterEach, beforeEach, expect, it, jest } from '@jest/globals'
+import { expect, it } from '@jest/globals'
 import { serve } from '../web-server.js'
-import { Browser, formsOf } from './browser.js'
-
-beforeEach(() => {
-  jest.spyOn(console, 'log').mockImplementation(() => {})
-})
-afterEach(() => {
-  jest.restoreAllMocks()
-})
+import { Browser, formOf } from './browser.js'
 
 const PAGE = `<!doctype html><title>x</title>
   <form method="post" action="/other"><input type=hidden name=txn value="a&amp;b"><button>Use another account</button></form>
@@ -17,15 +10,13 @@ const PAGE = `<!doctype html><title>x</title>
     <button name="decision" value="approve">Go</button></form>`
 
 it('reads forms as a browser would: entities, nesting and fields without a value', () => {
-  const exchange = { status: 200, headers: new Headers(), text: PAGE, durationMs: 0 }
-  const [other, login] = formsOf({ url: new URL('http://local/page?x=1'), exchange })
-  expect(other?.buttons).toEqual([{ name: '', value: '' }])
-  expect(login).toEqual({
-    action: new URL('http://local/login'),
-    method: 'post',
-    fields: { txn: 'a&b', identifier: '', password: '' },
-    buttons: [{ name: 'decision', value: 'approve' }],
-  })
+  const page = { url: new URL('http://local/page?x=1'), status: 200, html: PAGE }
+  expect(formOf(page, {}).action.pathname).toBe('/other')
+  const login = { action: new URL('http://local/login'), method: 'post' }
+  const fields = { txn: 'a&b', identifier: '', password: '' }
+  expect(formOf(page, { password: 'p' })).toEqual({ ...login, fields })
+  expect(formOf(page, {}, { name: 'decision', value: 'approve' })).toEqual({ ...login, fields })
+  expect(() => formOf(page, {}, { name: 'decision', value: 'deny' })).toThrow('a form with deny')
 })
 
 it('keeps cookies, names its origin, sends the right form and follows the redirect', async () => {
@@ -39,14 +30,14 @@ it('keeps cookies, names its origin, sends the right form and follows the redire
     router.get('/done', ({ query }, response) => void response.json(query))
   })
   try {
-    const browser = new Browser('test')
+    const browser = new Browser(fetch)
     const page = await browser.open(`${server.url}/page`)
     const done = await browser.submit(
       page,
       { identifier: 'ana', password: 'p' },
       { name: 'decision', value: 'approve' },
     )
-    expect(JSON.parse(done.exchange.text)).toEqual({
+    expect(JSON.parse(done.html)).toEqual({
       txn: 'a&b',
       identifier: 'ana',
       password: 'p',

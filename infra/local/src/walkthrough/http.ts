@@ -1,77 +1,81 @@
 import { bold, cyan, dim, say } from '../terminal.js'
+import type { World } from './world.js'
 
-export interface Exchange {
-  status: number
-  headers: Headers
-  text: string
-  durationMs: number
-}
-
-interface RequestOptions {
-  /** The service that is called, as shown to the reader. */
-  at: string
+interface Call {
   bearer?: string
   json?: unknown
-  form?: Record<string, string>
-  headers?: Record<string, string>
   /** Polling is not worth a line each time. */
   quiet?: boolean
 }
 
 const TIMEOUT_MS = 60_000
+const SHOWN_PATH = 60
 
-/** One request, no redirects followed, printed as one line. */
-export async function send(method: string, url: string, options: RequestOptions): Promise<Exchange> {
-  const { json, form, bearer } = options
-  const startedAt = performance.now()
-  const response = await ask(url, {
+/** A fetch that follows no redirect, prints one line for each request, and says why there is no answer. */
+export const fetchIn =
+  (world: World, { quiet = false } = {}): typeof fetch =>
+  async (input, init = {}) => {
+    const { origin, pathname } = new URL(input instanceof Request ? input.url : input)
+    const { method = 'GET' } = init
+    const startedAt = performance.now()
+    const signal = AbortSignal.timeout(TIMEOUT_MS)
+    const response = await fetch(input, { redirect: 'manual', signal, ...init }).catch((error: unknown) => {
+      // `fetch failed` alone helps nobody: the reason is in the cause.
+      const { cause, message } = error as { cause?: { code?: string }; message: string }
+      throw new Error(`no answer to ${method} ${origin}: ${cause?.code ?? message}`, { cause: error })
+    })
+    if (!quiet) {
+      const path = pathname.length > SHOWN_PATH ? `${pathname.slice(0, SHOWN_PATH - 3)}…` : pathname
+      const took = dim(`${(performance.now() - startedAt).toFixed(0)} ms`)
+      const status = bold(String(response.status))
+      say(`     ${cyan(method.padEnd(6))} ${nameOf(origin, world)} ${path} ${dim('→')} ${status} ${took}`)
+    }
+    return response
+  }
+
+function nameOf(origin: string, world: World): string {
+  const names = {
+    [world.authUrl]: 'auth',
+    [world.webhooksUrl]: 'webhooks',
+    [world.internalUrl]: 'webhooks (internal)',
+    [world.sandboxUrl]: 'inbox',
+  }
+  return names[origin] ?? 'your app'
+}
+
+export function send(
+  world: World,
+  method: string,
+  url: string,
+  { bearer, json, quiet }: Call = {},
+): Promise<Response> {
+  return fetchIn(world, { quiet })(url, {
     method,
-    redirect: 'manual',
-    signal: AbortSignal.timeout(TIMEOUT_MS),
     headers: {
       ...(bearer !== undefined && { authorization: `Bearer ${bearer}` }),
       ...(json !== undefined && { 'content-type': 'application/json' }),
-      ...options.headers,
     },
-    body: json !== undefined ? JSON.stringify(json) : form && new URLSearchParams(form),
+    body: JSON.stringify(json),
   })
+}
+
+/** The JSON of an answer with the expected status, 200 unless given; anything else ends the walk-through. */
+export async function call<T>(
+  world: World,
+  method: string,
+  url: string,
+  { status = 200, ...options }: Call & { status?: number } = {},
+): Promise<T> {
+  const response = await send(world, method, url, options)
+  return JSON.parse(await expectStatus(response, status)) as T
+}
+
+/** Returns the body. */
+export async function expectStatus(response: Response, wanted: number): Promise<string> {
   const text = await response.text()
-  const exchange = {
-    status: response.status,
-    headers: response.headers,
-    text,
-    durationMs: performance.now() - startedAt,
-  }
-  if (!options.quiet) print(method, url, options.at, exchange)
-  return exchange
-}
-
-/** `fetch failed` alone helps nobody: the reason is in the cause. */
-async function ask(url: string, init: RequestInit): Promise<Response> {
-  try {
-    return await fetch(url, init)
-  } catch (error) {
-    const { cause, message } = error as { cause?: { code?: string }; message: string }
-    const reason = cause?.code ?? message
-    throw new Error(`no answer to ${init.method} ${new URL(url).origin}: ${reason}`, { cause: error })
-  }
-}
-
-/** The body of an answer with the expected status; anything else ends the walk-through with what came instead. */
-export function expectJson<T>(exchange: Exchange, status: number): T {
-  expectStatus(exchange, status)
-  return JSON.parse(exchange.text) as T
-}
-
-export function expectStatus({ status, text }: Exchange, wanted: number): void {
+  const { status } = response
   if (status !== wanted) throw new Error(`expected status ${wanted}, got ${status}: ${text.slice(0, 400)}`)
-}
-
-/** Where a redirect leads; RFC 9110 allows a relative reference. */
-export function locationOf({ headers, status }: Exchange, base: string): URL {
-  const location = headers.get('location')
-  if (!location) throw new Error(`expected a redirect, got status ${status} without Location`)
-  return new URL(location, base)
+  return text
 }
 
 export function check(condition: boolean, claim: string): asserts condition {
@@ -80,12 +84,4 @@ export function check(condition: boolean, claim: string): asserts condition {
 
 export function tell(text: string): void {
   say(`     ${text}`)
-}
-
-function print(method: string, url: string, at: string, { status, durationMs }: Exchange): void {
-  const { pathname } = new URL(url)
-  const shown = pathname.length > 60 ? `${pathname.slice(0, 57)}…` : pathname
-  say(
-    `     ${cyan(method.padEnd(6))} ${at} ${shown} ${dim('→')} ${bold(String(status))} ${dim(`${durationMs.toFixed(0)} ms`)}`,
-  )
 }

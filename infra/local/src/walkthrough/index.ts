@@ -1,11 +1,7 @@
 import { bold, cyan, green, red, say, seconds } from '../terminal.js'
 import { connectApplication } from './connect.js'
-import { ping } from './ping.js'
-import { retry } from './retry.js'
-import { signOutEverywhere } from './sign-out.js'
-import { signUp } from './sign-up.js'
-import { subscribe } from './subscribe.js'
-import { summaries } from './summaries.js'
+import { ping, retry, subscribe, summaries } from './deliveries.js'
+import { signOutEverywhere, signUp } from './sign-up.js'
 import type { Connection, Person, World } from './world.js'
 
 export type { World } from './world.js'
@@ -17,10 +13,7 @@ export interface WalkthroughResult {
 
 /** Names the step of the walk-through that failed. */
 export class StepFailed extends Error {
-  constructor(
-    readonly step: string,
-    cause: unknown,
-  ) {
+  constructor(step: string, cause: unknown) {
     super(`Step ${step} failed: ${cause instanceof Error ? cause.message : String(cause)}`, { cause })
   }
 }
@@ -28,20 +21,18 @@ export class StepFailed extends Error {
 /** The main job from end to end, against running services, printed as it goes. Throws StepFailed. */
 export async function walkThrough(world: World): Promise<WalkthroughResult> {
   const startedAt = performance.now()
-  const name = `ana-${Date.now().toString(36)}`
+  const suffix = Date.now().toString(36)
+  const name = `ana-${suffix}`
   const person = await step('a', 'A person signs up', () => signUp(world, name))
   const connection = await step('b', 'She connects an application', () => connectApplication(world, person))
   const subscription = await step('c', 'The application registers a webhook', () =>
     subscribe(world, connection, name),
   )
-  const pinged = await step('d', 'A test event arrives', () => ping(world, connection, subscription))
-  const summed = await step('e', 'Recordings are summed up', () =>
-    summaries(world, person, subscription, pinged),
-  )
-  await step('f', 'The receiver stumbles, and the event comes again', () =>
-    retry(world, person, connection, subscription, summed),
-  )
-  await step('g', 'Somebody signs out everywhere', () => signOutEverywhere(world, name.replace('ana', 'ben')))
+  const walk = { world, person, connection, subscription }
+  const pinged = await step('d', 'A test event arrives', () => ping(walk))
+  const summed = await step('e', 'Recordings are summed up', () => summaries(walk, pinged))
+  await step('f', 'The receiver stumbles, and the event comes again', () => retry(walk, summed))
+  await step('g', 'Somebody signs out everywhere', () => signOutEverywhere(world, `ben-${suffix}`))
   say(`\n  ${green(`All seven steps passed in ${seconds(performance.now() - startedAt)}.`)}`)
   return { person, connection }
 }

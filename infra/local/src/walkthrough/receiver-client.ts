@@ -1,30 +1,24 @@
 import type { WebhookEvent } from '@signet/webhook-verify'
 import type { DeliveryView, Hook } from '../receiver/index.js'
 import { waitUntil } from '../wait-until.js'
-import { check, expectJson, send } from './http.js'
-import type { Subscription, World } from './world.js'
+import { call, check } from './http.js'
+import type { Walk, World } from './world.js'
 
 /** Tells the receiver what a path expects and how it is to answer; returns the address for a subscription. */
 export async function setHook(world: World, path: string, hook: Hook): Promise<string> {
-  const answer = await send('PUT', `${world.sandboxUrl}/api/hooks`, {
-    at: 'receiver',
-    json: { path, ...hook },
-    quiet: true,
-  })
-  return expectJson<{ url: string }>(answer, 200).url
+  const request = { json: { path, ...hook }, quiet: true }
+  return (await call<{ url: string }>(world, 'PUT', `${world.sandboxUrl}/api/hooks`, request)).url
 }
 
 /** Waits for the next deliveries of one event type after a given one, and requires that they verified. */
 export async function awaitDeliveries(
-  world: World,
-  { path }: Pick<Subscription, 'path'>,
+  { world, subscription }: Walk,
   { type, after, count = 1 }: { type: string; after: number; count?: number },
 ): Promise<DeliveryView[]> {
-  const url = `${world.sandboxUrl}/api/deliveries?path=${path}&after=${after}`
+  const url = `${world.sandboxUrl}/api/deliveries?path=${subscription.path}&after=${after}`
   const deliveries = await waitUntil(
     async () => {
-      const answer = await send('GET', url, { at: 'receiver', quiet: true })
-      const { items } = expectJson<{ items: DeliveryView[] }>(answer, 200)
+      const { items } = await call<{ items: DeliveryView[] }>(world, 'GET', url, { quiet: true })
       const wanted = items.filter(({ headers }) => headers['x-service-event'] === type)
       return wanted.length >= count ? wanted : undefined
     },
@@ -36,10 +30,5 @@ export async function awaitDeliveries(
 }
 
 /** The event as the receiver got it, parsed from the bytes it verified. */
-export async function eventOf(world: World, { number }: DeliveryView): Promise<WebhookEvent> {
-  const answer = await send('GET', `${world.sandboxUrl}/api/deliveries/${number}`, {
-    at: 'receiver',
-    quiet: true,
-  })
-  return expectJson<WebhookEvent>(answer, 200)
-}
+export const eventOf = (world: World, { number }: DeliveryView): Promise<WebhookEvent> =>
+  call(world, 'GET', `${world.sandboxUrl}/api/deliveries/${number}`, { quiet: true })

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { expectJson, send } from './http.js'
+import { call } from './http.js'
 import type { Person, World } from './world.js'
 
 /** A finished recording as the recorder reports it, without its owner. */
@@ -20,19 +20,17 @@ export function readRecording({ recordingsFolder }: World, name: RecordingName):
 /** Reports that the summary of a recording is ready, as the recorder would. Returns the event's id. */
 export async function publishRecording(
   world: World,
-  person: Person,
+  { accountId }: Person,
   recording: Recording,
   key: string,
 ): Promise<string> {
-  const answer = await send('POST', `${world.internalUrl}/internal/v1/summary-ready`, {
-    at: 'webhooks (internal)',
-    bearer: world.internalToken,
-    json: {
-      ...recording,
-      source_event_key: `walkthrough:${person.accountId}:${key}`,
-      account_id: person.accountId,
-      audio_id: `${recording.audio_id}-${key}`,
-    },
-  })
-  return expectJson<{ event_id: string }>(answer, 202).event_id
+  const url = `${world.internalUrl}/internal/v1/summary-ready`
+  const json = {
+    ...recording,
+    source_event_key: `walkthrough:${accountId}:${key}`,
+    account_id: accountId,
+    audio_id: `${recording.audio_id}-${key}`,
+  }
+  const request = { bearer: world.internalToken, json, status: 202 }
+  return (await call<{ event_id: string }>(world, 'POST', url, request)).event_id
 }

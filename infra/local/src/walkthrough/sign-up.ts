@@ -1,55 +1,78 @@
 import type { Mail } from '../inbox/index.js'
 import { waitUntil } from '../wait-until.js'
-import { check, expectJson, expectStatus, locationOf, send, tell } from './http.js'
+import { call, check, expectStatus, send, tell } from './http.js'
 import type { Person, World } from './world.js'
 
 interface User {
   id: string
-  email: string
   email_confirmed_at?: string
 }
 
-/** a. Sign up with email and password, follow the link in the confirmation email, and get tokens. */
+/** Sign up with email and password, follow the link in the confirmation email, and get tokens. */
 export async function signUp(world: World, name: string): Promise<Person> {
-  const email = `${name}@example.test`
-  const password = `correct-horse-${name}`
-  const signedUp = await send('POST', `${world.authUrl}/signup`, { at: 'auth', json: { email, password } })
-  const { id } = expectJson<User>(signedUp, 200)
+  const credentials = { email: `${name}@example.test`, password: `correct-horse-${name}` }
+  const { email } = credentials
+  const { id } = await call<User>(world, 'POST', `${world.authUrl}/signup`, { json: credentials })
 
-  const refused = await requestTokens(world, email, password)
-  expectStatus(refused, 400)
+  const refused = await send(world, 'POST', passwordGrant(world), { json: credentials })
+  await expectStatus(refused, 400)
   tell('A password alone is not enough before the address is confirmed.')
 
-  const mail = await waitUntil(() => newestMail(world, email), {
-    describe: `confirmation mail to ${email}`,
-  })
+  const mail = await waitUntil(() => newestMail(world, email), { describe: `confirmation mail to ${email}` })
   tell(`The mail "${mail.subject}" arrived in the inbox; its link is followed.`)
   const link = mail.links.find((url) => url.startsWith(`${world.authUrl}/verify`))
   check(link !== undefined, 'the mail holds a link to /verify')
-  const verified = await send('GET', link, { at: 'auth' })
-  expectStatus(verified, 303)
-  const tokens = new URLSearchParams(locationOf(verified, link).hash.slice(1))
+  const verified = await send(world, 'GET', link)
+  await expectStatus(verified, 303)
+  const tokens = new URLSearchParams(new URL(verified.headers.get('location') ?? '', link).hash.slice(1))
+  const accessToken = tokens.get('access_token')
   check(
-    tokens.has('access_token'),
+    accessToken !== null,
     `the redirect carries tokens, not ${tokens.get('error_description') ?? 'nothing'}`,
   )
 
-  const answer = await send('GET', `${world.authUrl}/user`, {
-    at: 'auth',
-    bearer: tokens.get('access_token') ?? '',
-  })
-  const user = expectJson<User>(answer, 200)
+  const user = await call<User>(world, 'GET', `${world.authUrl}/user`, { bearer: accessToken })
   check(user.id === id && user.email_confirmed_at !== undefined, 'the account is confirmed')
-  expectJson(await requestTokens(world, email, password), 200)
+  await signIn(world, credentials)
   tell(`${email} is confirmed and signs in with the password.`)
-  return { email, password, accountId: id }
+  return { ...credentials, accountId: id }
 }
 
-const requestTokens = (world: World, email: string, password: string) =>
-  send('POST', `${world.authUrl}/token?grant_type=password`, { at: 'auth', json: { email, password } })
+/** Returns the access token. */
+async function signIn(
+  world: World,
+  { email, password }: Pick<Person, 'email' | 'password'>,
+): Promise<string> {
+  const json = { email, password }
+  return (await call<{ access_token: string }>(world, 'POST', passwordGrant(world), { json })).access_token
+}
+
+const passwordGrant = ({ authUrl }: World): string => `${authUrl}/token?grant_type=password`
 
 async function newestMail(world: World, to: string): Promise<Mail | undefined> {
   const url = `${world.sandboxUrl}/api/messages?to=${encodeURIComponent(to)}`
-  const answer = await send('GET', url, { at: 'inbox', quiet: true })
-  return expectJson<{ items: Mail[] }>(answer, 200).items[0]
+  return (await call<{ items: Mail[] }>(world, 'GET', url, { quiet: true })).items[0]
+}
+
+/** Signing out everywhere at the identity server ends a personal token of the webhooks API. */
+export async function signOutEverywhere(world: World, name: string): Promise<void> {
+  const bearer = await signIn(world, await signUp(world, name))
+  const json = { name: 'a script of mine' }
+  const made = { bearer, json, status: 201 }
+  const { token } = await call<{ token: string }>(world, 'POST', `${world.webhooksUrl}/account/tokens`, made)
+  const listWebhooks = (quiet = false) =>
+    send(world, 'GET', `${world.webhooksUrl}/v1/webhooks`, { bearer: token, quiet })
+  await expectStatus(await listWebhooks(), 200)
+  tell('A personal token, made with that sign-in and good for 90 days, works.')
+
+  await expectStatus(await send(world, 'POST', `${world.authUrl}/logout?scope=global`, { bearer }), 204)
+  const startedAt = performance.now()
+  await waitUntil(async () => (await listWebhooks(true)).status === 401 || undefined, {
+    describe: '401 for the personal token',
+  })
+  const tookMs = (performance.now() - startedAt).toFixed(0)
+  await expectStatus(await listWebhooks(), 401)
+  tell(
+    `The identity server told the webhooks API, and ${tookMs} ms later the token stopped working for good.`,
+  )
 }

@@ -22,6 +22,14 @@ export interface Connection {
   accessToken: string
 }
 
+/** What the steps after the third one work with. */
+export interface Walk {
+  world: World
+  person: Person
+  connection: Connection
+  subscription: Subscription
+}
+
 export interface Subscription {
   endpointId: string
   url: string
