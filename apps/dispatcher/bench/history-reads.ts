@@ -1,6 +1,6 @@
 import { readBacklog, readUndispatched } from '../src/backlog/backlog-store.js'
 import { findOverdueDeliveries } from '../src/deliveries/delivery-store.js'
-import { findOpenFirstAttempts } from '../src/dispatching/dispatch-store.js'
+import { findOpenFirstAttempts } from '../src/dispatching/first-attempt-store.js'
 import { findForgottenEvents } from '../src/events/event-store.js'
 import { Operations } from '../src/operations/operations.js'
 import type { Db } from '@signet/db'

@@ -76,7 +76,7 @@ it('looks at each event once in a run', async () => {
   const at = (daysAgo: number): EventId => newEventId(new Date(clock.now().getTime() - daysAgo * DAY_MS))
   const add = async (eventId: EventId) => {
     await unheard.summary({ eventId })
-    await dispatchEvent(dispatcher, eventId)
+    await dispatchInRows(dispatcher, eventId)
   }
   for (let i = 0; i < 201; i += 1) await add(at(31))
   const { db, log } = dispatcher

@@ -54,9 +54,10 @@ export class ResultRecorder {
   async #commit(items: readonly Item[]): Promise<(RecordedAttempt | null)[]> {
     const startedAt = performance.now()
     // A row that is being written now would be missed, and the failure of its delivery counted twice.
-    await Promise.allSettled(
-      items.map(({ withoutRow }) => withoutRow?.event.isBeingWritten && withoutRow.event.write()),
-    )
+    const beingWritten = items
+      .filter(isWithoutRow)
+      .filter(({ withoutRow: { event } }) => event.isBeingWritten)
+    await Promise.allSettled(beingWritten.map(({ withoutRow: { event } }) => event.write()))
     const recorded = new Map<string, RecordedAttempt>()
     for (const one of await this.#recordFirst(items.filter(isWithoutRow))) recorded.set(one.deliveryId, one)
     // Also those whose row was there already: written while they were in flight, or by a commit whose answer got lost.
