@@ -183,11 +183,12 @@ export class UserUpdateService {
   /** Checked before the slow part, and again once the user and the session are locked. */
   #refuseWithoutAuthority(
     live: Live,
-    change: { [Member in 'email' | 'phone' | 'password' | 'appMetadata']: unknown },
+    { email, phone, password, appMetadata }: Record<'email' | 'phone' | 'password' | 'appMetadata', unknown>,
   ): void {
-    if (change.appMetadata !== null && !this.deps.rules.adminRoles.includes(live.user.role))
+    if (appMetadata !== null && !this.deps.rules.adminRoles.includes(live.user.role))
       throw authError('forbidden', 'not_admin', 'Updating app_metadata requires admin privileges')
-    if (change.email !== null || change.phone !== null || change.password !== null) requireStrong(live)
+    if (Object.values({ email, phone, password, appMetadata }).some((value) => value !== null))
+      requireStrong(live)
   }
 
   /** What a new password needs beyond what the settings ask for. Without password and address that is a new sign-in. */
