@@ -128,7 +128,7 @@ export class PasswordChanges {
     const { tokens, attempts, hashes, rules, now } = this.deps
     const address = user.email ?? user.phone ?? ''
     const lifeMs = user.email === null ? rules.smsNonceMs : rules.mailNonceMs
-    if (!(await attempts.mayTry(tx, { userId: user.id }))) return false
+    if (!(await attempts.mayTryNonce(tx, { userId: user.id }))) return false
     const hash = hashes.ofOtp('reauthentication', address, nonce)
     const token = await tokens.findInSlot(tx, user.id, 'reauthentication', hash)
     if (token === null || token.createdAt.getTime() + lifeMs <= now().getTime()) return false

@@ -108,7 +108,8 @@ export class TokenMatcher {
   ) {
     const { tokens, attempts, hashes } = this.deps
     const userId = typist?.userId ?? null
-    if (!(await attempts.mayTry(tx, { address, network: client.key }))) return null
+    const allowed = await attempts.allowed(tx, { address, network: client.key })
+    if (allowed === 'none') return null
     const slots = slotsOf[type]
     return tokens.findByCode(tx, {
       hashes: slots.map((slot) => hashes.ofOtp(slot, address.value, otp)),
@@ -117,7 +118,7 @@ export class TokenMatcher {
       client: hashes.ofClient(client),
       userId,
       // Several accounts may wait for one address, which would become that of a stranger's.
-      among: isChange(type) && userId === null ? 'not_of_others' : 'all',
+      among: allowed === 'all' && isChange(type) && userId === null ? 'not_of_others' : allowed,
     })
   }
 
