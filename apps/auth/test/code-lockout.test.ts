@@ -126,6 +126,35 @@ describe.each(['phone', 'email'] as const)('codes to %s', (kind) => {
       expectError(await verify(proof, home), 403, 'otp_expired')
     })
 
+    it('of other networks do not work there once strangers have used up their guesses', async () => {
+      const [home, stranger] = [aNetwork(), aNetwork()]
+      const { address, proof } = await signUp(home)
+      const own = await askAgain(address, stranger)
+      await guess(address, aNetwork(), 10)
+      expectError(await verify(proof, stranger), 403, 'otp_expired')
+      expect((await verify(own, stranger)).status).toBe(200)
+    })
+
+    it('give ten networks guesses of their own, whatever they ask for', async () => {
+      const { address } = await signUp(aNetwork())
+      const requests = [
+        (network: string) => post(server, '/otp', address, from(network)),
+        (network: string) => post(server, '/signup', { ...address, password: PASSWORD }, from(network)),
+        (network: string) =>
+          post(server, '/resend', { ...address, type: kind === 'email' ? 'signup' : 'sms' }, from(network)),
+      ]
+      const proofs: { network: string; proof: Json }[] = []
+      for (let n = 0; n < 10; n += 1) {
+        const network = aNetwork()
+        expect((await requests[n % 3]?.(network))?.status).toBe(200)
+        proofs.push({ network, proof: { type, ...address, token: await codeTo(address) } })
+      }
+      await guess(address, aNetwork(), 10)
+      const [last, first] = [proofs.at(-1), proofs.at(-2)]
+      expectError(await verify(last?.proof ?? {}, last?.network ?? ''), 403, 'otp_expired')
+      expect((await verify(first?.proof ?? {}, first?.network ?? '')).status).toBe(200)
+    })
+
     it('allow new guesses after the window', async () => {
       const home = aNetwork()
       const { address } = await signUp(home)

@@ -1,5 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
-import { aUser, expectError, get, PASSWORD, post, put, type Json } from './support/api.js'
+import { anEmail, aUser, expectError, get, PASSWORD, post, put, type Json } from './support/api.js'
+import { FORWARDED, from } from './support/guessing.js'
+import { createPasswordHasher } from '../src/passwords/password-hasher.js'
+import { authError } from '../src/errors/auth-error.js'
 import { startServer, type TestServer } from './support/server.js'
 
 const NEW_PASSWORD = 'a better horse battery'
@@ -32,6 +35,14 @@ describe('reauthentication', () => {
       422,
       'reauthentication_not_valid',
     )
+  })
+
+  it('is refused for a wrong nonce before it tells whether the password is the current one', async () => {
+    const user = await aUser(server)
+    await nonceFor(user.access_token, user.email)
+    const change = { password: PASSWORD, nonce: 'wrong' }
+    const answer = await put(server, '/user', change, { token: user.access_token })
+    expectError(answer, 422, 'reauthentication_not_valid')
   })
 
   it('does not spend the nonce when the rest of the request fails', async () => {
@@ -117,5 +128,85 @@ describe('the current password', () => {
     const token = new URL(mail.links[0] ?? '').searchParams.get('token')
     const byLink = await post(server, '/verify', { type: 'magiclink', token })
     expect((await change(PASSWORD, undefined, String(byLink.body['access_token']))).status).toBe(200)
+  })
+})
+
+describe('a new password that is a guess at the current one', () => {
+  const GUESS = 'a guess at the password'
+  /** Nine guesses, each from a network that the account does not know, and with what makes the change fail. */
+  const guess = async (server: TestServer, token: string, more: Json) => {
+    const codes: unknown[] = []
+    for (let n = 0; n < 9; n += 1) {
+      const change = { password: `${GUESS} ${n}`, ...more }
+      const { body } = await put(server, '/user', change, { token, ...from(`198.51.100.${n}`) })
+      codes.push(body['error_code'])
+    }
+    return codes
+  }
+  const isRefusedAtLast = (codes: readonly unknown[]) => codes.at(-1) === 'over_request_rate_limit'
+
+  it('counts when the change is refused for something else', async () => {
+    const server = await startServer({ ...FORWARDED, AUTH_MAILER_EMAIL_CHANGE_MAX_FREQUENCY: '900s' })
+    try {
+      const { access_token: token } = await aUser(server)
+      await put(server, '/user', { email: anEmail() }, { token })
+      const codes = await guess(server, token, { email: anEmail() })
+      expect(codes[0]).toBe('over_email_send_rate_limit')
+      expect(isRefusedAtLast(codes)).toBe(true)
+    } finally {
+      await server.close()
+    }
+  })
+
+  it.each<[string, Json]>([
+    ['metadata that is too large', { data: { x: 'y'.repeat(9000) } }],
+    ['an address that somebody else has', { email: 'taken@example.com' }],
+  ])('is not compared when the change is refused for %s', async (_, more) => {
+    const server = await startServer(FORWARDED)
+    try {
+      const { access_token: token } = await aUser(server)
+      await aUser(server, { email: 'taken@example.com' })
+      const codes = await guess(server, token, more)
+      const right = await put(server, '/user', { password: PASSWORD, ...more }, { token })
+      expect(new Set([...codes, right.body['error_code']]).size).toBe(1)
+      expect(right.body['error_code']).not.toBe('same_password')
+    } finally {
+      await server.close()
+    }
+  })
+
+  it('counts when the server is busy once it has been compared', async () => {
+    const hasher = createPasswordHasher({ cost: 4 })
+    const busy: typeof hasher = {
+      ...hasher,
+      verify: (hash, password) =>
+        password === 'busy'
+          ? Promise.reject(authError('unavailable', 'over_capacity', 'busy'))
+          : hasher.verify(hash, password),
+    }
+    const env = { ...FORWARDED, AUTH_SECURITY_UPDATE_PASSWORD_REQUIRE_CURRENT_PASSWORD: 'true' }
+    const server = await startServer(env, { hasher: busy })
+    try {
+      const { email } = await aUser(server)
+      const { body } = await signIn(server, email, PASSWORD)
+      const codes = await guess(server, String(body['access_token']), { current_password: 'busy' })
+      expect(codes[0]).toBe('over_capacity')
+      expect(isRefusedAtLast(codes)).toBe(true)
+    } finally {
+      await server.close()
+      await hasher.close()
+    }
+  })
+
+  it('does not count once the password has changed', async () => {
+    const server = await startServer(FORWARDED)
+    try {
+      const { access_token: token, email } = await aUser(server)
+      expect(new Set(await guess(server, token, {}))).toEqual(new Set([undefined]))
+      const wrong = await signIn(server, email, 'wrong')
+      expectError(wrong, 400, 'invalid_credentials')
+    } finally {
+      await server.close()
+    }
   })
 })

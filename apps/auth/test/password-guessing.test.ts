@@ -122,6 +122,21 @@ describe('guessing the password of one account', () => {
     expect(tried(await guesses(email, 30))).toBe(5)
   })
 
+  it('is no cheaper with the password of a sign-up, whether or not there is an account', async () => {
+    const seen: unknown[] = []
+    for (const email of [await aUserAt('192.0.2.1'), anEmail()]) {
+      const answers: ApiAnswer[] = []
+      for (let n = 0; n < 8; n += 1) {
+        const [password, network] = [`the guess of number ${n}`, stranger()]
+        await post(server, '/signup', { email, password }, from(network))
+        answers.push(await guess(email, network, password))
+      }
+      seen.push(answers.map(({ status, text }) => [status, text]))
+      expect(tried(answers)).toBe(5)
+    }
+    expect(seen[0]).toEqual(seen[1])
+  })
+
   it('looks the same for an account that does not exist', async () => {
     const [known, unknown] = [await aUserAt('192.0.2.1'), anEmail()]
     const seen = (answers: readonly ApiAnswer[]) =>

@@ -3,6 +3,7 @@ import { anEmail, aPhone, expectError, get, mailTo, PASSWORD, post, put, type Js
 import { signInWith } from './support/fake-provider.js'
 import {
   admin,
+  ELSEWHERE,
   EMAIL_PROOFS,
   OWNER,
   STRANGER,
@@ -59,7 +60,7 @@ describe.each([
     expect((await site.signIn({ email }, earlier.password)).status).toBe(200)
   })
 
-  it.each(['a code by SMS', 'an administrator'])(
+  it.each(['a code by SMS', 'the code of another sign-up', 'an administrator'])(
     'for a phone, %s discards what that sign-up brought',
     async (proof) => {
       const phone = aPhone()
@@ -70,7 +71,11 @@ describe.each([
         const { id } = await site.userRow({ phone })
         user = (await put(site.server, `/admin/users/${String(id)}`, { phone_confirm: true }, admin)).body
       } else {
-        expect((await post(site.server, '/otp', { phone })).status).toBe(200)
+        const asked =
+          proof === 'a code by SMS'
+            ? await post(site.server, '/otp', { phone })
+            : await site.signUp({ phone }, STRANGER, ELSEWHERE)
+        expect(asked.status).toBe(200)
         const { body } = await site.verify({ type: 'sms', phone, token: site.gateway.codeFor(phone) })
         user = body['user'] as Json
       }

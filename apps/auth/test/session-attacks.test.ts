@@ -283,6 +283,8 @@ describe('an administrator', () => {
     const factor = await steps.enroll(chief)
     await steps.raise(chief, factor)
     const low = (await signIn(chief.email)).body as Session
+    const change = { app_metadata: { plan: 'gold' } }
+    expectError(await put(server, '/user', change, { token: low.access_token }), 401, 'insufficient_aal')
     expectError(await list(low.access_token), 401, 'insufficient_aal')
     expectError(
       await call(server, 'DELETE', `/admin/users/${chief.user.id}/factors/${factor.id}`, {

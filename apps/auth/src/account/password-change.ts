@@ -9,7 +9,7 @@ import type { PasswordRules } from '../passwords/password-rules.js'
 import type { RequestMeta } from '../requests/request-meta.js'
 import type { SessionStore } from '../sessions/session-store.js'
 import type { Live, Session } from '../sessions/session.js'
-import type { Guesses } from '../sign-in/guesses.js'
+import type { Attempt, Guesses } from '../sign-in/guesses.js'
 import { refusePassword } from '../users/new-password.js'
 import { isProven, type User } from '../users/user.js'
 import { isRecent } from './recent-proofs.js'
@@ -27,6 +27,11 @@ export type PasswordChange = {
   hash: string
   /** Consumed in the transaction that stores the hash; null when none is needed. */
   nonce: string | null
+  /**
+   * That the password is another one than the current one tells as much as a wrong guess. So it counts as one until the new
+   * hash is stored, which everyone notices; null where there was no password.
+   */
+  guess: Pick<Attempt, 'takeBack'> | null
 }
 
 type Compared = { password: string; currentPassword: string; needsPassword: boolean }
@@ -73,7 +78,7 @@ export class PasswordChanges {
     proof: PasswordProof,
     meta: RequestMeta,
   ): Promise<PasswordChange> {
-    const { hasher, rules } = this.deps
+    const { db, hasher, rules } = this.deps
     const { password, nonce } = request
     refusePassword(rules.passwords, password)
     // A code proves at least as much as the password that it can replace.
@@ -81,25 +86,29 @@ export class PasswordChanges {
     const needsPassword = proof === 'current_password' && !needsNonce
     if (needsNonce && nonce === '')
       throw authError('invalid', 'reauthentication_needed', 'Password update requires reauthentication')
-    if (user.passwordHash !== null)
-      await this.#compare(user, user.passwordHash, session, { ...request, needsPassword }, meta)
-    return { hash: await hasher.hash(password, meta.signal), nonce: needsNonce ? nonce : null }
+    // Before the comparison: a wrong one must not be a way to compare without a change.
+    if (needsNonce && !(await db.transaction((tx) => this.isRightNonce(tx, user, nonce)))) throw badNonce()
+    const guess =
+      user.passwordHash === null
+        ? null
+        : await this.#compare(user, user.passwordHash, session, { ...request, needsPassword }, meta)
+    return { hash: await hasher.hash(password, meta.signal), nonce: needsNonce ? nonce : null, guess }
   }
 
-  /** Both answers reveal whether a password is the current one, so they count as guesses. */
+  /** All answers reveal whether a password is the current one, so they count as guesses. */
   async #compare(
     user: User,
     hash: string,
     session: Session,
     { password, currentPassword, needsPassword }: Compared,
     meta: RequestMeta,
-  ): Promise<void> {
+  ): Promise<Pick<Attempt, 'takeBack'>> {
     const { guesses, hasher } = this.deps
     const address: Address =
       user.email === null ? { kind: 'phone', value: user.phone ?? '' } : { kind: 'email', value: user.email }
     const attempt = await guesses.begin(address, meta)
-    const isOld = (text: string) => attempt.check(() => hasher.verify(hash, text, meta.signal))
-    if (await isOld(password))
+    const isOld = (text: string) => hasher.verify(hash, text, meta.signal)
+    if (await attempt.check(() => isOld(password)))
       throw authError(
         'unprocessable',
         'same_password',
@@ -107,7 +116,7 @@ export class PasswordChanges {
       )
     if (needsPassword || (await this.#settingsAskForPassword(session)))
       await refuseOtherThanCurrent(currentPassword, isOld)
-    await attempt.takeBack()
+    return attempt
   }
 
   /**
@@ -119,7 +128,7 @@ export class PasswordChanges {
     const { tokens, attempts, hashes, rules, now } = this.deps
     const address = user.email ?? user.phone ?? ''
     const lifeMs = user.email === null ? rules.smsNonceMs : rules.mailNonceMs
-    if (!(await attempts.mayTry(tx, { userId: user.id }))) return false
+    if (!(await attempts.mayTryNonce(tx, { userId: user.id }))) return false
     const hash = hashes.ofOtp('reauthentication', address, nonce)
     const token = await tokens.findInSlot(tx, user.id, 'reauthentication', hash)
     if (token === null || token.createdAt.getTime() + lifeMs <= now().getTime()) return false

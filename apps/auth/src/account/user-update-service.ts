@@ -97,6 +97,7 @@ export class UserUpdateService {
       )
       // A wrong nonce is counted as such, so that transaction commits first. It sends nothing, which the quotas must know.
       if (outcome === 'bad_nonce') throw badNonce()
+      await change.password?.guess?.takeBack()
       return outcome
     })
   }
@@ -156,6 +157,9 @@ export class UserUpdateService {
       throw authError('invalid', 'phone_provider_disabled', 'Phone numbers are disabled')
     if (email !== null || phone !== null) await this.deps.recentProofs.requireOfHandedOver(caller)
     await this.#refuseTaken(email, phone)
+    const data = request.data === undefined ? null : withoutClaims(request.data)
+    const appMetadata = request.app_metadata ?? null
+    refuseLargeMetadata(mergedMetadata(user, { data, appMetadata }), user)
     const proof = password === null ? null : await this.#proofOf(caller)
     return {
       email,
@@ -173,8 +177,8 @@ export class UserUpdateService {
               proof,
               meta,
             ),
-      data: request.data === undefined ? null : withoutClaims(request.data),
-      appMetadata: request.app_metadata ?? null,
+      data,
+      appMetadata,
       challenge,
       channel,
     }
@@ -183,11 +187,12 @@ export class UserUpdateService {
   /** Checked before the slow part, and again once the user and the session are locked. */
   #refuseWithoutAuthority(
     live: Live,
-    change: { [Member in 'email' | 'phone' | 'password' | 'appMetadata']: unknown },
+    { email, phone, password, appMetadata }: Record<'email' | 'phone' | 'password' | 'appMetadata', unknown>,
   ): void {
-    if (change.appMetadata !== null && !this.deps.rules.adminRoles.includes(live.user.role))
+    if (appMetadata !== null && !this.deps.rules.adminRoles.includes(live.user.role))
       throw authError('forbidden', 'not_admin', 'Updating app_metadata requires admin privileges')
-    if (change.email !== null || change.phone !== null || change.password !== null) requireStrong(live)
+    if (Object.values({ email, phone, password, appMetadata }).some((value) => value !== null))
+      requireStrong(live)
   }
 
   /** What a new password needs beyond what the settings ask for. Without password and address that is a new sign-in. */
@@ -221,10 +226,7 @@ export class UserUpdateService {
       return 'bad_nonce'
     if (password !== null) await this.#storePassword(tx, audit, held, password)
     if (change.data !== null || change.appMetadata !== null) {
-      const metadata = {
-        userMetadata: mergeMetadata(user.userMetadata, change.data ?? {}),
-        appMetadata: mergeMetadata(user.appMetadata, change.appMetadata ?? {}),
-      }
+      const metadata = mergedMetadata(user, change)
       refuseLargeMetadata(metadata, user)
       await users.update(tx, user.id, metadata, now())
     }
@@ -260,6 +262,11 @@ export class UserUpdateService {
     audit('user_updated_password', user)
   }
 }
+
+const mergedMetadata = (user: User, { data, appMetadata }: Pick<Change, 'data' | 'appMetadata'>) => ({
+  userMetadata: mergeMetadata(user.userMetadata, data ?? {}),
+  appMetadata: mergeMetadata(user.appMetadata, appMetadata ?? {}),
+})
 
 /** For the audit log: which members, never their values. */
 const changesOf = (change: Change): string[] =>

@@ -95,6 +95,17 @@ export class Bearer {
     return this.#audience(req, claims)
   }
 
+  /** Whose live session a public request brings along; null for none, and for a token that is no good. */
+  async userOf(req: Request): Promise<User | null> {
+    if (tokenOf(req) === null) return null
+    try {
+      return (await this.#caller(req)).user
+    } catch (error) {
+      if (isAppError(error) && error.kind !== 'internal' && error.kind !== 'unavailable') return null
+      throw error
+    }
+  }
+
   /** Whether a public request comes from an administrator, who needs no CAPTCHA. */
   async isAdmin(req: Request): Promise<boolean> {
     if (tokenOf(req) === null) return false

@@ -12,7 +12,7 @@ export type CodeGuess = {
   ids: { known: Buffer; strangers: Buffer }
 }
 
-type Window = { now: Date; endsAt: Date }
+export type Window = { now: Date; endsAt: Date }
 
 /** How often codes were tried against a person. */
 export class CodeAttemptStore {
@@ -37,13 +37,25 @@ export class CodeAttemptStore {
     )
   }
 
-  /** Begins a count, unless one has already begun. */
-  async putAsker(db: Queryable, id: Buffer, { now, endsAt }: Window): Promise<void> {
+  /** Begins a count of guesses, unless one has begun already or `max` others have in the window of the address. */
+  async putAsker(
+    db: Queryable,
+    { asker, askers }: { asker: Buffer; askers: Buffer },
+    max: number,
+    { now, endsAt }: Window,
+  ): Promise<void> {
     await db.query(
-      `insert into ${this.t.codeAttempts} as a (id, attempts, window_ends_at) values ($1, 0, $3)
+      `with another as (
+         insert into ${this.t.codeAttempts} as a (id, attempts, window_ends_at)
+         select $2::bytea, 1, $4::timestamptz
+         where not exists (select from ${this.t.codeAttempts} where id = $1 and window_ends_at > $3)
+         ${countedOn('$3')}
+       )
+       insert into ${this.t.codeAttempts} as a (id, attempts, window_ends_at)
+       select $1::bytea, 0, $4::timestamptz from another where attempts <= $5
        on conflict (id) do update set attempts = 0, window_ends_at = excluded.window_ends_at
-       where a.window_ends_at <= $2`,
-      [id, now, endsAt],
+       where a.window_ends_at <= $3`,
+      [asker, askers, now, endsAt, max],
     )
   }
 
@@ -59,11 +71,7 @@ export class CodeAttemptStore {
 
   async #counted(tx: Tx, row: string, parameters: unknown[]): Promise<number> {
     const { rows } = await tx.query<{ attempts: number }>(
-      `insert into ${this.t.codeAttempts} as a (id, attempts, window_ends_at) ${row}
-       on conflict (id) do update set
-         attempts = case when a.window_ends_at <= $1 then 1 else a.attempts + 1 end,
-         window_ends_at = case when a.window_ends_at <= $1 then excluded.window_ends_at else a.window_ends_at end
-       returning attempts`,
+      `insert into ${this.t.codeAttempts} as a (id, attempts, window_ends_at) ${row} ${countedOn('$1')}`,
       parameters,
     )
     return rows[0]?.attempts ?? 1
@@ -73,3 +81,10 @@ export class CodeAttemptStore {
     await tx.query(`delete from ${this.t.codeAttempts} where id = any($1::bytea[])`, [ids])
   }
 }
+
+/** Adds to the count of row `a`, or begins it anew when its window is over. */
+const countedOn = (now: string): string => `
+  on conflict (id) do update set
+    attempts = case when a.window_ends_at <= ${now} then 1 else a.attempts + 1 end,
+    window_ends_at = case when a.window_ends_at <= ${now} then excluded.window_ends_at else a.window_ends_at end
+  returning attempts`

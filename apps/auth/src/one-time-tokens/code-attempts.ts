@@ -2,7 +2,7 @@ import type { KeyObject } from 'node:crypto'
 import type { Queryable, Tx } from '@signet/db'
 import type { Address } from '../addresses/address.js'
 import { keyedHash } from '../secrets/derived-keys.js'
-import type { CodeAttemptStore } from './code-attempt-store.js'
+import type { CodeAttemptStore, Window } from './code-attempt-store.js'
 
 export type CodeAttemptRules = {
   /** Wrong codes for one person and purpose in one window. */
@@ -14,68 +14,84 @@ export type CodeAttemptRules = {
 
 /** Guesses for a network that asked for a code, after strangers have used up theirs. */
 const GUESSES_OF_ASKERS = 3
+/** Networks that get them in one window, whatever they asked for: each purpose has a quota of its own. */
+const MAX_ASKERS = 10
 
 type Deps = { store: CodeAttemptStore; key: KeyObject; rules: CodeAttemptRules; now: () => Date }
 
-/** Codes are tried against the address that they went to, from a network; nonces against the signed-in user. */
-export type Person = { address: Address; network: string } | { userId: string }
+/** Codes are tried against the address that they went to, from a network. */
+export type CodePlace = { address: Address; network: string }
+/** Nonces are tried against the signed-in user. */
+export type NoncePlace = { userId: string }
+
+/** Which codes one that is typed now may be compared with: all of the address, those that its network requested, or none. */
+export type Allowed = 'all' | 'own' | 'none'
 
 /**
  * Limits how many codes can be tried against one person. The count belongs to the person, not to a code: requesting
  * another code gives no further guesses, and wrong guesses never invalidate a link. Strangers to an account share one
  * count, and each network it signed in from has its own, so strangers cannot use up the owner's. Who has yet to sign
- * in at a network is protected by asking for the code there: the first guesses of such a network count even when
- * strangers have used up theirs.
+ * in at a network is protected by asking for the code there: the first guesses of such a network at its own codes count
+ * even when strangers have used up theirs.
  */
 export class CodeAttempts {
   constructor(private readonly deps: Deps) {}
 
+  /** As {@link allowed}, for a nonce. */
+  async mayTryNonce(tx: Tx, { userId }: NoncePlace): Promise<boolean> {
+    const { store, rules } = this.deps
+    return (await store.count(tx, this.#idOfNonces(userId), this.#window())) <= rules.max
+  }
+
   /**
-   * Counts an attempt before the code is checked, so the limit also holds for parallel attempts: false once the
-   * window has seen too many. The transaction must be committed even when the code is wrong.
+   * Counts an attempt before the code is checked, so the limit also holds for parallel attempts. The transaction must be
+   * committed even when the code is wrong.
    */
-  async mayTry(tx: Tx, person: Person): Promise<boolean> {
-    const { store, rules, now } = this.deps
-    const at = now()
-    const window = { now: at, endsAt: this.#windowEnd(at) }
-    if ('userId' in person)
-      return (await store.count(tx, this.#idOfNonces(person.userId), window)) <= rules.max
-    const { address: sentTo, network } = person
-    const ids = this.#idsOf(person)
+  async allowed(tx: Tx, place: CodePlace): Promise<Allowed> {
+    const { store, rules } = this.deps
+    const window = this.#window()
+    const { now: at } = window
+    const { address: sentTo, network } = place
+    const ids = this.#idsOf(place)
     const knownSince = new Date(at.getTime() - rules.knownNetworkMs)
     // Always counted, so that the guesses that strangers left over are not given on top.
     const asAsker = await store.countOfAsker(tx, ids.asker, at)
     const attempts = await store.countGuess(tx, { sentTo, network, knownSince, ids }, window)
-    return attempts <= rules.max || (asAsker !== null && asAsker <= Math.min(GUESSES_OF_ASKERS, rules.max))
+    if (attempts <= rules.max) return 'all'
+    return asAsker !== null && asAsker <= Math.min(GUESSES_OF_ASKERS, rules.max) ? 'own' : 'none'
   }
 
   /** A code for the address was requested from this network; once per window, however often that happens. */
-  async asked(db: Queryable, address: Address, network: string): Promise<void> {
-    const at = this.deps.now()
-    const { asker } = this.#idsOf({ address, network })
-    await this.deps.store.putAsker(db, asker, { now: at, endsAt: this.#windowEnd(at) })
+  async asked(db: Queryable, { kind, value }: Address, network: string): Promise<void> {
+    const { asker } = this.#idsOf({ address: { kind, value }, network })
+    const ids = { asker, askers: this.#id('askers', kind, value) }
+    await this.deps.store.putAsker(db, ids, MAX_ASKERS, this.#window())
   }
 
   /** The right code was given, or another proof. */
-  forget(tx: Tx, person: Person): Promise<void> {
-    const ids = 'userId' in person ? [this.#idOfNonces(person.userId)] : Object.values(this.#idsOf(person))
+  forget(tx: Tx, place: CodePlace | NoncePlace): Promise<void> {
+    const ids = 'userId' in place ? [this.#idOfNonces(place.userId)] : Object.values(this.#idsOf(place))
     return this.deps.store.forget(tx, ids)
   }
 
-  #windowEnd(at: Date): Date {
-    return new Date(at.getTime() + this.deps.rules.windowMs)
+  #window(): Window {
+    const now = this.deps.now()
+    return { now, endsAt: new Date(now.getTime() + this.deps.rules.windowMs) }
   }
 
-  #idsOf({ address: { kind, value }, network }: Extract<Person, { address: Address }>) {
-    const idOf = (...parts: readonly string[]) => keyedHash(this.deps.key, 'attempts', ...parts)
+  #idsOf({ address: { kind, value }, network }: CodePlace) {
     return {
-      strangers: idOf('code', kind, value),
-      known: idOf('code', kind, value, network),
-      asker: idOf('asker', kind, value, network),
+      strangers: this.#id('code', kind, value),
+      known: this.#id('code', kind, value, network),
+      asker: this.#id('asker', kind, value, network),
     }
   }
 
   #idOfNonces(userId: string): Buffer {
-    return keyedHash(this.deps.key, 'attempts', 'nonce', userId)
+    return this.#id('nonce', userId)
+  }
+
+  #id(...parts: readonly string[]): Buffer {
+    return keyedHash(this.deps.key, 'attempts', ...parts)
   }
 }

@@ -15,6 +15,8 @@ export type StoredToken = {
   signUpId: string | null
   /** Anyone could request it: it is not the first one of its sign-up. */
   byAnyone: boolean
+  /** The client that requested it, hashed; null for administrators. */
+  requestedFrom: Buffer | null
   /** The user of the link must hold the verifier of this challenge. */
   challenge: Challenge | null
   createdAt: Date
@@ -28,12 +30,13 @@ type Row = {
   channel: Address['kind']
   sign_up_id: string | null
   by_anyone: boolean
+  requested_from: Buffer | null
   code_challenge: string | null
   code_challenge_method: Challenge['method'] | null
   created_at: Date
 }
-const COLUMNS = `id, user_id, token_type, relates_to, channel, sign_up_id, requested_by is not null as by_anyone, code_challenge,
-  code_challenge_method, created_at`
+const COLUMNS = `id, user_id, token_type, relates_to, channel, sign_up_id, requested_by is not null as by_anyone,
+  requested_from, code_challenge, code_challenge_method, created_at`
 
 export type NewToken = {
   id: string
@@ -50,13 +53,24 @@ export type NewToken = {
   challenge: Challenge | null
 }
 
-/** A code of an address; `hashes` are those of the code in each slot that it may be from. */
-export type CodeSearch = { hashes: readonly Buffer[]; slots: readonly Slot[]; sentTo: Address }
+/** A typed code. `hashes` are those of the code in each slot that it may be from. */
+export type CodeSearch = {
+  hashes: readonly Buffer[]
+  slots: readonly Slot[]
+  sentTo: Address
+  /** The client that it comes from, hashed. */
+  client: Buffer
+  /** The account that it must be of; null for any. */
+  userId: string | null
+  /** Which codes it is compared with: all, those that no other client requested, or those that this client requested. */
+  among: 'all' | 'not_of_others' | 'own'
+}
 
 /**
- * Codes of one address that are compared with a typed one: the newest of each client, and the newest of those. An address
- * may wait to become that of many accounts, and each code more makes a stranger's guess likelier to succeed; with fewer, one
- * client's requests would keep the owner's code from working (infra/decisions/0126-codes-count-against-the-person.md).
+ * Codes of one address that are compared with a typed one: the newest of each client, and of those the client's own and the
+ * newest. An address may wait to become that of many accounts, and each code more makes a stranger's guess likelier to succeed;
+ * with fewer, one client's requests would keep a code from working that is typed elsewhere than it was requested
+ * (infra/decisions/0126-wrong-codes-count-against-the-person.md).
  */
 const CODES_OF_CLIENT = 2
 const CODES_OF_ADDRESS = 6
@@ -111,21 +125,27 @@ export class OneTimeTokenStore {
     return rows[0] ? toToken(rows[0]) : null
   }
 
-  /** The newest token with this code; several sign-ups of a test number share one. */
-  async findByCode(db: Queryable, { hashes, slots, sentTo }: CodeSearch): Promise<StoredToken | null> {
+  /** The client's own token with this code, or the newest; several sign-ups of a test number share one. */
+  async findByCode(
+    db: Queryable,
+    { hashes, slots, sentTo, client, userId, among }: CodeSearch,
+  ): Promise<StoredToken | null> {
     const { rows } = await db.query<Row>(
       `with of_address as (
-         select o.*, row_number() over (
+         select o.*, requested_from is not distinct from $7::bytea as own, row_number() over (
            partition by requested_from, case when requested_from is null then user_id end
            order by created_at desc, id) as nth
          from ${this.t.oneTimeTokens} o
          where relates_to = $2 and channel = $3 and token_type = any($4::text[])
            and exists (select 1 from ${this.t.users} u where u.id = o.user_id and not u.is_sso_user)
+           and ($8::uuid is null or user_id = $8)
+           and ($9 = 'all' or requested_from = $7 or ($9 = 'not_of_others' and requested_from is null))
        ), compared as (
-         select * from of_address where nth <= $5 order by created_at desc, id limit $6
+         select * from of_address where nth <= $5 order by own desc, created_at desc, id limit $6
        )
-       select ${COLUMNS} from compared where otp_hash = any($1::bytea[]) order by created_at desc, id limit 1`,
-      [hashes, sentTo.value, sentTo.kind, slots, CODES_OF_CLIENT, CODES_OF_ADDRESS],
+       select ${COLUMNS} from compared where otp_hash = any($1::bytea[])
+       order by own desc, created_at desc, id limit 1`,
+      [hashes, sentTo.value, sentTo.kind, slots, CODES_OF_CLIENT, CODES_OF_ADDRESS, client, userId, among],
     )
     return rows[0] ? toToken(rows[0]) : null
   }
@@ -187,6 +207,7 @@ function toToken(row: Row): StoredToken {
     sentTo: { kind: row.channel, value: row.relates_to },
     signUpId: row.sign_up_id,
     byAnyone: row.by_anyone,
+    requestedFrom: row.requested_from,
     challenge: challenge === null || method === null ? null : { challenge, method },
     createdAt: row.created_at,
   }

@@ -67,7 +67,12 @@ export class PasswordService {
     const obstacle =
       matched === 'a_sign_up' ? notConfirmed(address.kind) : this.#obstacleOf(user, address.kind)
     if (obstacle !== null) {
-      await Promise.all([attempt.takeBack(), this.#recordFailure(user, address, obstacle.code, meta)])
+      // Anyone may sign up with a guess, and learn from this answer that it is not the password.
+      const isRight = matched === 'the_password'
+      await Promise.all([
+        isRight && attempt.takeBack(),
+        this.#recordFailure(user, address, obstacle.code, meta),
+      ])
       throw obstacle
     }
     const signedIn = await attempt.takeBackWith((countedIn) =>

@@ -26,6 +26,8 @@ export type Registration = {
   challenge: Challenge | null
   channel: SmsChannel
   redirectTo: string
+  /** Chosen by the page that will wait for the code; a random one if left out. */
+  signUpId?: string | undefined
 }
 
 /**
@@ -148,7 +150,7 @@ export class RegistrationService {
     const { kind } = input.address
     if (rules.revealExisting || registered.kind === 'confirmed') return
     if (registered.kind === 'pending' && registered.isNew) return
-    const nobodys = { ...input, address: nobodysAddress(kind) }
+    const nobodys = { ...input, address: nobodysAddress(kind), signUpId: undefined }
     await tx.rehearse(async () => {
       const { user } = await factory.findOrInsert(tx, { ...nobodys, data: {} })
       if (registered.kind === 'known') await this.#issue(tx, () => undefined, user, nobodys, meta)
@@ -191,11 +193,10 @@ export class RegistrationService {
   async #keepSignUp(
     tx: Tx,
     user: User,
-    { address, passwordHash, data }: Registration,
+    { address, passwordHash, data, signUpId: id = randomUUID() }: Registration,
     { client }: MessageOrigin,
   ): Promise<string> {
     const { signUps, hashes, now } = this.deps
-    const id = randomUUID()
     await signUps.insert(
       tx,
       {

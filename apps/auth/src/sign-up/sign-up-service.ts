@@ -61,7 +61,7 @@ export class SignUpService {
 
   async signUp(
     request: SignUpRequest,
-    { aud, redirectTo }: { aud: string; redirectTo: string },
+    { aud, redirectTo, signUpId }: { aud: string; redirectTo: string; signUpId?: string },
     meta: RequestMeta,
   ): Promise<SignUpResult> {
     const { registration, sessions, hasher, rules, idKey, now } = this.deps
@@ -74,7 +74,14 @@ export class SignUpService {
       user: signUpAnswer(ids, subject, now()),
     })
     const result = await registration.register(
-      { ...checked, aud, data, redirectTo, passwordHash: await hasher.hash(checked.password, meta.signal) },
+      {
+        ...checked,
+        aud,
+        data,
+        redirectTo,
+        signUpId,
+        passwordHash: await hasher.hash(checked.password, meta.signal),
+      },
       meta,
       (tx, user) => sessions.open(tx, user, 'password', meta),
     )

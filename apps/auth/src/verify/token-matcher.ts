@@ -1,15 +1,27 @@
 import type { Queryable, Tx } from '@signet/db'
 import type { CodeAttempts } from '../one-time-tokens/code-attempts.js'
-import { isPkceLink, type Slot, type TokenHashes } from '../one-time-tokens/one-time-token.js'
+import { isPkceLink, sameHash, type Slot, type TokenHashes } from '../one-time-tokens/one-time-token.js'
 import type { OneTimeTokenStore, StoredToken } from '../one-time-tokens/one-time-token-store.js'
+import type { Client } from '../requests/request-meta.js'
 import type { UserStore } from '../users/user-store.js'
 import type { User } from '../users/user.js'
-import { channelOf, slotsOf, type Proof, type VerifyType } from './verify-request.js'
+import { channelOf, isChange, slotsOf, type Proof, type Typist, type VerifyType } from './verify-request.js'
 
-export type Match = { user: User; token: StoredToken }
+export type Match = {
+  user: User
+  token: StoredToken
+  /** It was requested by whoever uses it: a link leads to what it was sent for, a code may have been typed elsewhere. */
+  isOwn: boolean
+}
 
-/** `network` is where the secret comes from. */
-type Search = { type: VerifyType; proof: Proof; network: string; followed?: boolean }
+/** `client` is where the secret comes from. */
+type Search = {
+  type: VerifyType
+  proof: Proof
+  client: Client
+  typist?: Typist | undefined
+  followed?: boolean
+}
 
 type Deps = {
   users: UserStore
@@ -32,7 +44,7 @@ export class TokenMatcher {
     // Looked up again under the lock: of two requests with the same secret only one still finds it.
     const token = await this.#findAgain(tx, search, found)
     if (user === null || token === null || this.#isExpired(token) || !isCurrent(user, token)) return null
-    return { user, token }
+    return { user, token, isOwn: this.#isOwn(token, search) }
   }
 
   /** The token of a link that would work, without using it. */
@@ -54,15 +66,26 @@ export class TokenMatcher {
   }
 
   /** Removes all other secrets sent to the user, and resets the count of wrong codes. */
-  async spendAll(tx: Tx, { user, token }: Match, network: string): Promise<void> {
+  async spendAll(tx: Tx, { user, token }: Match, { key: network }: Client): Promise<void> {
     await this.deps.tokens.removeAll(tx, user.id)
     await this.deps.attempts.forget(tx, { address: token.sentTo, network })
   }
 
-  #search(tx: Tx, { type, proof, network, followed = false }: Search): Promise<StoredToken | null> {
+  #search(tx: Tx, search: Search): Promise<StoredToken | null> {
+    const { type, proof, followed = false } = search
     return proof.kind === 'link'
       ? this.#findLink(tx, proof.token, slotsOf[type], followed)
-      : this.#findCode(tx, proof, slotsOf[type], network)
+      : this.#findCode(tx, proof, search)
+  }
+
+  /**
+   * A typed code counts for what the typist requested: their account, on our pages this one sign-up, otherwise their network.
+   * Owners and strangers get emails that look the same, so nobody can tell whose code it is.
+   */
+  #isOwn({ requestedFrom, signUpId }: StoredToken, { proof, client, typist = {} }: Search): boolean {
+    if (proof.kind === 'link' || typist.userId !== undefined) return true
+    if (typist.signUpId !== undefined) return signUpId === typist.signUpId
+    return requestedFrom !== null && sameHash(requestedFrom, this.deps.hashes.ofClient(client))
   }
 
   /** A spent link may leave its row to the code of the same email; a second search for a code would count it again. */
@@ -81,13 +104,22 @@ export class TokenMatcher {
   async #findCode(
     tx: Tx,
     { address, otp }: Extract<Proof, { kind: 'otp' }>,
-    slots: readonly Slot[],
-    network: string,
+    { type, client, typist }: Search,
   ) {
     const { tokens, attempts, hashes } = this.deps
-    if (!(await attempts.mayTry(tx, { address, network }))) return null
-    const candidates = slots.map((slot) => hashes.ofOtp(slot, address.value, otp))
-    return tokens.findByCode(tx, { hashes: candidates, slots, sentTo: address })
+    const userId = typist?.userId ?? null
+    const allowed = await attempts.allowed(tx, { address, network: client.key })
+    if (allowed === 'none') return null
+    const slots = slotsOf[type]
+    return tokens.findByCode(tx, {
+      hashes: slots.map((slot) => hashes.ofOtp(slot, address.value, otp)),
+      slots,
+      sentTo: address,
+      client: hashes.ofClient(client),
+      userId,
+      // Several accounts may wait for one address, which would become that of a stranger's.
+      among: allowed === 'all' && isChange(type) && userId === null ? 'not_of_others' : allowed,
+    })
   }
 
   #isExpired({ sentTo, createdAt }: StoredToken): boolean {

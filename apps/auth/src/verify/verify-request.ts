@@ -24,6 +24,9 @@ export const slotsOf: Readonly<Record<VerifyType, readonly Slot[]>> = {
 export const channelOf = (type: VerifyType): Address['kind'] =>
   type === 'sms' || type === 'phone_change' ? 'phone' : 'email'
 
+/** Whether the secrets are for an address that becomes the account's, and not for the account of an address. */
+export const isChange = (type: VerifyType): boolean => type === 'email_change' || type === 'phone_change'
+
 /** `email` accepts a token of any email type. */
 export function resolveType(type: VerifyType, slot: Slot): Exclude<VerifyType, 'email'> {
   if (type !== 'email') return type
@@ -33,6 +36,9 @@ export function resolveType(type: VerifyType, slot: Slot): Exclude<VerifyType, '
 
 /** The secret of a request: a link token, or a code with the address it was sent to. */
 export type Proof = { kind: 'link'; token: string } | { kind: 'otp'; address: Address; otp: string }
+
+/** Who types a code, where more is known than the network: whose account it is, or with which sign-up a page waits. */
+export type Typist = { userId?: string; signUpId?: string }
 
 export type VerifyBody = {
   type?: string

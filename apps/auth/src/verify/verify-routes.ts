@@ -6,17 +6,19 @@ import type { Redirects } from '../redirects/redirects.js'
 import { bodyDoc, oneOf } from '../requests/body-docs.js'
 import { docs, query } from '../requests/docs.js'
 import { jsonBody, type BodyOf } from '../requests/json-body.js'
+import type { Bearer } from '../bearer/bearer.js'
 import type { RequestGuard } from '../bearer/request-guard.js'
 import { isVersioned } from '../requests/versioning.js'
 import type { AccessTokens } from '../sessions/access-tokens.js'
 import { tokenView } from '../sessions/token-view.js'
 import { FIRST_HALF, followLink, type LinkPage } from './follow-link.js'
-import { EMAIL_TYPES, parseVerifyBody, PHONE_TYPES } from './verify-request.js'
+import { EMAIL_TYPES, isChange, parseVerifyBody, PHONE_TYPES } from './verify-request.js'
 import type { VerifyService } from './verify-service.js'
 
 type Deps = {
   verifications: VerifyService
   accessTokens: AccessTokens
+  bearer: Bearer
   guard: RequestGuard
   limits: RateLimits
   redirects: Redirects
@@ -37,7 +39,7 @@ const fields = {
 } as const
 
 export function verifyRoutes(deps: Deps): Route[] {
-  const { verifications, guard, limits, redirects } = deps
+  const { verifications, bearer, guard, limits, redirects } = deps
   const limit = guard.limit(limits.verify)
   return [
     route({
@@ -75,7 +77,8 @@ export function verifyRoutes(deps: Deps): Route[] {
       docs: docs('verifyOtp', 'Verify a code or the token of a link', {
         tag: 'Verification',
         description:
-          'The token of a link requested with a code_challenge needs the code_verifier; a wrong one consumes it.',
+          'The token of a link requested with a code_challenge needs the code_verifier; a wrong one consumes it. ' +
+          'A code that changes an address works with the access token of its user, or in the network that requested it.',
         body: bodyDoc(
           [],
           ['token', 'token_hash', 'email', 'phone', 'password', 'code_verifier', 'redirect_to'],
@@ -93,10 +96,12 @@ export function verifyRoutes(deps: Deps): Route[] {
       body: jsonBody(fields),
       async handle({ body, req }) {
         const { type, proof } = parseVerifyBody(body)
+        const user = isChange(type) ? await bearer.userOf(req) : null
         const verified = await verifications.verify(
           {
             type,
             proof,
+            typist: user === null ? undefined : { userId: user.id },
             answer: 'session',
             verifier: body.code_verifier,
             password: body.password,

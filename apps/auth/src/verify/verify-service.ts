@@ -9,7 +9,7 @@ import type { StoredToken } from '../one-time-tokens/one-time-token-store.js'
 import type { PasswordHasher } from '../passwords/password-hasher.js'
 import type { PasswordRules } from '../passwords/password-rules.js'
 import type { Claim } from '../proofs/address-proofs.js'
-import type { RequestMeta } from '../requests/request-meta.js'
+import type { Client, RequestMeta } from '../requests/request-meta.js'
 import { sha256 } from '../secrets/derived-keys.js'
 import type { SessionService } from '../sessions/session-service.js'
 import type { SignedIn } from '../sessions/session.js'
@@ -18,11 +18,12 @@ import { refuseEmpty, refusePassword } from '../users/new-password.js'
 import { isBanned, isProven, type User } from '../users/user.js'
 import type { Match, TokenMatcher } from './token-matcher.js'
 import type { VerifyEffects } from './verify-effects.js'
-import { resolveType, type Proof, type VerifyType } from './verify-request.js'
+import { resolveType, type Proof, type Typist, type VerifyType } from './verify-request.js'
 
 export type VerifyRequest = {
   type: VerifyType
   proof: Proof
+  typist?: Typist | undefined
   /** What to answer with: a session, or a code that only the holder of the PKCE verifier can exchange. */
   answer: 'session' | 'code'
   /** The code to issue for `answer: 'code'`; a random one if left out. */
@@ -100,7 +101,7 @@ export class VerifyService {
     const { db, matcher } = this.deps
     const proof = { kind: 'link', token } as const
     await db.transaction(async (tx) => {
-      const match = await matcher.find(tx, { type, proof, network: meta.client.key, followed: true })
+      const match = await matcher.find(tx, { type, proof, client: meta.client, followed: true })
       if (match !== null) await matcher.spendLink(tx, match)
     })
   }
@@ -113,8 +114,8 @@ export class VerifyService {
     meta: RequestMeta,
   ): Promise<Outcome> {
     const { matcher, sessions, effects } = this.deps
-    const network = meta.client.key
-    const match = await matcher.find(tx, { ...request, network })
+    const { client } = meta
+    const match = await matcher.find(tx, { ...request, client })
     if (match === null) return 'wrong'
     const { user, token } = match
     if (isBanned(user, this.deps.now())) throw userBanned('forbidden')
@@ -123,12 +124,12 @@ export class VerifyService {
       return 'bad_verifier'
     }
     const type = resolveType(request.type, token.slot)
-    const claim = await this.#claimOf(tx, match, request, passwordHash)
+    const claim = await this.#claimOf(tx, match, request, passwordHash, client)
     const effect = await effects.apply(tx, audit, { type, user, token, claim }, meta)
     if (effect.kind === 'first_half') return { kind: 'first_half' }
     // Opening the link in another browser gives no session there, and the code can still be typed.
     if (request.answer === 'code' && token.slot === 'recovery') await matcher.spendLink(tx, match)
-    else await matcher.spendAll(tx, match, network)
+    else await matcher.spendAll(tx, match, client)
     if (request.answer === 'code')
       return { kind: 'code', code: await this.#issueCode(tx, user, token, type, request.code) }
     // One proof opens one session: what a link led to ends with the code that was typed, or with another link.
@@ -156,12 +157,14 @@ export class VerifyService {
   /** What the token's own sign-up brought, or the password set together with the proof. */
   async #claimOf(
     tx: Tx,
-    { user, token }: Match,
+    match: Match,
     request: VerifyRequest,
     passwordHash: string | null,
+    client: Client,
   ): Promise<Claim | null> {
     const { signUps } = this.deps
-    const claim = request.withoutSignUp ? null : await this.#signUpOf(tx, token)
+    const { user, token } = match
+    const claim = request.withoutSignUp ? null : await this.#signUpOf(tx, match, request, client)
     if (!request.requirePassword || isProven(user)) return claim
     const stored =
       claim?.passwordHash ?? (await signUps.findAdministrators(tx, user.id))?.passwordHash ?? null
@@ -174,11 +177,22 @@ export class VerifyService {
     return { ...(claim ?? blank), passwordHash }
   }
 
-  /** A message that was sent again proves only the address once there was another sign-up, also if that came later. */
-  async #signUpOf(tx: Tx, { signUpId, byAnyone }: StoredToken): Promise<Claim | null> {
+  /**
+   * A code that somebody else's sign-up has led to proves only the address. So does a message that was sent again, or a code
+   * from a client that nothing tells apart, once there was another sign-up, also if that came later.
+   */
+  async #signUpOf(
+    tx: Tx,
+    { token: { signUpId, byAnyone }, isOwn }: Match,
+    { proof, typist }: VerifyRequest,
+    client: Client,
+  ): Promise<Claim | null> {
     const { signUps } = this.deps
-    if (signUpId === null || (byAnyone && (await signUps.isContested(tx, signUpId)))) return null
-    return signUps.find(tx, signUpId)
+    const signUp = signUpId === null ? null : await signUps.find(tx, signUpId)
+    if (signUp === null || signUp.origin === 'administrator') return signUp
+    if (!isOwn) return null
+    const isVague = byAnyone || (proof.kind === 'otp' && client.shared && typist?.signUpId === undefined)
+    return isVague && (await signUps.isContested(tx, signUp.id)) ? null : signUp
   }
 
   /** Hashed before the transaction; whether it is used is decided inside. */

@@ -1,5 +1,5 @@
 import { expect } from '@jest/globals'
-import { mailTo, PASSWORD, post, put, type ApiAnswer, type Json } from './api.js'
+import { mailTo, PASSWORD, post, put, type ApiAnswer, type CallOptions, type Json } from './api.js'
 import { signInWith, userOf } from './fake-provider.js'
 import { anId, startProviderSite, type ProviderSite } from './provider-site.js'
 import { NO_EMAIL_GAPS } from './server.js'
@@ -12,13 +12,15 @@ export const STRANGERS_PASSWORD = 'of the stranger'
 export const STRANGER: Given = { password: STRANGERS_PASSWORD, data: { from: 'stranger' } }
 export const OWNER: Given = { password: PASSWORD, data: { from: 'self' } }
 export const admin = { token: serviceToken() }
+/** Another network than that of calls without this header. */
+export const ELSEWHERE = { headers: { 'X-Client': 'elsewhere' } }
 
 /** A server where people can prove addresses in every way, and the steps that they take. */
 export type ProofSite = ProviderSite & {
   gateway: SmsGateway
-  signUp(address: Json, given: Given): Promise<ApiAnswer>
+  signUp(address: Json, given: Given, from?: CallOptions): Promise<ApiAnswer>
   signIn(address: Json, password: string): Promise<ApiAnswer>
-  verify(body: Json): Promise<ApiAnswer>
+  verify(body: Json, from?: CallOptions): Promise<ApiAnswer>
   /** Link token and code of the email that `send` causes. */
   secretsOf(
     email: string,
@@ -40,6 +42,8 @@ export async function startProofSite(): Promise<ProofSite> {
       AUTH_EXTERNAL_PHONE_ENABLED: 'true',
       AUTH_PASSKEY_ENABLED: 'true',
       AUTH_MAILER_ALLOW_UNVERIFIED_EMAIL_SIGN_INS: 'true',
+      AUTH_RATE_LIMIT_HEADER: 'X-Client',
+      AUTH_RATE_LIMIT_OTP: '100000',
       ...gateway.env,
     },
     { smsUrls: gateway.urls },
@@ -48,9 +52,10 @@ export async function startProofSite(): Promise<ProofSite> {
   const site: ProofSite = {
     ...providers,
     gateway,
-    signUp: (address, { password, data }) => post(server, '/signup', { ...address, password, data }),
+    signUp: (address, { password, data }, from) =>
+      post(server, '/signup', { ...address, password, data }, from),
     signIn: (address, password) => post(server, '/token?grant_type=password', { ...address, password }),
-    verify: (body) => post(server, '/verify', body, { versioned: true }),
+    verify: (body, from) => post(server, '/verify', body, { versioned: true, ...from }),
     async secretsOf(email, send) {
       const last = server.inbox.messages({ to: email }).at(-1)
       const sent = await send()
@@ -81,6 +86,7 @@ export const EMAIL_PROOFS = [
   'a magic link',
   'a recovery link',
   'a code by email',
+  'the code of another sign-up',
   'an invitation',
   'an administrator',
   'a provider that vouches for it',
@@ -100,6 +106,10 @@ const STEPS: Record<EmailProof, (site: ProofSite, email: string) => Promise<Json
   async 'a code by email'(site, email) {
     const { code } = await site.secretsOf(email, () => post(site.server, '/otp', { email }))
     return userOfAnswer(await site.verify({ type: 'email', email, token: code }))
+  },
+  async 'the code of another sign-up'(site, email) {
+    const { code } = await site.secretsOf(email, () => site.signUp({ email }, STRANGER, ELSEWHERE))
+    return userOfAnswer(await site.verify({ type: 'signup', email, token: code }))
   },
   async 'an invitation'(site, email) {
     const { token } = await site.secretsOf(email, () => post(site.server, '/invite', { email }, admin))

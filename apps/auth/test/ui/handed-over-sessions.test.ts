@@ -83,6 +83,8 @@ describe('ten minutes after the last proof, a session that the pages hand over',
     expect((await set({})).body['error_code']).toBe('current_password_required')
     expect((await set({ current_password: 'a guess' })).body['error_code']).toBe('current_password_invalid')
     expect((await set({ nonce: '000000' })).body['error_code']).toBe('reauthentication_not_valid')
+    const guess = { nonce: '000000', password: PASSWORD }
+    expect((await set(guess)).body['error_code']).toBe('reauthentication_not_valid')
     expect((await set({ current_password: PASSWORD })).status).toBe(200)
   })
 

@@ -68,10 +68,12 @@ export class BrowserState {
    * session ran out, in two tabs at once, and when somebody else was here in between.
    */
   signInId({ id }: Browser, userId: string): string {
-    const hex = this.#hash('sign-in', id, userId).toString('hex')
-    return [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20), hex.slice(20, 32)].join(
-      '-',
-    )
+    return uuidOf(this.#hash('sign-in', id, userId))
+  }
+
+  /** The sign-up that a page waits for, by the nonce of its message. It says nothing about whether there was one. */
+  signUpId(nonce: string): string {
+    return uuidOf(this.#hash('sign-up', nonce))
   }
 
   forget(res: Response): void {
@@ -173,6 +175,13 @@ export class BrowserState {
     if (sealed === undefined || sealed === '') return null
     return this.open<Mark>(id, sealed)
   }
+}
+
+function uuidOf(hash: Buffer): string {
+  const hex = hash.toString('hex')
+  return [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20), hex.slice(20, 32)].join(
+    '-',
+  )
 }
 
 const isSame = (expected: string, given: string): boolean => timingSafeEqual(sha256(expected), sha256(given))

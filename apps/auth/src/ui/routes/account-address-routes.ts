@@ -94,7 +94,11 @@ async function confirm(deps: UiDeps, { sent, person, meta }: AccountStep, kind: 
   const code = sent.text(half === 'current' ? 'current' : 'code').replaceAll(' ', '')
   if (code === '') throw new PageRefusal('invalid', 'code.missing')
   const verified = await deps.verifications.verify(
-    { ...parseVerifyBody(proofOf(person, kind, half, code)), answer: 'session' },
+    {
+      ...parseVerifyBody(proofOf(person, kind, half, code)),
+      typist: { userId: person.user.id },
+      answer: 'session',
+    },
     meta,
   )
   // These pages go on with the session they have.

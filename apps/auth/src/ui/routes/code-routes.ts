@@ -59,11 +59,19 @@ export const codeRoutes = (deps: UiDeps): Route[] => [
           const code = form.text('code').replaceAll(' ', '')
           if (code === '') throw new PageRefusal('invalid', 'code.missing')
           const verified = await deps.verifications.verify(
-            { ...parseVerifyBody(proofOf(sent, code)), answer: 'session' },
+            {
+              ...parseVerifyBody(proofOf(sent, code)),
+              typist: { signUpId: deps.state.signUpId(sent.nonce) },
+              answer: 'session',
+            },
             deps.guard.metaOf(req),
           )
           if (verified.kind !== 'signed_in') throw new PageRefusal('invalid', 'code.useless')
-          return deps.progress.signedIn(res, form.browser, nextOf(sent, form.context), verified.signedIn)
+          const { signedIn } = verified
+          const context = nextOf(sent, form.context)
+          // The code was of another sign-up, which may be a stranger's, so its password does not apply.
+          const next = isSignUp(sent) && signedIn.user.passwordHash === null ? 'password' : context.next
+          return deps.progress.signedIn(res, form.browser, { ...context, next }, signedIn)
         },
         (refusal) => showCode(deps, form, sent, refusal),
       )
@@ -128,6 +136,8 @@ const proofOf = ({ kind, address }: SentMessage, token: string) => {
   if (!isEmail(kind)) return { type: 'sms', token, phone: address }
   return { type: kind === 'recovery' ? 'recovery' : 'email', token, email: address }
 }
+
+const isSignUp = ({ kind }: SentMessage): boolean => kind === 'sign_up' || kind === 'sms_sign_up'
 
 const nextOf = ({ kind }: SentMessage, context: SignInContext): SignInContext =>
   kind === 'recovery' ? { ...context, next: 'password' } : context

@@ -39,7 +39,7 @@ export const signUpRoutes = (deps: UiDeps): Route[] => [
           const { challenge, redirectTo } = emailFlow(deps, sent, sent.context, message.nonce, meta)
           const result = await deps.signUps.signUp(
             { ...address, password: sent.text('password'), ...('phone' in address ? {} : challenge) },
-            { aud: deps.aud, redirectTo },
+            { aud: deps.aud, redirectTo, signUpId: deps.state.signUpId(message.nonce) },
             meta,
           )
           if (result.kind === 'pending') return toWaiting(deps, { req, res, sent }, message)
