@@ -1,4 +1,4 @@
-import type { Logger, RequestMeta } from '@signet/telemetry'
+import { RepeatedWarning, type Logger, type RequestMeta } from '@signet/telemetry'
 import { Counter, type Registry } from 'prom-client'
 
 type EndpointFields = { endpointId: string; accountId: string }
@@ -22,6 +22,9 @@ export function createWebhookObserver(log: Logger, registry: Registry) {
     'webhook_events_publish_failed_total',
     'Committed events that did not reach Redis at once; the sweeper finds them',
   )
+
+  // Once a minute: an outage of Redis would log every event. The counter has the number.
+  const leftToSweeper = new RepeatedWarning(log, 'events left to the sweeper')
 
   const warnings = counter(
     'webhook_warning_emails_total',
@@ -147,7 +150,7 @@ export function createWebhookObserver(log: Logger, registry: Registry) {
     },
     publishMissed(count: number, error: unknown) {
       missed.inc(count)
-      log.warn('events left to the sweeper', { count, error })
+      leftToSweeper.warn(error)
     },
   }
 }
