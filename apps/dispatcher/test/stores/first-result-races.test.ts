@@ -1,0 +1,177 @@
+import { describe, expect, it } from '@jest/globals'
+import type { Tx } from '@signet/db'
+import { useWebhooksDatabase } from '@signet/webhook-testkit/jest'
+import { anEndpoint, behindLock, endpointState, NOW } from '@signet/webhook-testkit'
+import {
+  closeAccount,
+  deleteAccountEndpoints,
+  deleteAccountEvents,
+  deleteEndpoint,
+  purgeRecording,
+  type Endpoint,
+} from '@signet/webhook-core/stores'
+import { ResultRecorder } from '../../src/attempts/result-recorder.js'
+import { UnwrittenEvent } from '../../src/attempts/unwritten-event.js'
+import type { RetryWhileUnavailable } from '../../src/database/retry-while-unavailable.js'
+import { listAttempts, recordAttempts, recordFirstAttempts } from '../../src/deliveries/attempt-store.js'
+import type { AttemptPlan } from '../../src/deliveries/delivery-store.js'
+import { planFirstAttempts, writeDeliveries } from '../../src/dispatching/first-attempt-store.js'
+import { retry } from '../support/deliveries.js'
+import { DELIVERED, firstResultsIn, onlyOne, resultOf } from '../support/first-results.js'
+
+const database = useWebhooksDatabase()
+const { queued, planned, rowsOf } = firstResultsIn(database)
+
+describe('recordFirstAttempts among others', () => {
+  it('gives an event one delivery for each endpoint when many processes attempt it at once', async () => {
+    const { db } = database
+    const endpoint = await anEndpoint(db)
+    const [id] = await queued(endpoint.accountId)
+    const plans = await Promise.all(
+      Array.from({ length: 8 }, async () =>
+        onlyOne(onlyOne(await planFirstAttempts(db, id ? [id] : [])).plans),
+      ),
+    )
+    const recorded = await behindLock(
+      db,
+      (tx) => tx.query(`select from webhook_events where id = $1 for update`, [id]),
+      8,
+      () =>
+        Promise.all(
+          plans.map((plan) => recordFirstAttempts(db, [resultOf(plan, DELIVERED)], [plan.eventId])),
+        ),
+    )
+    const winners = recorded.flat()
+    expect(winners).toHaveLength(1)
+    expect(await rowsOf(endpoint.accountId)).toEqual([
+      { id: winners[0]?.deliveryId, status: 1, last_error: '' },
+    ])
+    expect(
+      await listAttempts(
+        db,
+        plans.map((plan) => plan.id),
+      ),
+    ).toHaveLength(1)
+  })
+
+  it('writes what is not there yet and nothing else, whoever comes first', async () => {
+    const { db } = database
+    const { accountId } = await anEndpoint(db)
+    await anEndpoint(db, { accountId })
+    const [slow, fast] = (await planned(accountId)) as [AttemptPlan, AttemptPlan]
+    await recordFirstAttempts(db, [resultOf(fast, DELIVERED)], [])
+    await writeDeliveries(db, [slow, fast], NOW)
+    expect(await rowsOf(accountId)).toMatchObject(
+      [
+        { id: slow.id, status: 0 },
+        { id: fast.id, status: 1 },
+      ].sort((a, b) => Number(a.id) - Number(b.id)),
+    )
+    expect(await recordFirstAttempts(db, [resultOf(slow, DELIVERED)], [slow.eventId])).toEqual([])
+    expect(await recordAttempts(db, [resultOf(slow, DELIVERED)])).toMatchObject([{ status: 1 }])
+  })
+
+  it.each<[string, (db: Tx, endpoint: Endpoint) => Promise<unknown>]>([
+    [
+      'its deletion',
+      async (tx, { accountId }) => {
+        await closeAccount(tx, accountId)
+        while ((await deleteAccountEvents(tx, accountId, 2)) > 0);
+        await deleteAccountEndpoints(tx, accountId)
+      },
+    ],
+    ['the deletion of its event', (tx, { accountId }) => deleteAccountEvents(tx, accountId, 10)],
+  ])('leaves no row of an account behind after %s', async (_what, remove) => {
+    const { db } = database
+    const endpoint = await anEndpoint(db)
+    const plan = onlyOne(await planned(endpoint.accountId))
+    await behindLock(
+      db,
+      (tx) => remove(tx, endpoint),
+      1,
+      () => recordFirstAttempts(db, [resultOf(plan, retry())], [plan.eventId]),
+    )
+    await writeDeliveries(db, [plan], NOW)
+    const { rows } = await db.query(
+      `select id::text from webhook_deliveries where id = $1
+       union all select delivery_id::text from webhook_attempts where delivery_id = $1
+       union all select event_id from webhook_first_attempts where event_id = $2`,
+      [plan.id, plan.eventId],
+    )
+    expect(rows).toEqual([])
+  })
+
+  it.each<[string, (accountId: string) => Promise<unknown>]>([
+    ['closes', (accountId) => closeAccount(database.db, accountId)],
+    [
+      'deletes',
+      async (accountId) => {
+        while ((await deleteAccountEvents(database.db, accountId, 10)) > 0);
+      },
+    ],
+  ])('never waits for a statement that waits for it and %s its account', async (what, act) => {
+    const { db } = database
+    const { accountId } = await anEndpoint(db)
+    const plans = (await planned(accountId, 3)).sort((a, b) => (a.eventId < b.eventId ? -1 : 1))
+    if (what === 'deletes') await closeAccount(db, accountId)
+    const middle = plans[1] as AttemptPlan
+    await behindLock(
+      db,
+      (tx) => tx.query(`select from webhook_events where id = $1 for update`, [middle.eventId]),
+      2,
+      () =>
+        Promise.all([
+          recordFirstAttempts(
+            db,
+            plans.map((plan) => resultOf(plan, retry())),
+            plans.map(({ eventId }) => eventId),
+          ),
+          act(accountId),
+        ]),
+    )
+    const left = await rowsOf(accountId)
+    expect(left.filter(({ status }) => status === 0)).toEqual([])
+    if (what === 'deletes') expect(left).toEqual([])
+  })
+
+  it('neither deadlocks with purges, deletions and results of later attempts, nor loses a count', async () => {
+    const { db } = database
+    const endpoints = await Promise.all(Array.from({ length: 6 }, () => anEndpoint(db)))
+    const byEndpoint = await Promise.all(
+      endpoints.map(({ accountId }, i) => planned(accountId, 30, i === 1 ? 'rec_purged' : undefined)),
+    )
+    const [closed, purged, deleted, ...others] = endpoints as [Endpoint, Endpoint, Endpoint, ...Endpoint[]]
+    const batches = Array.from({ length: 30 }, (_, i) => {
+      const batch = byEndpoint.map((plans) => plans[i] as AttemptPlan)
+      return i % 2 ? batch.reverse() : batch
+    })
+    const close = async () => {
+      await closeAccount(db, closed.accountId)
+      while ((await deleteAccountEvents(db, closed.accountId, 5)) > 0);
+      await deleteAccountEndpoints(db, closed.accountId)
+    }
+    const retryWhileUnavailable: RetryWhileUnavailable = (work) => work()
+    const recorders = Array.from({ length: 6 }, () => new ResultRecorder({ db, retryWhileUnavailable }))
+    await Promise.all([
+      ...batches.flatMap((plans, i) =>
+        plans.map(async (plan) => {
+          const event = new UnwrittenEvent(plan.eventId, [plan], (all) => writeDeliveries(db, all, NOW))
+          const written = i % 3 === 0 ? event.write() : undefined
+          await recorders[i % recorders.length]?.record(resultOf(plan, retry()), { plan, event })
+          await written
+        }),
+      ),
+      close(),
+      purgeRecording(db, { accountId: purged.accountId, audioId: 'rec_purged' }),
+      deleteEndpoint(db, deleted.accountId, deleted.id),
+    ])
+    for (const { id } of others)
+      expect(await endpointState(db, id)).toMatchObject({ status: 2, consecutive_failures: 30 })
+    const { rows } = await db.query(
+      `select id from webhook_deliveries where status = 0 and endpoint_id = any ($1)`,
+      [others.map(({ id }) => id)],
+    )
+    expect(rows).toEqual([])
+    expect(await rowsOf(closed.accountId)).toEqual([])
+  })
+})

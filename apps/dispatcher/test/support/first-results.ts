@@ -1,0 +1,61 @@
+import type { Db } from '@signet/db'
+import { aSummary, later, NOW, queueSummary } from '@signet/webhook-testkit'
+import type { EventId } from '@signet/webhook-core'
+import type { FirstResult } from '../../src/deliveries/attempt-store.js'
+import type { AttemptPlan } from '../../src/deliveries/delivery-store.js'
+import { planFirstAttempts } from '../../src/dispatching/first-attempt-store.js'
+
+export const DELIVERED = { kind: 'delivered' } as const
+
+/** What tests of first results begin with. `database` may be there only later. */
+export function firstResultsIn(database: { readonly db: Db }) {
+  /** So many queued events with a body. */
+  async function queued(accountId: string, count = 1, audioId?: string): Promise<EventId[]> {
+    const body = '{"a":"é"}'
+    const summaries = Array.from({ length: count }, () =>
+      aSummary({ accountId, body, ...(audioId && { audioId }) }),
+    )
+    for (const summary of summaries) await queueSummary(database.db, summary)
+    return summaries.map(({ eventId }) => eventId)
+  }
+
+  return {
+    queued,
+
+    planned: async (accountId: string, count = 1, audioId?: string): Promise<AttemptPlan[]> => {
+      const events = await planFirstAttempts(database.db, await queued(accountId, count, audioId))
+      return events.flatMap(({ plans }) => plans)
+    },
+
+    rowsOf: async (accountId: string) => {
+      const { rows } = await database.db.query<{ id: string; status: number; last_error: string }>(
+        `select d.id, d.status, d.last_error from webhook_deliveries d join webhook_events e on e.id = d.event_id
+         where e.account_id = $1 order by d.id`,
+        [accountId],
+      )
+      return rows
+    },
+  }
+}
+
+export const resultOf = (
+  { id, eventId, eventType, createdAt, endpoint }: AttemptPlan,
+  outcome: FirstResult['outcome'],
+): FirstResult => ({
+  deliveryId: id,
+  endpointId: endpoint.id,
+  number: 1,
+  outcome,
+  urlVersion: endpoint.urlVersion,
+  startedAt: NOW,
+  finishedAt: later(40),
+  eventId,
+  eventType,
+  createdAt,
+})
+
+export function onlyOne<T>(list: readonly T[]): T {
+  const [one, ...others] = list
+  if (one === undefined || others.length > 0) throw new Error('exactly one')
+  return one
+}
