@@ -98,8 +98,9 @@ describe('events that share a job', () => {
          when (new.event_id = '${bad}') execute function refuse()`,
     )
     dispatcher.engine.start()
-    // Its delivery would be written with the result of the attempt.
-    await waitFor(() => arrived('/beside-bad').length === 8)
+    const others = ids.filter((id) => id !== bad)
+    const arrivedOthers = () => arrived('/beside-bad').filter((id) => id !== bad)
+    await waitFor(() => arrivedOthers().length === others.length)
     const failure = await waitFor(() =>
       dispatcher.logLines.find(({ msg }) => msg === 'job failed on our side; retrying'),
     )
@@ -107,12 +108,17 @@ describe('events that share a job', () => {
     await waitFor(async () => (await jobs()).map(({ id }) => id).join() === bad)
     const again = () =>
       dispatcher.logLines.filter(({ msg, job_id }) => /job failed/.test(String(msg)) && job_id === bad)
+    // Sent once if its delivery was to be written with the result, not at all if it took so long that the row came first.
+    const sent = () => arrived('/beside-bad').filter((id) => id === bad).length
+    const sentAtFirst = sent()
+    expect(sentAtFirst).toBeLessThanOrEqual(1)
     await waitFor(() => again().length >= 3)
     // What cannot be written is not sent again.
-    expect(arrived('/beside-bad').sort()).toEqual([...ids].sort())
+    expect(sent()).toBe(sentAtFirst)
     await dispatcher.db.query('drop trigger refuse on webhook_deliveries')
     await untilDelivered(8)
-    expect(arrived('/beside-bad').sort()).toEqual([...ids, bad].sort())
+    expect(arrivedOthers().sort()).toEqual([...others].sort())
+    expect(sent()).toBe(sentAtFirst + 1)
     const { rows } = await dispatcher.db.query(
       'select attempts from webhook_deliveries where event_id = $1',
       [bad],
