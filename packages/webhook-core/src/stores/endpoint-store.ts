@@ -193,8 +193,8 @@ export async function enableEndpoint(
 }
 
 /**
- * Deletes an endpoint, erases its secret and cancels its pending deliveries, in one statement; null if there is no such
- * endpoint. An attempt in flight still records its result.
+ * Deletes an endpoint, erases its secret and cancels its pending deliveries; null if there is no such endpoint. An attempt in
+ * flight still records its result. What became pending while the first statement waited for the endpoint is cancelled by a second.
  */
 export async function deleteEndpoint(
   db: Queryable,
@@ -218,5 +218,13 @@ export async function deleteEndpoint(
     [accountId, id],
   )
   const [row] = rows
-  return row?.found ? { cancelledDeliveries: row.cancelled } : null
+  if (!row?.found) return null
+  const { rowCount } = await db.query(
+    `update webhook_deliveries set status = 2, last_error = 'endpoint_deleted', next_attempt_at = null
+     where status = 0 and id = any (array(
+       select id from webhook_pending_deliveries where endpoint_id = $1 order by id
+     ))`,
+    [id],
+  )
+  return { cancelledDeliveries: row.cancelled + (rowCount ?? 0) }
 }

@@ -3,9 +3,9 @@ import { ERASED_SECRETS } from './erased-secrets.js'
 import type { RecordingRef } from './recording-store.js'
 
 /**
- * Deletes a recording, the bodies of its events, and cancels their pending deliveries, in one statement. An attempt in flight
- * still records its result. A concurrent dispatch either finds the event purged, or its new deliveries find no body and end
- * the same way.
+ * Deletes a recording, the bodies of its events, and cancels their pending deliveries. An attempt in flight still records its result.
+ * What became pending while the first statement waited for an event is cancelled by a second. A concurrent dispatch either finds
+ * the event purged, or its new deliveries find no body and end the same way.
  */
 export async function purgeRecording(
   db: Queryable,
@@ -44,8 +44,18 @@ export async function purgeRecording(
      select (select count(*)::integer from event) as purged, (select count(*)::integer from cancelled) as cancelled`,
     [accountId, audioId],
   )
-  const [row] = rows
-  return { purgedEvents: row?.purged ?? 0, cancelledDeliveries: row?.cancelled ?? 0 }
+  const { purged = 0, cancelled = 0 } = rows[0] ?? {}
+  if (purged === 0) return { purgedEvents: 0, cancelledDeliveries: 0 }
+  const { rowCount } = await db.query(
+    `update webhook_deliveries set status = 2, last_error = 'recording_deleted', next_attempt_at = null
+     where status = 0 and id = any (array(
+       select d.id from webhook_events v join webhook_deliveries d on d.event_id = v.id
+       where v.account_id = $1 and v.audio_id = $2 and d.status = 0
+       order by d.id
+     ))`,
+    [accountId, audioId],
+  )
+  return { purgedEvents: purged, cancelledDeliveries: cancelled + (rowCount ?? 0) }
 }
 
 /**
