@@ -175,26 +175,40 @@ describe('a new password that is a guess at the current one', () => {
     }
   })
 
-  it('counts when the server is busy once it has been compared', async () => {
+  it('counts when the server is too busy to hash the new one', async () => {
     const hasher = createPasswordHasher({ cost: 4 })
     const busy: typeof hasher = {
       ...hasher,
-      verify: (hash, password) =>
-        password === 'busy'
+      hash: (password) =>
+        password.startsWith(GUESS)
           ? Promise.reject(authError('unavailable', 'over_capacity', 'busy'))
-          : hasher.verify(hash, password),
+          : hasher.hash(password),
     }
-    const env = { ...FORWARDED, AUTH_SECURITY_UPDATE_PASSWORD_REQUIRE_CURRENT_PASSWORD: 'true' }
-    const server = await startServer(env, { hasher: busy })
+    const server = await startServer(FORWARDED, { hasher: busy })
     try {
-      const { email } = await aUser(server)
-      const { body } = await signIn(server, email, PASSWORD)
-      const codes = await guess(server, String(body['access_token']), { current_password: 'busy' })
+      const { access_token: token } = await aUser(server)
+      const codes = await guess(server, token, {})
       expect(codes[0]).toBe('over_capacity')
       expect(isRefusedAtLast(codes)).toBe(true)
     } finally {
       await server.close()
       await hasher.close()
+    }
+  })
+
+  it('is not compared where the current one has to be known: one count is one guess', async () => {
+    const env = { ...FORWARDED, AUTH_SECURITY_UPDATE_PASSWORD_REQUIRE_CURRENT_PASSWORD: 'true' }
+    const server = await startServer(env)
+    try {
+      const { email } = await aUser(server)
+      const { body } = await signIn(server, email, PASSWORD)
+      const change = (password: string, current: string) =>
+        put(server, '/user', { password, current_password: current }, { token: String(body['access_token']) })
+      expectError(await change(PASSWORD, 'wrong'), 400, 'current_password_invalid')
+      expectError(await change(PASSWORD, PASSWORD), 422, 'same_password')
+      expect((await change(`${GUESS} of the owner`, PASSWORD)).status).toBe(200)
+    } finally {
+      await server.close()
     }
   })
 

@@ -104,18 +104,28 @@ export class PasswordChanges {
     meta: RequestMeta,
   ): Promise<Pick<Attempt, 'takeBack'>> {
     const { guesses, hasher } = this.deps
+    const mustKnow = needsPassword || (await this.#settingsAskForPassword(session))
+    if (mustKnow && currentPassword === '')
+      throw authError(
+        'invalid',
+        'current_password_required',
+        'Current password required when setting new password.',
+      )
     const address: Address =
       user.email === null ? { kind: 'phone', value: user.phone ?? '' } : { kind: 'email', value: user.email }
     const attempt = await guesses.begin(address, meta)
-    const isOld = (text: string) => hasher.verify(hash, text, meta.signal)
-    if (await attempt.check(() => isOld(password)))
+    // One comparison for one count: whoever has to know the current password learns nothing by the new one.
+    const isCurrent = await attempt.check(() =>
+      hasher.verify(hash, mustKnow ? currentPassword : password, meta.signal),
+    )
+    if (mustKnow && !isCurrent)
+      throw authError('invalid', 'current_password_invalid', 'Current password is incorrect.')
+    if (mustKnow ? password === currentPassword : isCurrent)
       throw authError(
         'unprocessable',
         'same_password',
         'New password should be different from the old password.',
       )
-    if (needsPassword || (await this.#settingsAskForPassword(session)))
-      await refuseOtherThanCurrent(currentPassword, isOld)
     return attempt
   }
 
@@ -148,20 +158,6 @@ export class PasswordChanges {
     const amr = (await sessions.chainOf(db, session.id))?.amr ?? []
     return !amr.some(({ method }) => PASSWORDLESS_METHODS.has(method))
   }
-}
-
-async function refuseOtherThanCurrent(
-  currentPassword: string,
-  isOld: (text: string) => Promise<boolean>,
-): Promise<void> {
-  if (currentPassword === '')
-    throw authError(
-      'invalid',
-      'current_password_required',
-      'Current password required when setting new password.',
-    )
-  if (!(await isOld(currentPassword)))
-    throw authError('invalid', 'current_password_invalid', 'Current password is incorrect.')
 }
 
 export const badNonce = () =>

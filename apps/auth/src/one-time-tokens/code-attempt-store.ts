@@ -1,6 +1,7 @@
 import type { Queryable, Tx } from '@signet/db'
 import type { Address } from '../addresses/address.js'
 import type { Tables } from '../database/tables.js'
+import { knowsNetwork } from '../users/known-networks.js'
 
 /** Whose codes are tried, and from where. */
 export type CodeGuess = {
@@ -26,12 +27,18 @@ export class CodeAttemptStore {
   /** The same, in the counter for this network and account. */
   async countGuess(tx: Tx, { sentTo, network, knownSince, ids }: CodeGuess, window: Window): Promise<number> {
     const { t } = this
-    const account = sentTo.kind === 'email' ? 'lower(u.email) = $5 and not u.is_sso_user' : 'u.phone = $5'
+    const { kind } = sentTo
+    const account = kind === 'email' ? 'lower(u.email) = $5 and not u.is_sso_user' : 'u.phone = $5'
+    const isKnown = knowsNetwork(t, {
+      userId: 'u.id',
+      isProved: `u.${kind}_confirmed_at is not null`,
+      network: '$6',
+      since: '$7',
+    })
     return this.#counted(
       tx,
       `select case when exists (
-         select from ${t.users} u join ${t.knownNetworks} k on k.user_id = u.id
-         where ${account} and k.network = $6 and k.last_seen_at > $7
+         select from ${t.users} u where ${account} and ${isKnown}
        ) then $3::bytea else $4::bytea end, 1, $2::timestamptz`,
       [window.now, window.endsAt, ids.known, ids.strangers, sentTo.value, network, knownSince],
     )

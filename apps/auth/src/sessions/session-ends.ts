@@ -24,6 +24,8 @@ export class SessionEnds {
     const knownElsewhere = reason !== 'address_proved' || (await sessions.hasAny(tx, userId))
     await sessions.endAll(tx, userId, reason, now())
     await this.#voidUnfinished(tx, userId)
+    // Applications sign out everywhere by default, and whoever does is to get in again at home.
+    if (reason !== 'logout') await sessions.forgetNetworks(tx, userId, null)
     // The time after the update: the update waits for refreshes in progress, and their tokens must be covered too.
     if (!TOLD_BY_THE_USER.has(reason) && knownElsewhere) await accountEvents.signedOut(tx, userId, now())
   }
@@ -45,6 +47,7 @@ export class SessionEnds {
     const { sessions, now } = this.deps
     await sessions.end(tx, userId, reason, { exceptSignIn: keptId }, now())
     await this.#voidUnfinished(tx, userId)
+    await sessions.forgetNetworks(tx, userId, keptId)
   }
 
   /** All sessions of a user but one. The user's row must be locked first, as for {@link all}. */
@@ -52,7 +55,9 @@ export class SessionEnds {
     const { sessions, now } = this.deps
     await sessions.end(tx, userId, reason, { except: keptId }, now())
     // A newer sign-in only replaces sessions that are open.
-    if (reason !== 'single_session') await this.#voidUnfinished(tx, userId)
+    if (reason === 'single_session') return
+    await this.#voidUnfinished(tx, userId)
+    await sessions.forgetNetworks(tx, userId, keptId)
   }
 
   /** The other sessions of a user that never showed a second factor. */

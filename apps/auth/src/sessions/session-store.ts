@@ -1,6 +1,8 @@
 import type { Queryable, Tx } from '@signet/db'
+import { clientNetwork } from '@signet/rate-limits/network'
 import { tellEndedSessions } from '../account-events/account-event-store.js'
 import type { Tables } from '../database/tables.js'
+import { KNOWN_NETWORKS } from '../users/known-networks.js'
 import { accountColumn, toUser, type AccountRow } from '../users/user-rows.js'
 import type { User } from '../users/user.js'
 import { takeBackGuess } from './right-guess.js'
@@ -103,6 +105,12 @@ export class SessionStore {
         )
         on conflict (user_id, network) do update
         set last_seen_at = greatest(k.last_seen_at, excluded.last_seen_at)
+        returning k.id
+      ), older as (
+        delete from ${t.knownNetworks} where exists (select from network) and id in (
+          select id from ${t.knownNetworks} where user_id = $2 and network <> $12
+          order by last_seen_at desc, id offset ${KNOWN_NETWORKS - 1}
+        )
       ), taken_back as (
         ${takeBackGuess(t, '$14::bytea')}
       )
@@ -224,6 +232,23 @@ export class SessionStore {
   /** Ends all sessions of a user. The caller reports that to other services, once for all of them. */
   async endAll(db: Queryable, userId: string, reason: EndReason, now: Date): Promise<void> {
     await db.query(this.#ending(), [userId, now, reason])
+  }
+
+  /**
+   * Forgets where a user signed in, except the network of one session: whoever is shut out must not guess there as if they
+   * were the owner. A network that is not named by the address of its clients is forgotten too.
+   */
+  async forgetNetworks(tx: Tx, userId: string, keptSessionId: string | null): Promise<void> {
+    const { t } = this
+    const { rows } = await tx.query<{ ip: string | null }>(
+      `select ip from ${t.sessions} where id = $1 and user_id = $2`,
+      [keptSessionId, userId],
+    )
+    const ip = rows[0]?.ip
+    await tx.query(`delete from ${t.knownNetworks} where user_id = $1 and network is distinct from $2`, [
+      userId,
+      ip == null ? null : clientNetwork(ip),
+    ])
   }
 
   /**

@@ -1,6 +1,7 @@
 import type { Queryable } from '@signet/db'
 import type { Tables } from '../database/tables.js'
 import { takeBackGuess } from '../sessions/right-guess.js'
+import { knowsNetwork } from '../users/known-networks.js'
 import { accountColumn, pendingHash, toUser, type AccountRow } from '../users/user-rows.js'
 import type { User } from '../users/user.js'
 
@@ -122,14 +123,17 @@ export class GuessStore {
   #beginFor(kind: Guess['by'], account: string): string {
     const { t } = this
     const { counted, wait } = counting({ freeAttempts: '$5', maxDelaySeconds: '$6', now: '$9' })
+    const isKnown = knowsNetwork(t, {
+      userId: 'account.id',
+      isProved: 'account.is_proved',
+      network: '$2',
+      since: '$7',
+    })
     return `
       with account as materialized (
-        select u.id, ${pendingHash(t, kind, '$10')} as pending_hash, ${accountColumn(t)} from ${t.users} u where ${account}
+        select u.id, u.${kind}_confirmed_at is not null as is_proved, ${pendingHash(t, kind, '$10')} as pending_hash, ${accountColumn(t)} from ${t.users} u where ${account}
       ), budget as materialized (
-        select case when exists (
-          select from ${t.knownNetworks} k
-          where k.user_id = (select id from account) and k.network = $2 and k.last_seen_at > $7::timestamptz
-        ) then $3::bytea else $4::bytea end as id
+        select case when exists (select from account where ${isKnown}) then $3::bytea else $4::bytea end as id
       ), counted as (
         insert into ${t.signInAttempts} as a (id, failures, last_at)
         select id, 1, $9::timestamptz from budget where $8::boolean or id = $3::bytea

@@ -1,0 +1,16 @@
+import type { Tables } from '../database/tables.js'
+
+/** Someone with the password could otherwise make any number of networks known, each with guesses of its own. */
+export const KNOWN_NETWORKS = 8
+
+/**
+ * SQL: whether guesses from the network count apart from those of strangers: an account with a proved address signed in
+ * there, and at fewer than eight others since. The arguments are SQL as well; `since` is when networks become strangers again.
+ */
+export const knowsNetwork = (
+  t: Tables,
+  { userId, isProved, network, since }: Record<'userId' | 'isProved' | 'network' | 'since', string>,
+): string => `(${isProved} and ${network} in (
+    select k.network from ${t.knownNetworks} k where k.user_id = ${userId} and k.last_seen_at > ${since}::timestamptz
+    order by k.last_seen_at desc, k.id limit ${KNOWN_NETWORKS}
+  ))`
