@@ -255,7 +255,12 @@ describe('first attempts, under the job of their event', () => {
       return { ended: Promise.all([dispatched, purged]) }
     })
     await purge.ended
-    expect(await rowOf(eventId)).toMatchObject({ status: 0, next_attempt_at: null })
+    expect(await rowOf(eventId)).toMatchObject({ status: 2, attempts: 0, last_error: 'recording_deleted' })
+    // As the first of its two statements leaves it, should its process die after that.
+    await dispatcher.db.query(
+      `update webhook_deliveries set status = 0, last_error = '' where event_id = $1`,
+      [eventId],
+    )
     await run(eventId)
     const left = await rowOf(eventId)
     expect((await jobs()).map(({ id }) => id)).toEqual([`dlv_${left.id}`])
