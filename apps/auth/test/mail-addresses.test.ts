@@ -83,4 +83,10 @@ describe('an address that is not on the list of AUTH_EXTERNAL_EMAIL_AUTHORIZED_A
     expect((await post(server, '/signup', { email, password: PASSWORD })).status).toBe(200)
     expect((await mailTo(server, email)).token).toEqual(expect.any(String))
   })
+
+  it('does not reveal whether an address on the list has an account', async () => {
+    const proved = { email: 'ann+proved@example.com', password: PASSWORD }
+    await post(server, '/admin/users', { ...proved, email_confirm: true }, admin)
+    expect((await post(server, '/signup', proved)).status).toBe(200)
+  })
 })

@@ -77,7 +77,9 @@ export class Mailer {
     const { config, outbox, log, now } = this.deps
     const { mail: kind, to: recipient } = payload
     if (!config.smtp)
-      return log.warn('an email was skipped: email is not configured', { request_id: meta.requestId, kind })
+      return tx.afterCommit(() => {
+        log.warn('an email was skipped: email is not configured', { request_id: meta.requestId, kind })
+      })
     const expiresAt = new Date(now().getTime() + lifeMs)
     await outbox.add(tx, { kind: EMAIL, recipient, payload, expiresAt }, meta)
   }

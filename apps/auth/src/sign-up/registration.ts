@@ -144,30 +144,39 @@ export class RegistrationService {
     return { kind: 'pending', user, isNew }
   }
 
-  /** Makes every outcome take the work of a new address, and notifies the owner of an existing account. */
+  /**
+   * Every sign-up inserts a user, issues a link and writes a notice to an owner. Whatever of it this address does not need is
+   * done for a user who is rolled back.
+   */
   async #level<C>(tx: Tx, registered: Registered<C>, input: Registration, meta: RequestMeta): Promise<void> {
     const { factory, rules } = this.deps
-    const { kind } = input.address
     if (rules.revealExisting || registered.kind === 'confirmed') return
-    if (registered.kind === 'pending' && registered.isNew) return
-    const nobodys = { ...input, address: nobodysAddress(kind), signUpId: undefined }
+    const isKnown = registered.kind === 'known'
+    const isNew = registered.kind === 'pending' && registered.isNew
+    const others = { ...input, signUpId: undefined }
     await tx.rehearse(async () => {
-      const { user } = await factory.findOrInsert(tx, { ...nobodys, data: {} })
-      if (registered.kind === 'known') await this.#issue(tx, () => undefined, user, nobodys, meta)
+      const nobodys = { ...input, address: nobodysAddress(input.address.kind), data: {} }
+      const user = isNew ? registered.user : (await factory.findOrInsert(tx, nobodys)).user
+      // To the address of the request: what may be sent to it must not differ either.
+      if (isKnown) await this.#issue(tx, () => undefined, user, others, meta)
+      else await this.#tellOwner(tx, user, await this.#keepSignUp(tx, user, others, meta), input, meta)
     })
-    if (registered.kind === 'known' && kind === 'email') await this.#tellOwner(tx, registered, meta)
+    if (isKnown) await this.#tellOwner(tx, registered.user, registered.signUpId, input, meta)
   }
 
   /** If this is never delivered, the sign-up ends, as one for a new address does whose confirmation is not delivered. */
   async #tellOwner(
     tx: Tx,
-    { user: { email, userMetadata: data }, signUpId }: Extract<Registered<never>, { kind: 'known' }>,
+    { userMetadata: data }: User,
+    signUpId: string | undefined,
+    { address }: Registration,
     meta: RequestMeta,
   ): Promise<void> {
+    if (address.kind !== 'email') return
     const { mailer, rules } = this.deps
     const { signIn: confirmationUrl, recovery: recoveryUrl } = rules.accountPages
-    const variables = { email: email ?? '', confirmationUrl, recoveryUrl, data }
-    await mailer.notify(tx, 'account_exists_notification', email ?? '', variables, meta, signUpId)
+    const variables = { email: address.value, confirmationUrl, recoveryUrl, data }
+    await mailer.notify(tx, 'account_exists_notification', address.value, variables, meta, signUpId)
   }
 
   /**
