@@ -162,6 +162,23 @@ describe('what strangers learn about accounts', () => {
     }
   })
 
+  it.each([
+    ['phone', 'AUTH_MAILER_AUTOCONFIRM'],
+    ['email', 'AUTH_SMS_AUTOCONFIRM'],
+  ])('nothing from a sign-up by %s where %s counts only the other kind as proved', async (kind, setting) => {
+    const { server: mixed } = await startSmsServer({ [setting]: 'true' })
+    try {
+      const anAddress = kind === 'phone' ? aPhone : anEmail
+      const known = anAddress()
+      const account = { [kind]: known, [`${kind}_confirm`]: true }
+      expect((await post(mixed, '/admin/users', account, { token: serviceToken() })).status).toBe(200)
+      for (const address of [known, anAddress()])
+        expect((await post(mixed, '/signup', { [kind]: address, password: PASSWORD })).status).toBe(200)
+    } finally {
+      await mixed.close()
+    }
+  })
+
   it('nothing from a wrong or expired code, or one for an unknown address', async () => {
     const [waiting, late] = [anEmail(), anEmail()]
     await post(server, '/signup', { email: late, password: PASSWORD })

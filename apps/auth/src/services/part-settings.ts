@@ -70,13 +70,15 @@ export const refreshRules = (config: AuthConfig) => ({
 })
 
 export const registrationRules = (config: AuthConfig): RegistrationRules => ({
-  autoconfirm: { email: config.mailerAutoconfirm, phone: config.smsAutoconfirm },
+  autoconfirm: autoconfirmRules(config),
   intervalMs: { email: config.smtpMaxFrequency, phone: config.smsMaxFrequency },
-  revealExisting: revealsExisting(config),
   accountPages: accountPages(config),
 })
 
-const revealsExisting = (config: AuthConfig): boolean => config.mailerAutoconfirm || config.smsAutoconfirm
+const autoconfirmRules = (config: AuthConfig) => ({
+  email: config.mailerAutoconfirm,
+  phone: config.smsAutoconfirm,
+})
 
 function accountPages({ uiEnabled, apiExternalUrl, siteUrl }: AuthConfig) {
   if (!uiEnabled) return { signIn: siteUrl, recovery: siteUrl }
@@ -89,7 +91,7 @@ export const signUpRules = (config: AuthConfig): SignUpRules => ({
   emailEnabled: config.emailEnabled,
   phoneEnabled: config.phoneEnabled,
   anonymousEnabled: config.anonymousUsersEnabled,
-  revealExisting: revealsExisting(config),
+  autoconfirm: autoconfirmRules(config),
   role: config.jwtDefaultGroupName,
   smsProvider: config.smsProvider,
   passwords: passwordRules(config),

@@ -72,9 +72,11 @@ export function createProviderServices(parts: Parts) {
   const invitations = new Invitations({ tokens, lifeMs: config.mailerOtpExp, now })
   const linked = { users, identities, externals, confirmations, requests, now }
   const signIns = new ExternalSignIn({
+    db,
     linking: new AccountLinking({ ...linked, rules: linkingRules(config) }),
     targeted: new TargetedLinking({ ...linked, proofs: parts.proofs, gate: parts.gate, tokens, invitations }),
     requests,
+    messages: parts.messages,
     audit,
     mailer,
   })

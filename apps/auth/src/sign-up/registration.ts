@@ -40,11 +40,10 @@ export type Registered<Confirmed> =
   | { kind: 'confirmed'; user: User; value: Confirmed }
 
 export type RegistrationRules = {
+  /** Whether addresses count as proved; then a sign-up reveals that one has an account. */
   autoconfirm: { email: boolean; phone: boolean }
   /** Shortest time between two confirmations that one client requests for one address, in milliseconds. */
   intervalMs: { email: number; phone: number }
-  /** Whether a sign-up reveals that the address has an account. */
-  revealExisting: boolean
   /** Links for the owner of an account whose address is used for a sign-up. */
   accountPages: { signIn: string; recovery: string }
 }
@@ -131,7 +130,7 @@ export class RegistrationService {
     const confirmedAt = kind === 'email' ? user.emailConfirmedAt : user.phoneConfirmedAt
     if (confirmedAt !== null) {
       audit('user_repeated_signup', user, { provider: kind })
-      if (passwordHash === null || rules.revealExisting) return { kind: 'known', user }
+      if (passwordHash === null || rules.autoconfirm[kind]) return { kind: 'known', user }
       return { kind: 'known', user, signUpId: await this.#keepSignUp(tx, user, input, meta) }
     }
     if (isNew && rules.autoconfirm[kind]) {
@@ -150,7 +149,7 @@ export class RegistrationService {
    */
   async #level<C>(tx: Tx, registered: Registered<C>, input: Registration, meta: RequestMeta): Promise<void> {
     const { factory, rules } = this.deps
-    if (rules.revealExisting || registered.kind === 'confirmed') return
+    if (rules.autoconfirm[input.address.kind] || registered.kind === 'confirmed') return
     const isKnown = registered.kind === 'known'
     const isNew = registered.kind === 'pending' && registered.isNew
     const others = { ...input, signUpId: undefined }

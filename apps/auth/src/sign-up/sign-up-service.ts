@@ -34,8 +34,8 @@ export type SignUpRules = {
   emailEnabled: boolean
   phoneEnabled: boolean
   anonymousEnabled: boolean
-  /** With either kind of autoconfirm there is no need to hide accounts: their owners would notice nothing. */
-  revealExisting: boolean
+  /** Where an address counts as proved, sign-up reveals that it has an account: nobody else could be told. */
+  autoconfirm: { email: boolean; phone: boolean }
   role: string
   smsProvider: string | undefined
   passwords: PasswordRules
@@ -91,7 +91,8 @@ export class SignUpService {
       case 'pending':
         return pending(idsOf(result.user))
       case 'known':
-        if (rules.revealExisting) throw authError('invalid', 'user_already_exists', 'User already registered')
+        if (rules.autoconfirm[checked.address.kind])
+          throw authError('invalid', 'user_already_exists', 'User already registered')
         return pending(madeUpIds(idKey, checked.address))
     }
   }

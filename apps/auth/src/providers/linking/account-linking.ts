@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import type { Tx } from '@signet/db'
+import type { Queryable, Tx } from '@signet/db'
 import type { AppError } from '@signet/errors'
 import { providerLabel } from '@signet/pages/provider-label'
 import type { Audit } from '../../audit/audit-log.js'
@@ -13,6 +13,7 @@ import type { ConfirmationRequests, PendingConfirmation } from './confirmation-r
 import type { External, ExternalIdentities } from './external-identities.js'
 
 export type LinkingRules = {
+  /** Whether the address of a new account counts as proved. */
   readonly autoconfirm: boolean
   readonly allowUnverified: boolean
   readonly disableSignup: boolean
@@ -45,6 +46,21 @@ export class RacedError extends Error {}
 /** How an account at a provider finds its user (decision 0045). */
 export class AccountLinking {
   constructor(private readonly deps: Deps) {}
+
+  /**
+   * The address that has to be confirmed before anyone is let in, decided without a look at who else has it. Null also for a
+   * return that is let in unconfirmed: it has its email already, or gets another after the interval.
+   */
+  async unprovedAddress(db: Queryable, external: External): Promise<string | null> {
+    const { users, identities, rules } = this.deps
+    const candidate = candidateEmail(external.profile)
+    if (candidate === undefined || candidate.verified) return null
+    const known = await identities.find(db, external.provider, external.profile.subject)
+    if (known === null) return rules.autoconfirm || rules.disableSignup ? null : candidate.email
+    const user = await users.findById(db, known.userId)
+    if (user === null || rules.allowUnverified || !hasNoOwner(user, external)) return null
+    return user.email ?? candidate.email
+  }
 
   async enter(tx: Tx, audit: Audit, external: External, aud: string): Promise<Entered> {
     const { users, identities } = this.deps
@@ -127,19 +143,15 @@ export class AccountLinking {
   ): Promise<Entered> {
     const { confirmations, externals, requests, rules } = this.deps
     const { provider } = external
-    const verified = this.#verifiedEmails(external)
-    if (isUnconfirmed(user) && verified.includes(user.email ?? '')) {
+    const isVouched = (isNew && rules.autoconfirm) || verifiedEmails(external).includes(user.email ?? '')
+    if (isUnconfirmed(user) && isVouched) {
       audit('user_signedup', user, { provider })
       const confirmed = await (isNew || isProven(user)
         ? confirmations.confirmEmail(tx, user)
         : externals.takeOver(tx, user, identityId, external))
       return { user: confirmed, linked, refusal: null, confirmation: null }
     }
-    // A proved phone gives the account an owner, even if the email address is unproved.
-    const isOpen = isUnconfirmed(user) && user.phoneConfirmedAt === null
-    const hidesAddress =
-      user.email === null && user.phoneConfirmedAt === null && hasOnlyUnverified(external, verified)
-    if (!isOpen && !hidesAddress) {
+    if (!hasNoOwner(user, external)) {
       if (isNew) audit('user_signedup', user, { provider })
       return { user, linked, refusal: null, confirmation: null }
     }
@@ -149,15 +161,8 @@ export class AccountLinking {
   }
 
   #owners(tx: Tx, external: External): Promise<string[]> {
-    const verified = this.#verifiedEmails(external)
+    const verified = verifiedEmails(external)
     return verified.length === 0 ? Promise.resolve([]) : this.deps.identities.usersWithEmail(tx, verified)
-  }
-
-  /** The only addresses that find users. */
-  #verifiedEmails({ profile }: External): string[] {
-    return profile.emails
-      .filter(({ verified }) => verified || this.deps.rules.autoconfirm)
-      .map(({ email }) => email)
   }
 
   #refuseBanned(user: User): void {
@@ -165,10 +170,21 @@ export class AccountLinking {
   }
 }
 
+/** The only addresses that find users, whatever counts as proved in a new account. */
+const verifiedEmails = ({ profile }: External): string[] =>
+  profile.emails.filter(({ verified }) => verified).map(({ email }) => email)
+
 const isUnconfirmed = (user: User): boolean => user.email !== null && user.emailConfirmedAt === null
 
-const hasOnlyUnverified = ({ profile }: External, verified: readonly string[]): boolean =>
-  profile.emails.length > 0 && verified.length === 0
+/**
+ * Nobody proved an address of the account, and its provider vouches for none; an address that somebody else has is not in it. A
+ * proved phone gives it an owner.
+ */
+const hasNoOwner = (user: User, external: External): boolean =>
+  user.phoneConfirmedAt === null &&
+  (user.email === null
+    ? external.profile.emails.length > 0 && verifiedEmails(external).length === 0
+    : user.emailConfirmedAt === null)
 
 /** One message for all cases: whether an email was sent depends on who else has the address. */
 const needsVerification = (provider: string): AppError => {

@@ -94,14 +94,7 @@ export class ConfirmationRequests {
     meta: RequestMeta,
   ): Promise<void> {
     if (!pending) return
-    const { messages } = this.deps
-    const [kind, purpose] =
-      pending.issued.slot === 'email_change_new'
-        ? (['email_change', 'change'] as const)
-        : (['confirmation', 'confirmation'] as const)
-    // Whether there is anything to send is decided inside the transaction.
-    await messages.counted([{ address: pending.issued.address, purpose }], meta, () =>
-      messages.mailLink(tx, { kind, ...pending, redirectTo }, meta),
-    )
+    const kind = pending.issued.slot === 'email_change_new' ? 'email_change' : 'confirmation'
+    await this.deps.messages.mailLink(tx, { kind, ...pending, redirectTo }, meta)
   }
 }

@@ -1,6 +1,7 @@
-import { isUniqueViolation, type Tx } from '@signet/db'
+import { isUniqueViolation, type Db, type Tx } from '@signet/db'
 import type { Audit, AuditLog } from '../../audit/audit-log.js'
 import type { Mailer } from '../../mail/mailer.js'
+import type { CountedMessage, SecretMessages } from '../../messages/secret-messages.js'
 import type { RequestMeta } from '../../requests/request-meta.js'
 import type { User } from '../../users/user.js'
 import { RacedError, type AccountLinking, type Entered } from './account-linking.js'
@@ -16,9 +17,11 @@ export type Purpose =
   | { kind: 'accept_invite'; tokenHash: Buffer }
 
 type Deps = {
+  db: Db
   linking: AccountLinking
   targeted: TargetedLinking
   requests: ConfirmationRequests
+  messages: SecretMessages
   audit: AuditLog
   mailer: Mailer
 }
@@ -38,14 +41,34 @@ export class ExternalSignIn {
     meta: RequestMeta,
     finish: (tx: Tx, audit: Audit, user: User) => Promise<T>,
   ): Promise<T> {
-    const { entered, value } = await this.#enter(external, purpose, meta, async (tx, audit, result) => {
-      await this.deps.requests.send(tx, result.confirmation, redirectTo, meta)
-      if (result.linked) await this.#tellLinked(tx, result.user, external, meta)
-      return result.refusal ? undefined : finish(tx, audit, result.user)
-    })
+    const { requests, messages } = this.deps
+    const requested = await this.#requested(external, purpose)
+    for (const { address } of requested) messages.refuseAddress(address)
+    const { entered, value } = await messages.counted(requested, meta, () =>
+      this.#enter(external, purpose, meta, async (tx, audit, result) => {
+        await requests.send(tx, result.confirmation, redirectTo, meta)
+        if (result.linked) await this.#tellLinked(tx, result.user, external, meta)
+        return result.refusal ? undefined : finish(tx, audit, result.user)
+      }),
+    )
     // Thrown after the commit: the user is kept, and the email is on its way.
     if (entered.refusal) throw entered.refusal
     return value as T
+  }
+
+  /** The email to count. It is counted whether or not it is sent: that depends on who else has the address. */
+  async #requested(external: External, purpose: Purpose): Promise<CountedMessage[]> {
+    const { db, linking, targeted } = this.deps
+    const counted = (value: string | null, why: 'confirmation' | 'change'): CountedMessage[] =>
+      value === null ? [] : [{ address: { kind: 'email', value }, purpose: why }]
+    switch (purpose.kind) {
+      case 'sign_in':
+        return counted(await linking.unprovedAddress(db, external), 'confirmation')
+      case 'link':
+        return counted(await targeted.unprovedAddress(db, external, purpose.userId), 'change')
+      case 'accept_invite':
+        return []
+    }
   }
 
   /** Runs again when another request inserted the same user or identity at the same time. */

@@ -1,4 +1,4 @@
-import { isUniqueViolation, type Tx } from '@signet/db'
+import { isUniqueViolation, type Queryable, type Tx } from '@signet/db'
 import { providerLabel } from '@signet/pages/provider-label'
 import type { Audit } from '../../audit/audit-log.js'
 import { addressExists, authError, invalid, userBanned } from '../../errors/auth-error.js'
@@ -31,6 +31,14 @@ type Deps = {
 /** Links provider accounts to a user known in advance (docs/specification.md#account-linking). */
 export class TargetedLinking {
   constructor(private readonly deps: Deps) {}
+
+  /** The address that the account would get once it is confirmed. */
+  async unprovedAddress(db: Queryable, { profile }: External, userId: string): Promise<string | null> {
+    const candidate = candidateEmail(profile)
+    if (candidate === undefined || candidate.verified) return null
+    const user = await this.deps.users.findById(db, userId)
+    return user?.email === null ? candidate.email : null
+  }
 
   /** A signed-in user adds a sign-in method. */
   async link(
