@@ -2,10 +2,11 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { dateTimeText } from '@signet/language'
 import { decodeJwt } from 'jose'
 import type { Live } from '../src/sessions/session.js'
-import { aUser, expectError, get, PASSWORD, post, type Json, type SignedUp } from './support/api.js'
+import { aUser, call, expectError, get, PASSWORD, post, type Json, type SignedUp } from './support/api.js'
 import { FACTOR_ENVIRONMENT, factorSteps } from './support/factors.js'
 import { META } from './support/meta.js'
 import { NO_EMAIL_GAPS, startServer, type TestServer } from './support/server.js'
+import { serviceToken } from './support/tokens.js'
 
 const HOUR = 3_600_000
 const DAY = 24 * HOUR
@@ -134,6 +135,22 @@ describe('the deletion of an account by its owner', () => {
     await server.inbox.waitForMail({ to: user.email, subject: 'Your account was deleted' })
     expectError(await signIn(user), 400, 'invalid_credentials')
     expect((await post(server, '/signup', { email: user.email, password: PASSWORD })).status).toBe(200)
+  })
+
+  it('gives way to an administrator who keeps the row', async () => {
+    const user = await aUser(server)
+    await request(user)
+    const answer = await call(server, 'DELETE', `/admin/users/${user.user.id}`, {
+      token: serviceToken(),
+      body: { should_soft_delete: true },
+    })
+    expect(answer.status).toBe(200)
+    server.clock.advance(8 * DAY)
+    await server.context.deletions.finish()
+    const { rows } = await server.context.db.query('select deletion_due_at from users where id = $1', [
+      user.user.id,
+    ])
+    expect(rows).toEqual([{ deletion_due_at: null }])
   })
 
   it('tells other services of the sign-out at once and of the deletion when it happens', async () => {

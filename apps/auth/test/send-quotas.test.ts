@@ -172,6 +172,22 @@ describe('quotas of emails', () => {
     expect(server.inbox.messages({ to: victim })).toHaveLength(5)
   })
 
+  it('of a client count its requests for a change, not the emails that follow where there is one', async () => {
+    const server = await aServer({
+      AUTH_MAILER_EMAIL_CHANGE_MAX_FREQUENCY: '0',
+      AUTH_RATE_LIMIT_EMAIL_SENT_PER_CLIENT: '3',
+    })
+    const { email, access_token: token } = await aUser(server)
+    await put(server, '/user', { email: anEmail() }, { token, ...aClient() })
+    const leftAfter = async (named: string) => {
+      const from = aClient()
+      await post(server, '/resend', { type: 'email_change', email: named }, from)
+      return count(await statuses(times(4, () => signUp(server, from))), 200)
+    }
+    expect(await leftAfter(anEmail())).toBe(2)
+    expect(await leftAfter(email)).toBe(2)
+  })
+
   it('count the current mailbox of a change, apart from what strangers can request', async () => {
     const server = await aServer({
       AUTH_MAILER_EMAIL_CHANGE_MAX_FREQUENCY: '0',

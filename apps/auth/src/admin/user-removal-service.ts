@@ -51,6 +51,7 @@ export class UserRemovalService {
         userMetadata: {},
         appMetadata: {},
         deletedAt: now(),
+        deletionDueAt: null,
       },
       now(),
     )

@@ -5,7 +5,7 @@ import type { MailKind } from '../mail/kinds.js'
 import type { Mailer } from '../mail/mailer.js'
 import type { CodeAttempts } from '../one-time-tokens/code-attempts.js'
 import type { MessageOrigin } from '../outbox/outbox-handler.js'
-import type { MessagePurpose, SendQuotas } from '../quotas/send-quotas.js'
+import type { MessageQuotaRequest, SendQuotas } from '../quotas/send-quotas.js'
 import type { SmsMessages } from '../sms/sms-messages.js'
 import type { SmsChannel } from '../sms/sms-sender.js'
 import type { User } from '../users/user.js'
@@ -31,7 +31,7 @@ type LinkMail = {
 }
 
 /** Where a message goes, and why. */
-export type CountedMessage = { address: Address; purpose: MessagePurpose }
+export type CountedMessage = { address: Address } & Omit<MessageQuotaRequest, 'to'>
 
 type Deps = {
   mailer: Mailer
@@ -77,9 +77,9 @@ export class SecretMessages {
   ): Promise<T> {
     const [message, ...others] = messages
     if (message === undefined) return work()
-    const { address, purpose } = message
+    const { address, ...why } = message
     const rest = () => this.#withinQuotas(others, meta, work)
-    const request = { purpose, to: address.value }
+    const request = { ...why, to: address.value }
     if (address.kind === 'email') return this.deps.quotas.mail(request, meta, rest)
     return this.#isTestNumber(address) ? rest() : this.deps.quotas.sms(request, meta, rest)
   }

@@ -79,7 +79,8 @@ export class ResendService {
 
   /**
    * Resends the messages of what waits for a confirmation. Where they go elsewhere than to the address that the request
-   * named, they also count there: several accounts may name one mailbox as their next address.
+   * named, they also count there: several accounts may name one mailbox as their next address. They do not count for whoever
+   * requested them, who would learn that there is a change.
    */
   async fulfil({ type, address, challenge, redirectTo }: ResendWork, meta: MessageOrigin): Promise<void> {
     const { users, audit, messages } = this.deps
@@ -87,7 +88,7 @@ export class ResendService {
     if (known === null) return
     const uncounted = receiversOfChange(known, type)
       .filter((to) => !isSameAddress(to, address))
-      .map((to) => ({ address: to, purpose: 'change' }) as const)
+      .map((to) => ({ address: to, purpose: 'change', follows: true }) as const)
     const how: How = { intervalMs: 0, challenge, from: meta.client, byAnyone: true }
     const resend = (): Promise<void> =>
       audit.transaction(meta, async (tx, record) => {

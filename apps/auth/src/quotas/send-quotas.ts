@@ -23,7 +23,12 @@ export type MessagePurpose =
   | 'second_factor'
   | 'invitation'
 
-export type MessageQuotaRequest = { purpose: MessagePurpose; to: string }
+export type MessageQuotaRequest = {
+  purpose: MessagePurpose
+  to: string
+  /** It follows from a request that was counted; whoever made that must not see by what they have left that there is something to send. */
+  follows?: true
+}
 
 export type SendQuotaConfig = {
   /** Undefined while nothing is counted (AUTH_MAILER_AUTOCONFIRM, AUTH_SMS_AUTOCONFIRM). */
@@ -112,16 +117,14 @@ export function createSendQuotas(config: SendQuotaConfig, { limiter, onMailRefus
 function limitsOf(
   what: 'mail' | 'sms',
   { perRecipient, perClient }: Quotas,
-  { to, purpose }: MessageQuotaRequest,
+  { to, purpose, follows }: MessageQuotaRequest,
   client: Client | undefined,
 ): Limit[] {
   const recipient = `${what}:to:${withoutLabel(to)}:${purpose}`
   const all = [limitOf(recipient, perRecipient)]
-  if (client && !client.shared)
-    all.push(
-      limitOf(`${recipient}:by:${client.key}`, halfOf(perRecipient)),
-      limitOf(`${what}:by:${client.key}`, perClient),
-    )
+  if (!client || client.shared) return all
+  all.push(limitOf(`${recipient}:by:${client.key}`, halfOf(perRecipient)))
+  if (!follows) all.push(limitOf(`${what}:by:${client.key}`, perClient))
   return all
 }
 

@@ -104,7 +104,7 @@ export class UserStore {
   /** Locks one user whose deletion is due and has not been started elsewhere; null when there is none. */
   async lockDueForDeletion(tx: Tx, now: Date): Promise<User | null> {
     const { rows } = await tx.query<{ id: string }>(
-      `select id from ${this.t.users} where deletion_due_at <= $1
+      `select id from ${this.t.users} where deletion_due_at <= $1 and deleted_at is null
        order by deletion_due_at limit 1 for update skip locked`,
       [now],
     )

@@ -24,8 +24,8 @@ export type VerifyRequest = {
   type: VerifyType
   proof: Proof
   typist?: Typist | undefined
-  /** What to answer with: a session, or a code that only the holder of the PKCE verifier can exchange. */
-  answer: 'session' | 'code'
+  /** What to answer with: a session, a code that only the holder of the PKCE verifier can exchange, or neither for who has a session. */
+  answer: 'session' | 'code' | 'nothing'
   /** The code to issue for `answer: 'code'`; a random one if left out. */
   code?: string
   /** Our own page requested this link and asked the person, who may be in another browser than the verifier. */
@@ -45,11 +45,13 @@ export type Verified =
   | { kind: 'signed_in'; signedIn: SignedIn; type: Exclude<VerifyType, 'email'> }
   | { kind: 'code'; code: string }
   | { kind: 'first_half' }
+type Confirmed = { kind: 'confirmed' }
 
 export type VerifyRules = { mailTokenMs: number; smsTokenMs: number; passwords: PasswordRules }
 
 /** A link that would work, before it is used. */
 export type LinkPreview = {
+  userId: string
   address: string
   challenge: Challenge | null
   /** The link belongs to a sign-up, and another person has signed up with the same address since. */
@@ -70,13 +72,15 @@ type Deps = {
   now: () => Date
 }
 
-type Outcome = Verified | 'wrong' | 'bad_verifier'
+type Outcome = Verified | Confirmed | 'wrong' | 'bad_verifier'
 
 /** GET and POST /verify. */
 export class VerifyService {
   constructor(private readonly deps: Deps) {}
 
-  async verify(request: VerifyRequest, meta: RequestMeta): Promise<Verified> {
+  verify(request: VerifyRequest & { answer: 'session' | 'code' }, meta: RequestMeta): Promise<Verified>
+  verify(request: VerifyRequest, meta: RequestMeta): Promise<Verified | Confirmed>
+  async verify(request: VerifyRequest, meta: RequestMeta): Promise<Verified | Confirmed> {
     const passwordHash = await this.#newPasswordHash(request, meta)
     // A wrong secret is counted or consumed, so the transaction commits first and the error is thrown afterwards.
     const outcome = await this.deps.audit.transaction(meta, (tx, audit): Promise<Outcome> =>
@@ -91,9 +95,9 @@ export class VerifyService {
   async preview({ type, token }: LinkProof): Promise<LinkPreview | null> {
     const found = await this.deps.matcher.look(this.deps.db, type, token)
     if (found === null) return null
-    const { signUpId, sentTo, challenge } = found
+    const { userId, signUpId, sentTo, challenge } = found
     const contested = signUpId !== null && (await this.deps.signUps.isContested(this.deps.db, signUpId))
-    return { address: sentTo.value, challenge, contested }
+    return { userId, address: sentTo.value, challenge, contested }
   }
 
   /** The link stops working; the code of the same email does not. */
@@ -134,6 +138,7 @@ export class VerifyService {
       return { kind: 'code', code: await this.#issueCode(tx, user, token, type, request.code) }
     // One proof opens one session: what a link led to ends with the code that was typed, or with another link.
     await this.deps.flows.removeCodesOfLinks(tx, user.id)
+    if (request.answer === 'nothing') return { kind: 'confirmed' }
     const signedIn = await sessions.open(tx, effect.user, 'otp', meta)
     return { kind: 'signed_in', signedIn, type }
   }

@@ -13,6 +13,22 @@ beforeAll(async () => {
 afterAll(() => server.close())
 
 describe('the addresses on the account page', () => {
+  it('stay with the session of the page where a person has one at most', async () => {
+    const { server: single, gateway: sms } = await startAccount({ AUTH_SESSIONS_SINGLE_PER_USER: 'true' })
+    try {
+      const user = await aUser(single)
+      const { browser } = await onAccount(single, user)
+      const phone = aPhone()
+      const page = await browser.get('/ui/account/phone')
+      const waiting = await submitted(browser, page, '/ui/account/phone', { phone: `+${phone}` })
+      const code = sms.codeFor(phone)
+      const done = await submitted(browser, waiting, '/ui/account/phone/confirm', { code })
+      expect(statusOf(done)).toBe('Your phone number was changed.')
+    } finally {
+      await single.close()
+    }
+  })
+
   it('changes the email address with the codes of both emails, or their links', async () => {
     for (const how of ['codes', 'links']) {
       const user = await aUser(server)

@@ -97,13 +97,11 @@ async function confirm(deps: UiDeps, { sent, person, meta }: AccountStep, kind: 
     {
       ...parseVerifyBody(proofOf(person, kind, half, code)),
       typist: { userId: person.user.id },
-      answer: 'session',
+      // These pages go on with the session they have.
+      answer: 'nothing',
     },
     meta,
   )
-  // These pages go on with the session they have.
-  if (verified.kind === 'signed_in')
-    await deps.overviews.endSignIn(person, verified.signedIn.session.id, meta)
   return backToAccount(deps, sent, verified.kind === 'first_half' ? 'email-half' : kind)
 }
 

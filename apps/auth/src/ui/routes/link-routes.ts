@@ -54,10 +54,13 @@ export const linkRoutes = (deps: UiDeps): Route[] => [
             return deps.pages.redirect(await followLink(deps, { ...link, target }, meta))
           }
           const proof = { kind: 'link', token: link.token } as const
+          // A person signed in here goes on with that session, which may have used a second factor.
+          const person = link.type === 'email_change' ? await deps.progress.personOf(sent.browser) : null
+          const goesOn = person?.user.id === opened.preview.userId
           const request = {
             type: link.type,
             proof,
-            answer: 'session',
+            answer: goesOn ? 'nothing' : 'session',
             followed: true,
             confirmed: true,
             withoutSignUp: setsOwn,
@@ -65,15 +68,8 @@ export const linkRoutes = (deps: UiDeps): Route[] => [
           const verified = await deps.verifications.verify(request, meta)
           if (verified.kind === 'first_half')
             return deps.pages.redirect(deps.pages.path('/link/half-confirmed', sent.context))
+          if (verified.kind === 'confirmed') return backToAccount(deps, sent, 'email')
           if (verified.kind !== 'signed_in') throw new PageRefusal('invalid', 'link.useless')
-          if (link.type === 'email_change') {
-            // A person signed in here continues with that session, which may have used a second factor.
-            const person = await deps.progress.personOf(sent.browser)
-            if (person?.user.id === verified.signedIn.user.id) {
-              await deps.overviews.endSignIn(person, verified.signedIn.session.id, meta)
-              return backToAccount(deps, sent, 'email')
-            }
-          }
           const goingOn = from === 'here' ? sent.context : withoutVerifier(sent.context)
           const next = setsOwn ? 'password' : goingOn.next
           return deps.progress.signedIn(res, sent.browser, { ...goingOn, next }, verified.signedIn)
