@@ -3,7 +3,7 @@ import { startReceiver, type Receiver } from '@signet/local'
 import { waitFor } from '@signet/testkit'
 import request from 'supertest'
 import { createApp } from '../src/app.js'
-import { startDispatcher, type TestDispatcher } from './support/dispatcher.js'
+import { deliveriesOf, startDispatcher, type TestDispatcher } from './support/dispatcher.js'
 
 let receiver: Receiver
 let dispatcher: TestDispatcher
@@ -30,4 +30,24 @@ it('counts and logs a job that fails on our side, and runs it again until it suc
   expect(text).toMatch(/signet_delivery_job_failures_total\{queue="events"\} [1-9]/)
   await dispatcher.db.query('alter table webhook_deliveries rename column event_kind to event_type')
   expect((await receiver.waitForDelivery({ path: '/failing' })).event?.id).toBe(eventId)
+})
+
+it('delivers an event with another id when the one it drew was issued twice, as after a failover', async () => {
+  const { db } = dispatcher
+  const before = dispatcher.subscriber()
+  await before.endpoint(receiver.url('/before'))
+  const earlier = await before.summary()
+  await receiver.waitForDelivery({ path: '/before' })
+  const rows = await waitFor(async () => {
+    const found = await deliveriesOf(db, before.accountId)
+    return found.some(({ status }) => status === 1) && found
+  })
+  await db.query(`select setval('webhook_deliveries_id_seq', $1, false)`, [rows[0]?.id])
+  const subscriber = dispatcher.subscriber()
+  await subscriber.endpoint(receiver.url('/after'))
+  const eventId = await subscriber.summary()
+  await waitFor(async () => (await deliveriesOf(db, subscriber.accountId))[0]?.status === 1)
+  expect(await deliveriesOf(db, subscriber.accountId)).toMatchObject([{ event_id: eventId, attempts: 2 }])
+  expect(await deliveriesOf(db, before.accountId)).toEqual(rows)
+  expect(rows).toMatchObject([{ event_id: earlier, attempts: 1 }])
 })

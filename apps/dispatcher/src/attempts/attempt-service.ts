@@ -6,6 +6,8 @@ import {
   endpointStatus,
   type CancelReason,
   type DeliveryId,
+  type EndpointId,
+  type EventId,
   type RetrySchedule,
 } from '@signet/webhook-core'
 import type { DeliveryJob } from '@signet/webhook-core/queue'
@@ -36,6 +38,9 @@ export type JobHistory = {
   /** The job has been deferred before. */
   wasDeferred: boolean
 }
+
+/** A delivery as the caller knows it. */
+type Known = { id: DeliveryId; endpointId: EndpointId; eventId?: EventId }
 
 /** `readAt`: when the statement that read the plan began, by `performance.now()`. */
 export type FirstAttempt = {
@@ -79,7 +84,8 @@ export class AttemptService {
 
   /** Runs a job of the `deliveries` queue. */
   run({ deliveryId, ...claim }: DeliveryJob, { losses = 0, wasDeferred }: JobHistory): Promise<JobOutcome> {
-    return this.#withPermit(claim, wasDeferred, (lease) => this.#readAndAttempt(deliveryId, losses, lease))
+    const known = { id: deliveryId, endpointId: claim.endpointId }
+    return this.#withPermit(claim, wasDeferred, (lease) => this.#readAndAttempt(known, losses, lease))
   }
 
   /** The first attempt of a delivery, with the plan that dispatching the event returned. */
@@ -89,7 +95,7 @@ export class AttemptService {
       if (isFresh && !plan.endpoint.deleted && !this.#isBanned(plan))
         return this.#attempt(plan, 1, lease, unwritten)
       await unwritten?.write()
-      return this.#readAndAttempt(plan.id, 0, lease)
+      return this.#readAndAttempt({ id: plan.id, endpointId, eventId: plan.eventId }, 0, lease)
     }
     const { id: endpointId, accountId } = plan.endpoint
     return this.#withPermit({ endpointId, accountId }, false, work, onSent)
@@ -130,16 +136,16 @@ export class AttemptService {
     }
   }
 
-  async #readAndAttempt(deliveryId: DeliveryId, losses: number, lease: PermitLease): Promise<JobOutcome> {
+  async #readAndAttempt(known: Known, losses: number, lease: PermitLease): Promise<JobOutcome> {
     const { findPlan, now, observer } = this.deps
     // Read only with the permit in hand: nothing stale is sent, however long the wait was.
-    const plan = await findPlan(deliveryId)
-    if (plan?.status !== deliveryStatus.pending) {
-      observer.attemptSkipped(deliveryId, 'not_pending')
+    const plan = await findPlan(known.id)
+    if (plan?.status !== deliveryStatus.pending || !isSame(plan, known)) {
+      observer.attemptSkipped(known.id, 'not_pending')
       return FINISHED
     }
     const cancelled = reasonToCancel(plan)
-    if (cancelled) return this.#cancel(deliveryId, cancelled)
+    if (cancelled) return this.#cancel(plan.id, cancelled)
     if (this.#isBanned(plan) && (await this.#holdBack(plan))) return FINISHED
     const earlyMs = (plan.nextAttemptAt?.getTime() ?? 0) - now().getTime()
     // The row decides when the next attempt is due. A job that runs again after losing its lock must not jump the schedule.
@@ -262,6 +268,7 @@ export class AttemptService {
     return {
       deliveryId: plan.id,
       endpointId: plan.endpoint.id,
+      eventId: plan.eventId,
       urlVersion: plan.endpoint.urlVersion,
       number,
     }
@@ -277,6 +284,10 @@ export class AttemptService {
 
 /** Sent in addition to the signature headers. */
 const FIXED_HEADERS = { 'user-agent': 'Service-Webhooks/1', accept: '*/*' }
+
+/** After a failover the id may belong to a delivery that others work on. */
+const isSame = ({ endpoint, eventId }: AttemptPlan, known: Known) =>
+  endpoint.id === known.endpointId && (known.eventId ?? eventId) === eventId
 
 /** A delivery that failed with attempts left was cancelled: its endpoint is disabled or deleted, or its event was purged. */
 const isEndpointStopped = ({ outcome }: AttemptResult, { status, disabledEndpoint }: RecordedAttempt) =>

@@ -74,7 +74,6 @@ export class ResultRecorder {
     const complete = [...countByEvent(items)].filter(([event, count]) => event.isCompletedBy(count))
     const results = items.map(({ result, withoutRow: { plan } }) => ({
       ...result,
-      eventId: plan.eventId,
       eventType: plan.eventType,
       createdAt: plan.createdAt,
     }))

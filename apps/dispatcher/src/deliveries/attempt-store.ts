@@ -21,6 +21,7 @@ export type Outcome =
 export type AttemptResult = {
   deliveryId: DeliveryId
   endpointId: EndpointId
+  eventId: EventId
   /** 1 for the first attempt: `AttemptPlan.attempts` plus one. */
   number: number
   outcome: Outcome
@@ -36,7 +37,7 @@ export type AttemptResult = {
 }
 
 /** The result of the first attempt of a delivery that has no row yet, and what else its row says. */
-export type FirstResult = AttemptResult & { eventId: EventId; eventType: EventType; createdAt: Date }
+export type FirstResult = AttemptResult & { eventType: EventType; createdAt: Date }
 
 export type RecordedAttempt = {
   deliveryId: DeliveryId
@@ -72,7 +73,8 @@ type RecordedRow = {
 /**
  * Commits the results of many attempts in one statement: deliveries, the failure counts of their endpoints, disabling an
  * endpoint at its 20th consecutive failure and cancelling its other deliveries, the warnings to its owner, and the attempt
- * log. Returns results in no particular order, and none for a delivery that is gone. Takes at most one result per delivery.
+ * log. Returns results in no particular order, and none for a delivery that is gone or whose id is another one's by now. Takes at
+ * most one result per delivery.
  */
 export async function recordAttempts(
   db: Queryable,
@@ -87,7 +89,7 @@ export async function recordAttempts(
 /**
  * The same for deliveries without a row, which get it with their result. `complete` names the events that have all of their
  * deliveries then, and so are dispatched. Returns none for a delivery that has a row, also of another process, or whose event is
- * gone: its result is not recorded.
+ * gone: its result is not recorded. Throws a unique violation if one of the ids belongs to another delivery.
  */
 export async function recordFirstAttempts(
   db: Queryable,
@@ -98,7 +100,6 @@ export async function recordFirstAttempts(
   if (results.length === 0) return []
   const { rows } = await db.query<RecordedRow>(RECORD_FIRST_ATTEMPTS, [
     ...parametersOf(results),
-    results.map(({ eventId }) => eventId),
     results.map(({ eventType }) => eventType),
     results.map(({ createdAt }) => createdAt),
     complete,
@@ -149,6 +150,7 @@ const parametersOf = (results: readonly AttemptResult[]) => [
   results.map(({ httpStatus }) => httpStatus ?? null),
   results.map(({ facts }) => facts && exchangeJson(facts)),
   results.map(({ answer }) => answer || null),
+  results.map(({ eventId }) => eventId),
 ]
 
 const toRecorded = (row: RecordedRow): RecordedAttempt => ({

@@ -29,7 +29,7 @@ const EXISTING: Rows = {
   columns: {},
   delivery: `${ENDPOINT('')}
   delivery as materialized (
-    select id, status, attempts, last_error, next_attempt_at from webhook_deliveries
+    select id, endpoint_id, event_id, status, attempts, last_error, next_attempt_at from webhook_deliveries
     where id = any ($1::bigint[]) and (select count(*) from endpoint) > 0
     order by id for no key update
   ),`,
@@ -47,13 +47,13 @@ const EXISTING: Rows = {
 // one has written already is left out: its failure would count twice. The last parameter names the events that have all of their
 // deliveries now.
 const NEW: Rows = {
-  columns: { event_id: 'text', event_type: 'text', created_at: 'timestamptz' },
+  columns: { event_type: 'text', created_at: 'timestamptz' },
   delivery: `
   event as materialized (
     select id, state from webhook_events where id = any ($15::text[]) order by id for no key update
   ),${ENDPOINT(' and (select count(*) from event) > 0')}
   delivery as materialized (
-    select r.delivery_id as id, case v.state when 'purged' then 2 else 0 end as status, 0 as attempts,
+    select r.delivery_id as id, r.endpoint_id, r.event_id, case v.state when 'purged' then 2 else 0 end as status, 0 as attempts,
       case v.state when 'purged' then 'recording_deleted' else '' end as last_error, null::timestamptz as next_attempt_at
     from result r join event v on v.id = r.event_id
     where (select count(*) from endpoint) > 0 and not exists (
@@ -75,7 +75,7 @@ const NEW: Rows = {
       case when n.status = 0 then n.retry_at end, case when n.status = 1 then n.finished_at end, r.created_at
     from next n join result r using (delivery_id)
     order by n.delivery_id
-    on conflict do nothing
+    on conflict (event_id, endpoint_id, replay) do nothing
     returning id
   ),`,
   writtenOnly: 'where delivery_id in (select id from written)',
@@ -88,12 +88,15 @@ const NEW: Rows = {
 // cancelled starts with a condition that depends on no row: a batch that disables no endpoint, which is nearly every batch,
 // never looks at pending deliveries.
 //
+// A result counts only for a delivery of its own event and endpoint. Ids are drawn before they are durable, so after a failover the
+// sequence may issue one again. A first result whose id is taken fails the statement, and the event gets other ids.
+//
 // strike: this failure counts toward disabling the endpoint. A success starts a new streak. reported: after a lost job lock
 // two workers may report the same attempt; only the first changes the schedule and the count. warns_at: the highest
 // threshold that the failures of this batch reached, so that an endpoint gets one warning from it.
 function statement({ columns, delivery, states, writtenOnly = '' }: Rows): string {
   const arrays = Object.values(columns)
-    .map((type, i) => `, $${15 + i}::${type}[]`)
+    .map((type, i) => `, $${16 + i}::${type}[]`)
     .join('')
   const names = Object.keys(columns)
     .map((name) => `, ${name}`)
@@ -103,10 +106,10 @@ function statement({ columns, delivery, states, writtenOnly = '' }: Rows): strin
     select * from unnest(
       $1::bigint[], $2::bigint[], $3::integer[], $4::boolean[], $5::boolean[], $6::text[], $7::timestamptz[],
       $8::integer[], $9::timestamptz[], $10::timestamptz[], $11::integer[], $12::smallint[],
-      $13::json[], $14::text[]${arrays}
+      $13::json[], $14::text[], $15::text[]${arrays}
     ) with ordinality as r (
       delivery_id, endpoint_id, number, delivered, counts, error, retry_at,
-      url_version, started_at, finished_at, duration_ms, http_status, exchange, answer${names}, ord
+      url_version, started_at, finished_at, duration_ms, http_status, exchange, answer, event_id${names}, ord
     )
   ),${delivery}
   evaluated as (
@@ -117,7 +120,9 @@ function statement({ columns, delivery, states, writtenOnly = '' }: Rows): strin
       e.failing_since,
       not r.delivered and r.counts and r.url_version = e.url_version and d.attempts < r.number as strike,
       count(*) filter (where r.delivered) over (partition by r.endpoint_id order by r.ord) as streak
-    from result r join delivery d on d.id = r.delivery_id join endpoint e on e.id = r.endpoint_id
+    from result r
+    join delivery d on d.id = r.delivery_id and d.endpoint_id = r.endpoint_id and d.event_id = r.event_id
+    join endpoint e on e.id = r.endpoint_id
   ),
   counted as (
     select *,

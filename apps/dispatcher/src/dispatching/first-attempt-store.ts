@@ -50,7 +50,8 @@ export async function planFirstAttempts(db: Queryable, ids: readonly EventId[]):
 /**
  * Gives planned deliveries of these events their rows, as pending, and makes the events dispatched. The caller goes on with the
  * first attempts: until it calls `concludeFirstAttempts`, the events are in `webhook_first_attempts`. A delivery that has a row
- * keeps it. Nothing is written for an event that was purged or is gone.
+ * keeps it. Nothing is written for an event that was purged or is gone. Throws a unique violation if one of the ids belongs to
+ * another delivery.
  */
 export async function writeDeliveries(
   db: Queryable,
@@ -78,7 +79,7 @@ export async function writeDeliveries(
         select p.id, p.endpoint_id, p.event_id, p.event_type, p.created_at
         from plan p join event on event.id = p.event_id
         order by p.id
-        on conflict do nothing
+        on conflict (event_id, endpoint_id, replay) do nothing
         returning event_id
       )
       insert into webhook_first_attempts (event_id, since)

@@ -76,11 +76,10 @@ describe('hot queries use their index and read no table in full', () => {
       (db) =>
         recordFirstAttempts(
           db,
-          deliveryIds.map((id, i) => {
-            const eventId = eventIds[i] as EventId
+          eventIds.map((eventId, i) => {
+            const id = `${1_000_000 + i}` as unknown as DeliveryId
             return {
               ...aResult({ id, endpointId, eventId }, retry()),
-              eventId,
               eventType: 'summary.completed',
               createdAt: NOW,
             }

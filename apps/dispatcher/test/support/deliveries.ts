@@ -55,6 +55,7 @@ export const aResult = (
 ): AttemptResult => ({
   deliveryId: delivery.id,
   endpointId: delivery.endpointId,
+  eventId: delivery.eventId,
   number: 1,
   outcome,
   urlVersion: 1,

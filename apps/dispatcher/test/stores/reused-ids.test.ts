@@ -1,0 +1,74 @@
+import { describe, expect, it } from '@jest/globals'
+import { useWebhooksDatabase } from '@signet/webhook-testkit/jest'
+import { anEndpoint, deliveryState, NOW } from '@signet/webhook-testkit'
+import { ResultRecorder } from '../../src/attempts/result-recorder.js'
+import { UnwrittenEvent } from '../../src/attempts/unwritten-event.js'
+import { recordAttempts, recordFirstAttempts } from '../../src/deliveries/attempt-store.js'
+import type { AttemptPlan } from '../../src/deliveries/delivery-store.js'
+import { writeDeliveries } from '../../src/dispatching/first-attempt-store.js'
+import { eventStates, retry } from '../support/deliveries.js'
+import { DELIVERED, firstResultsIn, onlyOne, resultOf } from '../support/first-results.js'
+
+const database = useWebhooksDatabase()
+const { planned, rowsOf } = firstResultsIn(database)
+
+/** Plans of two events of two accounts with the same id: after a failover the sequence issues ids again that were not yet durable. */
+async function plansWithOneId(): Promise<{ written: AttemptPlan; late: AttemptPlan }> {
+  const { db } = database
+  const late = onlyOne(await planned((await anEndpoint(db)).accountId))
+  await db.query(`select setval('webhook_deliveries_id_seq', $1, false)`, [late.id])
+  const written = onlyOne(await planned((await anEndpoint(db)).accountId))
+  expect(written.id).toBe(late.id)
+  return { written, late }
+}
+
+describe('an id that the sequence issued twice', () => {
+  it.each<[string, (late: AttemptPlan) => Promise<unknown>]>([
+    [
+      'a first result',
+      (late) => recordFirstAttempts(database.db, [resultOf(late, DELIVERED)], [late.eventId]),
+    ],
+    ['a pending row', (late) => writeDeliveries(database.db, [late], NOW)],
+  ])('fails %s instead of losing the delivery, and leaves the event queued', async (_what, write) => {
+    const { written, late } = await plansWithOneId()
+    await recordFirstAttempts(database.db, [resultOf(written, retry())], [written.eventId])
+    await expect(write(late)).rejects.toMatchObject({ code: '23505', constraint: 'webhook_deliveries_pkey' })
+    expect(await eventStates(database.db, [late.eventId])).toEqual({ [late.eventId]: 'queued' })
+    expect(await rowsOf(written.endpoint.accountId)).toMatchObject([{ id: late.id, status: 0 }])
+  })
+
+  it('gives a delivery no result of another one, of its own endpoint neither', async () => {
+    const { db } = database
+    const { accountId } = await anEndpoint(db)
+    const [one, other] = (await planned(accountId, 2)) as [AttemptPlan, AttemptPlan]
+    const { late, written } = await plansWithOneId()
+    const pending = [one, other, written]
+    await recordFirstAttempts(
+      db,
+      pending.map((plan) => resultOf(plan, retry())),
+      [],
+    )
+    const strange = [resultOf(late, DELIVERED), { ...resultOf(one, DELIVERED), eventId: other.eventId }]
+    expect(await recordAttempts(db, strange)).toEqual([])
+    for (const { id } of pending)
+      expect(await deliveryState(db, id)).toMatchObject({ status: 0, attempts: 1 })
+  })
+
+  it('fails only the result with that id, of all that are recorded together', async () => {
+    const { db } = database
+    const { written, late } = await plansWithOneId()
+    await recordFirstAttempts(db, [resultOf(written, DELIVERED)], [written.eventId])
+    const others = await planned((await anEndpoint(db)).accountId, 3)
+    const recorder = new ResultRecorder({ db, retryWhileUnavailable: (work) => work() })
+    const settled = await Promise.allSettled(
+      [late, ...others].map((plan) => {
+        const event = new UnwrittenEvent(plan.eventId, [plan], (all) => writeDeliveries(db, all, NOW))
+        return recorder.record(resultOf(plan, DELIVERED), { plan, event })
+      }),
+    )
+    expect(settled).toMatchObject([
+      { status: 'rejected', reason: { code: '23505' } },
+      ...others.map(({ id }) => ({ status: 'fulfilled', value: { deliveryId: id, status: 1 } })),
+    ])
+  })
+})
