@@ -143,3 +143,28 @@ describe.each(['email', 'phone'] as const)('on the account page, the code of a c
     expect(statusOf(done)).toMatch(kind === 'email' ? /other address/ : /was changed/)
   })
 })
+
+describe('after a sign-up that came too soon after another in the same browser', () => {
+  let slow: TestServer
+  beforeAll(async () => {
+    ;({ server: slow } = await startAccount({ AUTH_SMTP_MAX_FREQUENCY: '900' }))
+  })
+  afterAll(() => slow.close())
+
+  it.each([
+    ['the same password sets it', PASSWORD, false],
+    ['another password sets neither of them', 'the password typed last', true],
+  ])('the code of the first one with %s', async (_what, second, asksForOne) => {
+    const email = anEmail()
+    const browser = aBrowser(slow)
+    const signUp = async (password: string) =>
+      submitted(browser, await browser.get('/ui/sign-up'), '/ui/sign-up', { identifier: email, password })
+    await signUp(PASSWORD)
+    const waiting = await signUp(second)
+    expect(slow.inbox.messages({ to: email })).toHaveLength(1)
+    const page = await type(browser, waiting, (await mailTo(slow, email)).code ?? '')
+    expect(page.text.includes('Choose a new password')).toBe(asksForOne)
+    const { status } = await post(slow, '/token?grant_type=password', { email, password: PASSWORD })
+    expect(status === 200).toBe(!asksForOne)
+  })
+})

@@ -140,16 +140,22 @@ export class BrowserState {
   }
 
   /**
-   * The nonce of the last message that this browser asked for. It is sealed and set again with every request, so that nobody can
-   * tell whether it has changed.
+   * The nonce of the last message that this browser asked for, and what it was asked for. It is sealed and set again with every
+   * request, so that nobody can tell whether it has changed.
    */
-  rememberAsked(res: Response, { id }: Browser, nonce: string): void {
-    this.deps.cookies.set(res, ASKED, this.seal(`asked ${id}`, { nonce }))
+  rememberAsked(res: Response, { id }: Browser, nonce: string, wish: string): void {
+    this.deps.cookies.set(res, ASKED, this.seal(`asked ${id}`, { nonce, wish: this.#wish(nonce, wish) }))
   }
 
-  askedBefore(req: Request, { id }: Browser): string | null {
+  /** The nonce, if it was asked for exactly the same: another person at this browser, or another password, is another wish. */
+  askedBefore(req: Request, { id }: Browser, wish: string): string | null {
     const sealed = this.deps.cookies.read(req, ASKED) ?? ''
-    return this.open<{ nonce: string }>(`asked ${id}`, sealed)?.nonce ?? null
+    const asked = this.open<{ nonce: string; wish: string }>(`asked ${id}`, sealed)
+    return asked !== null && asked.wish === this.#wish(asked.nonce, wish) ? asked.nonce : null
+  }
+
+  #wish(nonce: string, wish: string): string {
+    return this.#hash('asked for', nonce, wish).toString('base64url')
   }
 
   /** A value for a URL or a form. It opens only with the same label. */

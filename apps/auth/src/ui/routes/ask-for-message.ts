@@ -41,15 +41,19 @@ export function askForMessage(
   )
 }
 
-/** Redirects to the page that waits for a message: the new one, or the previous one if it is too soon for another. */
+/**
+ * Redirects to the page that waits for a message: the new one, or the previous one if the same comes too soon. `password` is that of a
+ * sign-up: a code must not apply another one than was typed last.
+ */
 export function toWaiting(
   deps: UiDeps,
   { req, res, sent }: Pick<Step, 'req' | 'res' | 'sent'>,
-  message: Pick<SentMessage, 'kind' | 'address' | 'nonce'>,
+  { password = '', ...message }: Pick<SentMessage, 'kind' | 'address' | 'nonce'> & { password?: string },
   tooSoon?: Refusal,
 ): Answer {
-  const before = tooSoon === undefined ? null : deps.state.askedBefore(req, sent.browser)
+  const wish = JSON.stringify([message.kind, message.address, password])
+  const before = tooSoon === undefined ? null : deps.state.askedBefore(req, sent.browser, wish)
   const nonce = before ?? message.nonce
-  deps.state.rememberAsked(res, sent.browser, nonce)
+  deps.state.rememberAsked(res, sent.browser, nonce, wish)
   return toCode(deps, sent, { ...message, nonce }, tooSoon)
 }

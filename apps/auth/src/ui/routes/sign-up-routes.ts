@@ -29,7 +29,8 @@ export const signUpRoutes = (deps: UiDeps): Route[] => [
       const identifier = sent.text('identifier').trim()
       const address = addressOf(deps.ways, identifier)
       const kind = 'phone' in address ? 'sms_sign_up' : 'sign_up'
-      const message = { kind, address: identifier, nonce: newNonce() } as const
+      const password = sent.text('password')
+      const message = { kind, address: identifier, password, nonce: newNonce() } as const
       return orShow(
         sent.t,
         context,
@@ -38,7 +39,7 @@ export const signUpRoutes = (deps: UiDeps): Route[] => [
           const meta = deps.guard.metaOf(req)
           const { challenge, redirectTo } = emailFlow(deps, sent, sent.context, message.nonce, meta)
           const result = await deps.signUps.signUp(
-            { ...address, password: sent.text('password'), ...('phone' in address ? {} : challenge) },
+            { ...address, password, ...('phone' in address ? {} : challenge) },
             { aud: deps.aud, redirectTo, signUpId: deps.state.signUpId(message.nonce) },
             meta,
           )
