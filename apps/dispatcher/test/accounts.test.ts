@@ -2,8 +2,9 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import type { Db } from '@signet/db'
 import { startReceiver, type Receiver } from '@signet/local'
 import { waitFor } from '@signet/testkit'
+import type { EventId } from '@signet/webhook-core'
 import { writeTombstone, closeAccount, moveHeldDeliveries } from '@signet/webhook-core/stores'
-import { dispatchEvent, deliveriesOf } from './support/dispatcher.js'
+import { dispatchEvent, dispatchInRows, deliveriesOf } from './support/dispatcher.js'
 import { startStepwise, type Stepwise } from './support/stepwise.js'
 
 const DAY = 86_400_000
@@ -69,6 +70,33 @@ describe('deliveries of an account', () => {
       { status: 1, attempts: 1 },
     ])
     expect(received('/held')).toBe(2)
+  })
+
+  it('that is banned have no job while they are held, also when the job of their event runs again', async () => {
+    const subscriber = await anAccount('/again')
+    const until = new Date(dispatcher.clock.now().getTime() + 30 * DAY)
+    await ban(dispatcher.db, subscriber.accountId, until)
+    const eventId = await made(subscriber)
+    await firstAttempts(eventId)
+    await dispatcher.firstAttempts.run(eventId, await dispatchInRows(dispatcher, eventId), { wasLost: true })
+    const [row] = await deliveriesOf(dispatcher.db, subscriber.accountId)
+    expect(row).toMatchObject({ status: 0, attempts: 0, next_attempt_at: until })
+    expect(await dispatcher.queues.deliveries.getJob(`dlv_${row?.id}`)).toBeUndefined()
+  })
+
+  it('that was banned keep the job of a retry that is due before the ban ends', async () => {
+    const subscriber = await anAccount('/later')
+    const dueAt = new Date(dispatcher.clock.now().getTime() + 300_000)
+    const [row] = await dispatcher.scheduled(subscriber)
+    await dispatcher.queues.deliveries.obliterate({ force: true })
+    await dispatcher.db.query('update webhook_deliveries set next_attempt_at = $2 where id = $1', [
+      row?.id,
+      dueAt,
+    ])
+    await ban(dispatcher.db, subscriber.accountId, new Date(dueAt.getTime() + DAY))
+    const eventId = row?.event_id as EventId
+    await dispatcher.firstAttempts.run(eventId, await dispatchInRows(dispatcher, eventId), { wasLost: true })
+    expect(await dispatcher.queues.deliveries.getJob(`dlv_${row?.id}`)).toMatchObject({ delay: 300_000 })
   })
 
   it('that was banned for a time become due by themselves when it is over', async () => {

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/glo
 import { Worker } from 'bullmq'
 import { withAdvisoryLock } from '@signet/db'
 import { connectRedis } from '@signet/redis'
+import type { DeliveryId } from '@signet/webhook-core'
 import { startStepwise, type Stepwise } from './support/stepwise.js'
 
 const MINUTE_MS = 60_000
@@ -109,6 +110,27 @@ describe('the sweeper', () => {
     dispatcher.clock.advance(10_000)
     expect(await dispatcher.sweeper.sweep()).toMatchObject({ deliveries: 1 })
     expect((await dispatcher.queues.deliveries.getJobs()).map(({ id }) => id)).toEqual([job])
+  })
+
+  it('starts a job now that waits far beyond the time its delivery is due, and leaves deferrals alone', async () => {
+    const subscriber = dispatcher.subscriber()
+    const { id: endpointId } = await subscriber.endpoint('https://127.0.0.1:9/')
+    const [far] = await dispatcher.scheduled(subscriber)
+    const [deferred] = await dispatcher.scheduled(subscriber)
+    await emptyQueues()
+    const { queues } = dispatcher
+    const add = (row: typeof far, delayMs: number) =>
+      queues.addDeliveries([
+        { id: row?.id as unknown as DeliveryId, endpointId, accountId: subscriber.accountId, delayMs },
+      ])
+    // As a delivery that was held until its account's ban ends, and the ban was lifted.
+    await add(far, 30 * 24 * 60 * MINUTE_MS)
+    await add(deferred, 5 * MINUTE_MS)
+    dispatcher.clock.advance(MINUTE_MS)
+    expect(await dispatcher.sweeper.sweep()).toEqual({ events: 0, deliveries: 1 })
+    expect(await queues.deliveries.getJobState(`dlv_${far?.id}`)).toBe('waiting')
+    expect(await queues.deliveries.getJobState(`dlv_${deferred?.id}`)).toBe('delayed')
+    expect(await dispatcher.sweeper.sweep()).toEqual({ events: 0, deliveries: 0 })
   })
 
   it('is left to the one process that is already at it', async () => {

@@ -7,13 +7,17 @@ import type { QueuedEvent } from '../events/event-store.js'
 /** `body`: what was prepared for an event that came without one. */
 export type EventToDispatch = { id: EventId; body?: string | Uint8Array; unconverted?: string | null }
 
-/** A delivery that an earlier run left pending. `dueAt` is null until it is scheduled. */
+/**
+ * A delivery that an earlier run left pending. `dueAt` is null until it is scheduled. `isHeld`: it is due when the ban of its
+ * account ends.
+ */
 export type UnfinishedDelivery = {
   id: DeliveryId
   endpointId: EndpointId
   accountId: string
   eventId: EventId
   dueAt: Date | null
+  isHeld: boolean
 }
 
 /** `body`: as it was stored before; null if it was passed in. */
@@ -73,13 +77,16 @@ export async function dispatchEvents(
       body: row.body === null ? null : Buffer.from(row.body),
     })),
     created: of('created').map(toPlan),
-    unfinished: of('unfinished').map(({ id, endpoint_id, account_id, event_id, next_attempt_at }) => ({
-      id,
-      endpointId: endpoint_id,
-      accountId: account_id,
-      eventId: event_id,
-      dueAt: next_attempt_at,
-    })),
+    unfinished: of('unfinished').map(
+      ({ id, endpoint_id, account_id, event_id, next_attempt_at: dueAt, held_until }) => ({
+        id,
+        endpointId: endpoint_id,
+        accountId: account_id,
+        eventId: event_id,
+        dueAt,
+        isHeld: dueAt !== null && dueAt.getTime() === held_until?.getTime(),
+      }),
+    ),
     unprepared: of('unprepared').map((row) => ({
       id: row.event_id,
       accountId: row.account_id,
@@ -161,8 +168,11 @@ function dispatchStatement(size: number): string {
     union all
     -- Both are skipped when every event was dispatched just now, which is nearly always the case.
     select 'unfinished', d.id, d.event_id, d.event_type, d.status, d.attempts, d.next_attempt_at, d.created_at, 'dispatched',
-      d.endpoint_id, (select v.account_id from webhook_events v where v.id = d.event_id), null, null, null, null, null, null, null, null, null, null, null, null
-    from webhook_deliveries d
+      d.endpoint_id, v.account_id, null, null, null, null,
+      (select s.banned_until from account_states s where s.account_id = v.account_id), null, null, null, null, null, null, null
+    from webhook_deliveries d cross join lateral (
+      select v.account_id from webhook_events v where v.id = d.event_id offset 0
+    ) v
     where (select count(*) from event) < cardinality($2::text[]) and d.event_id = any ($2::text[]) and d.status = 0
     union all
     select 'unprepared', null, v.id, v.type, null, null, null, v.created_at, v.state, null, v.account_id,

@@ -122,7 +122,10 @@ export class FirstAttempts {
     return undefined
   }
 
-  async #continue({ id, endpointId, accountId, dueAt }: UnfinishedDelivery, wasLost: boolean): Promise<void> {
+  async #continue(unfinished: UnfinishedDelivery, wasLost: boolean): Promise<void> {
+    const { id, endpointId, accountId, dueAt, isHeld } = unfinished
+    // Lifting the ban adds a job, or the sweeper does once the ban has expired. One made before would wait for the old end of it.
+    if (isHeld) return
     const delivery = { id, endpointId, accountId }
     if (!wasLost || dueAt !== null) {
       await this.#continuations.add({

@@ -15,6 +15,8 @@ const PAGE = 1000
  * lost is found when the queue is shorter.
  */
 const MAX_LISTED = 200_000
+/** BullMQ orders delayed jobs by their time in milliseconds, times this. */
+const SCORE_PER_MS = 4096
 
 /** Checks what has a job. Finished jobs are removed at once, so a job that exists has work left. */
 export class JobPresence {
@@ -28,6 +30,19 @@ export class JobPresence {
   async missingDeliveries<Row extends { id: DeliveryId }>(rows: readonly Row[]): Promise<Row[]> {
     const exists = await this.#exist(rows.map(({ id }) => this.queues.deliveries.toKey(deliveryJobId(id))))
     return rows.filter((_, index) => !exists[index])
+  }
+
+  /** Returns the deliveries whose job waits until after `at`. */
+  async deliveriesDelayedBeyond<Row extends { id: DeliveryId }>(
+    rows: readonly Row[],
+    at: Date,
+  ): Promise<Row[]> {
+    const key = this.queues.deliveries.toKey('delayed')
+    const jobIds = rows.map(({ id }) => deliveryJobId(id))
+    const scores = await this.#pipelined<string | null>(jobIds, (pipeline, jobId) =>
+      pipeline.zscore(key, jobId),
+    )
+    return rows.filter((_, index) => Number(scores[index] ?? 0) / SCORE_PER_MS > at.getTime())
   }
 
   /**

@@ -30,13 +30,16 @@ const PAGE = 1000
 /** Between pages without lost work, so that scanning a long backlog stays in the background. */
 const PAUSE_MS = 50
 const LOCK = 'dispatcher-sweeper'
+/** Overdue deliveries wait for their turn for minutes at most. A job that waits longer was made when its row said another time. */
+const MAX_DEFERRAL_MS = 10 * 60_000
 
 /** Returns how many of a page had no job. */
 type RequeueMissing = (page: readonly EventToPublish[]) => Promise<number>
 
 /**
  * Recovers work that Redis lost: adds a job for every undispatched event, every event with open first attempts and every
- * overdue delivery that has none. It removes nothing, and adding a job that exists changes nothing.
+ * overdue delivery that has none, and starts a job that waits far beyond the time when its delivery is due. It removes nothing, and
+ * adding a job that exists changes nothing.
  */
 export class Sweeper {
   readonly #stopping = new AbortController()
@@ -129,13 +132,16 @@ export class Sweeper {
   }
 
   #sweepDeliveries(before: Date): Promise<number> {
-    const { db, queues, presence } = this.deps
+    const { db, queues, presence, now } = this.deps
     return this.#eachPage<OverdueDelivery>(
       (after) => findOverdueDeliveries(db, { before, after, limit: PAGE }),
       async (page) => {
         const lost = await presence.missingDeliveries(page)
         await queues.addDeliveries(lost)
-        return lost.length
+        const latest = new Date(now().getTime() + MAX_DEFERRAL_MS)
+        const delayed = await presence.deliveriesDelayedBeyond(page, latest)
+        await queues.startDelayed(delayed)
+        return lost.length + delayed.length
       },
     )
   }

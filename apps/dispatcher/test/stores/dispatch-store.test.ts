@@ -122,7 +122,7 @@ describe('dispatchEvents', () => {
       events: [],
       unprepared: [],
       created: [],
-      unfinished: deliveriesIn(first).map((left) => ({ ...left, accountId, dueAt: null })),
+      unfinished: deliveriesIn(first).map((left) => ({ ...left, accountId, dueAt: null, isHeld: false })),
     })
     expect(await findBodies(db, [summary.eventId])).toEqual([{ id: summary.eventId, body: 'first' }])
   })

@@ -108,6 +108,15 @@ export class WebhookQueues {
     )
   }
 
+  /** Makes delayed jobs of these deliveries due now. Rejects if Redis is unavailable. */
+  async startDelayed(deliveries: readonly { id: DeliveryId }[]): Promise<void> {
+    if (deliveries.length === 0) return
+    this.assertConnected()
+    await Promise.all(
+      deliveries.map(async ({ id }) => (await this.deliveries.getJob(deliveryJobId(id)))?.promote()),
+    )
+  }
+
   /** Pauses or resumes all workers. Rejects if Redis is unavailable. */
   async setPaused(paused: boolean): Promise<void> {
     this.assertConnected()
