@@ -1,10 +1,10 @@
-import { AppError } from '@signet/errors'
 import type { IRouter, Request, RequestHandler, Response } from 'express'
 import { sendBody, setHeaders } from './answer.js'
 import { bodyReader } from './body.js'
 import type { ErrorRenderer } from './error-renderer.js'
 import { isPercentEncodedUtf8, queryOf } from './percent-encoding.js'
 import { contextOf, type RequestContext } from './request-context.js'
+import { requestTimeout } from './request-end.js'
 import type { Answer, Route } from './route.js'
 import { runSteps } from './run-steps.js'
 
@@ -22,7 +22,8 @@ export type MountOptions = {
 export type ExactRoutes = ReadonlyMap<string, RequestHandler>
 
 /**
- * Mounts a list of routes. One pipeline serves all of them: limit, authenticate, guard, check the query, read the body, handle, send.
+ * Mounts a list of routes. One pipeline serves all of them: limit, authenticate, guard, check the query,
+ * read the body, authenticate again, handle, send.
  * A known path with another method answers 405 with `Allow`, as the error renderer words it. Returns what {@link withShortcut} needs.
  */
 export function mountRoutes(router: IRouter, routes: readonly Route[], options: MountOptions): ExactRoutes {
@@ -95,7 +96,7 @@ function withTimeLimit<T>({ end }: RequestContext, timeoutMs: number, work: Prom
   if (timeoutMs === 0) return work
   return new Promise((resolve, reject) => {
     const timer = setTimeout(() => {
-      reject(new AppError('timeout', 'request_timeout', 'The request took too long'))
+      reject(requestTimeout())
       end.abort()
     }, timeoutMs)
     work.finally(() => clearTimeout(timer)).then(resolve, reject)

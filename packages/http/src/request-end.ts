@@ -1,3 +1,4 @@
+import { AppError } from '@signet/errors'
 import type { Response } from 'express'
 
 /** The abort signal of a request, created on first use: it is not cheap, and most handlers never need it. */
@@ -22,8 +23,16 @@ export class RequestEnd {
     return controller.signal
   }
 
+  /** Whether the time is over or the client went away; needs no signal. */
+  get isOver(): boolean {
+    return this.#aborted || (this.res.closed && !this.res.writableFinished)
+  }
+
   abort(): void {
     this.#aborted = true
     this.#controller?.abort()
   }
 }
+
+export const requestTimeout = (): AppError =>
+  new AppError('timeout', 'request_timeout', 'The request took too long')

@@ -22,6 +22,8 @@ export function routeCaller(
   errorRenderer: ErrorRenderer,
 ): (call: RouteCall, res: Response) => Promise<Answer> {
   const check = spec.body && bodyChecker(spec.body, errorRenderer)
+  // Nothing is waited for between the credential and the body, which is there already.
+  const { authenticateAgain: _, ...steps } = spec
   return async ({ params, query, body }, res) => {
     // Values are handed over as they are: nothing in them can become another path or another parameter.
     const req = Object.create(res.req, {
@@ -32,7 +34,7 @@ export function routeCaller(
     }) as Request
     const context = innerContext(contextOf(res), spec.path, params)
     const readBody = () => Promise.resolve(check?.(body))
-    return (await runSteps(spec, { req, res, context }, readBody)) ?? {}
+    return (await runSteps(steps, { req, res, context }, readBody)) ?? {}
   }
 }
 

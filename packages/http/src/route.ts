@@ -86,9 +86,14 @@ export type RouteSpec<Caller, Body> = {
   /** Express path, e.g. `/v1/webhooks/:endpoint_id`. Also the label of logs, metrics and traces. */
   path: string
   docs: RouteDocs
-  /** Steps in this order: `limit`, `authenticate`, `guard`, then the body is read, then `handle`. */
+  /** Steps in this order: `limit`, `authenticate`, `guard`, then the body is read, `authenticateAgain`, `handle`. */
   limit?: (req: Request, context: RequestContext) => Promise<void> | void
   authenticate?: (req: Request, context: RequestContext) => Promise<Caller> | Caller
+  /**
+   * Decides about the credential again once the body is there, without counting against limits. A client can withhold a body
+   * for as long as a request may take, and what was revoked in the meantime must not take effect.
+   */
+  authenticateAgain?: (req: Request, context: RequestContext) => Promise<Caller> | Caller
   /** For errors that take precedence over a bad body, such as 404 for the resource in the path. */
   guard?(input: {
     caller: Caller

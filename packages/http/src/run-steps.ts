@@ -1,19 +1,23 @@
 import type { Request, Response } from 'express'
 import type { RequestContext } from './request-context.js'
+import { requestTimeout } from './request-end.js'
 import type { Answer, Route } from './route.js'
 
 type Exchange = { req: Request; res: Response; context: RequestContext }
 
-/** The one order of the steps of every route: limit, authenticate, guard, read the body, handle. */
+/** The one order of the steps of every route: limit, authenticate, guard, read the body, authenticate again, handle. */
 export async function runSteps(
   spec: Route,
   { req, res, context }: Exchange,
   readInput: (req: Request, res: Response) => Promise<unknown>,
 ): Promise<Answer | void> {
   await spec.limit?.(req, context)
-  const caller = await spec.authenticate?.(req, context)
-  await spec.guard?.({ caller, req, res, context })
+  const admitted = await spec.authenticate?.(req, context)
+  await spec.guard?.({ caller: admitted, req, res, context })
   const body = await readInput(req, res)
+  const caller = spec.body && spec.authenticateAgain ? await spec.authenticateAgain(req, context) : admitted
+  // Its answer is that it took too long, or there is nobody left to answer: it must not take effect after that.
+  if (context.end.isOver) throw requestTimeout()
   return spec.handle({
     caller,
     body,

@@ -16,7 +16,7 @@ export function v1Steps(bearer: Authenticate, limits: Pick<Limits, 'v1' | 'v1Wri
     await limits.v1Writes.consume(caller.accountId)
     return caller
   }
-  return { read, write }
+  return { read: { authenticate: read }, write: { authenticate: write, authenticateAgain: bearer } }
 }
 export type V1Steps = ReturnType<typeof v1Steps>
 

@@ -37,7 +37,7 @@ export const deliveryRoutes = ({ steps, endpoints, deliveryLog, replays }: Deps)
         429,
       ),
     },
-    authenticate: steps.read,
+    ...steps.read,
     guard: ({ caller, req }) => endpoints.requireOwned(caller.accountId, endpointIdOf(req)),
     async handle({ caller, req }) {
       const owner = { accountId: caller.accountId, endpointId: endpointIdOf(req) }
@@ -67,7 +67,7 @@ export const deliveryRoutes = ({ steps, endpoints, deliveryLog, replays }: Deps)
       description: 'The result of each attempt, with the start of the response.',
       responses: responses({ 200: oneItem('The delivery', ref('DeliveryDetail')) }, 401, 403, 404, 429),
     },
-    authenticate: steps.read,
+    ...steps.read,
     guard: ({ caller, req }) => endpoints.requireOwned(caller.accountId, endpointIdOf(req)),
     async handle({ caller, req }) {
       const owner = { accountId: caller.accountId, endpointId: endpointIdOf(req) }
@@ -86,7 +86,7 @@ export const deliveryRoutes = ({ steps, endpoints, deliveryLog, replays }: Deps)
       description: 'A new delivery of the same event, with the same event id and bytes. A body is ignored.',
       responses: responses({ 200: oneItem('The new delivery', ref('Delivery')) }, 401, 403, 404, 409, 429),
     },
-    authenticate: steps.write,
+    ...steps.write,
     guard: ({ caller, req }) => endpoints.requireOwned(caller.accountId, endpointIdOf(req)),
     async handle({ caller, req, context }) {
       const owner = { accountId: caller.accountId, endpointId: endpointIdOf(req) }

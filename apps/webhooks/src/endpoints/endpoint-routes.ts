@@ -50,7 +50,7 @@ export const endpointRoutes = ({ steps, endpoints }: Deps): Route[] => [
         429,
       ),
     },
-    authenticate: steps.write,
+    ...steps.write,
     body: { as: 'json', maxBytes: MAX_BODY_BYTES, schema: createEndpointSchema },
     async handle({ caller, body, context }) {
       const { endpoint, secret } = await endpoints.create(
@@ -78,7 +78,7 @@ export const endpointRoutes = ({ steps, endpoints }: Deps): Route[] => [
         429,
       ),
     },
-    authenticate: steps.read,
+    ...steps.read,
     handle: async ({ caller }) => ({
       body: { items: (await endpoints.list(caller.accountId)).map(endpointView) },
     }),
@@ -93,7 +93,7 @@ export const endpointRoutes = ({ steps, endpoints }: Deps): Route[] => [
       summary: 'Get a webhook',
       responses: responses({ 200: oneEndpoint('The webhook') }, 401, 403, 404, 429),
     },
-    authenticate: steps.read,
+    ...steps.read,
     handle: async ({ caller, req }) => ({
       body: { item: endpointView(await endpoints.get(caller.accountId, endpointIdOf(req))) },
     }),
@@ -111,7 +111,7 @@ export const endpointRoutes = ({ steps, endpoints }: Deps): Route[] => [
       body: updateEndpointDoc,
       responses: responses({ 200: oneEndpoint('Changed') }, 400, 401, 403, 404, 413, 429),
     },
-    authenticate: steps.write,
+    ...steps.write,
     guard: ({ caller, req }) => endpoints.requireOwned(caller.accountId, endpointIdOf(req)),
     body: { as: 'json', maxBytes: MAX_BODY_BYTES, schema: updateEndpointSchema },
     async handle({ caller, body, req, context }) {
@@ -136,7 +136,7 @@ export const endpointRoutes = ({ steps, endpoints }: Deps): Route[] => [
         'At the same url, with a failure count of 0. Failures of attempts that began before do not count. Deliveries that have ended stay ended. An active one stays active, and its count is reset.',
       responses: responses({ 200: oneEndpoint('Enabled') }, 401, 403, 404, 429),
     },
-    authenticate: steps.write,
+    ...steps.write,
     handle: async ({ caller, req, context }) => ({
       body: { item: endpointView(await endpoints.enable(caller.accountId, endpointIdOf(req), context)) },
     }),
@@ -152,7 +152,7 @@ export const endpointRoutes = ({ steps, endpoints }: Deps): Route[] => [
       description: 'Frees its place in the quota at once. Deliveries still pending are cancelled.',
       responses: responses({ 200: { description: 'Deleted', schema: ref('Ok') } }, 401, 403, 404, 429),
     },
-    authenticate: steps.write,
+    ...steps.write,
     async handle({ caller, req, context }) {
       await endpoints.remove(caller.accountId, endpointIdOf(req), context)
       return { body: { ok: true } }

@@ -50,7 +50,7 @@ export const secretRoutes = ({ steps, endpoints, secrets }: Deps): Route[] => [
         429,
       ),
     },
-    authenticate: steps.write,
+    ...steps.write,
     guard: ({ caller, req }) => endpoints.requireOwned(caller.accountId, endpointIdOf(req)),
     body: { as: 'json', maxBytes: 1024, schema: rotateSchema, optional: true },
     async handle({ caller, body, req, context }) {
@@ -78,7 +78,7 @@ export const secretRoutes = ({ steps, endpoints, secrets }: Deps): Route[] => [
       description: 'From now on it is the only one.',
       responses: responses({ 200: oneEndpoint('Activated') }, 401, 403, 404, 409, 429),
     },
-    authenticate: steps.write,
+    ...steps.write,
     handle: async ({ caller, req, context }) => ({
       body: { item: endpointView(await secrets.activate(caller.accountId, endpointIdOf(req), context)) },
     }),
@@ -94,7 +94,7 @@ export const secretRoutes = ({ steps, endpoints, secrets }: Deps): Route[] => [
       description: 'The current one stays the only one. An active secret cannot be cancelled.',
       responses: responses({ 200: oneEndpoint('Cancelled') }, 401, 403, 404, 409, 429),
     },
-    authenticate: steps.write,
+    ...steps.write,
     handle: async ({ caller, req, context }) => ({
       body: { item: endpointView(await secrets.cancel(caller.accountId, endpointIdOf(req), context)) },
     }),

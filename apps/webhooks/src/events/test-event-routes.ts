@@ -40,7 +40,7 @@ export const testEventRoutes = ({ steps, limits, endpoints, testEvents }: Deps):
         429,
       ),
     },
-    authenticate: steps.write,
+    ...steps.write,
     async guard({ caller, req }) {
       const id = endpointIdOf(req)
       await endpoints.requireOwned(caller.accountId, id)

@@ -33,6 +33,7 @@ export const mcpRoutes = (deps: Deps): Route[] => [
     path: MCP_PATH,
     docs: mcpDocs,
     authenticate: deps.authenticate,
+    authenticateAgain: deps.authenticate,
     body: { as: 'json-bytes', maxBytes: MAX_BODY_BYTES },
     async handle({ caller, body, req, res, context }) {
       const message = parsed(body)

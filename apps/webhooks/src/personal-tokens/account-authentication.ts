@@ -43,26 +43,28 @@ export function accountAuthentication(deps: Deps) {
     await deps.limits.bearerFailures(req, context)
     return challenges.invalid()
   }
+  const manager = async (req: Request, context: RequestContext): Promise<Manager> => {
+    const token = bearerToken(req)
+    if (token === null) throw challenges.missing()
+    const user = isJwt(token) ? await userOf(deps, token, context) : null
+    if (user === 'without_factor') throw challenges.secondFactorMissing()
+    if (user !== null) return user
+    const caller = await callerOf(deps, token, context)
+    if (!caller) throw await invalid(req, context)
+    if (!hasScope(caller.scope, SCOPE_MANAGE_TOKENS)) throw challenges.insufficientScope()
+    return caller
+  }
+  const owner = async (req: Request, context: RequestContext): Promise<Caller> => {
+    const token = bearerToken(req)
+    if (token === null) throw challenges.missing()
+    const caller = await callerOf(deps, token, context)
+    if (!caller) throw await invalid(req, context)
+    if (caller.kind !== 'personal') throw challenges.insufficientScope()
+    return caller
+  }
   return {
-    manager: async (req: Request, context: RequestContext): Promise<Manager> => {
-      const token = bearerToken(req)
-      if (token === null) throw challenges.missing()
-      const user = isJwt(token) ? await userOf(deps, token, context) : null
-      if (user === 'without_factor') throw challenges.secondFactorMissing()
-      if (user !== null) return user
-      const caller = await callerOf(deps, token, context)
-      if (!caller) throw await invalid(req, context)
-      if (!hasScope(caller.scope, SCOPE_MANAGE_TOKENS)) throw challenges.insufficientScope()
-      return caller
-    },
-    owner: async (req: Request, context: RequestContext): Promise<Caller> => {
-      const token = bearerToken(req)
-      if (token === null) throw challenges.missing()
-      const caller = await callerOf(deps, token, context)
-      if (!caller) throw await invalid(req, context)
-      if (caller.kind !== 'personal') throw challenges.insufficientScope()
-      return caller
-    },
+    manager: { authenticate: manager, authenticateAgain: manager },
+    owner: { authenticate: owner },
   }
 }
 

@@ -60,7 +60,7 @@ export const personalTokenRoutes = ({
         429,
       ),
     },
-    authenticate: manager,
+    ...manager,
     body: { as: 'json', maxBytes: 64 * 1024, schema: createSchema },
     async handle({ caller, body, context }) {
       const name = readTokenName(body.name)
@@ -83,7 +83,7 @@ export const personalTokenRoutes = ({
         403,
       ),
     },
-    authenticate: manager,
+    ...manager,
     async handle({ caller }) {
       const tokens = await personalTokens.list(caller.accountId)
       return {
@@ -102,7 +102,7 @@ export const personalTokenRoutes = ({
       summary: 'Revoke the personal token that makes this request',
       responses: responses({ 200: { description: 'Revoked', schema: ref('Ok') } }, 401, 403),
     },
-    authenticate: owner,
+    ...owner,
     async handle({ caller, context }) {
       if (!(await personalTokens.revoke(caller.accountId, caller.personalTokenId, context))) throw notFound()
       return { status: 200, body: { ok: true } }
@@ -117,7 +117,7 @@ export const personalTokenRoutes = ({
       summary: 'Revoke a personal token',
       responses: responses({ 200: { description: 'Revoked', schema: ref('Ok') } }, 401, 403, 404),
     },
-    authenticate: manager,
+    ...manager,
     async handle({ caller, req, context }) {
       const id = String(req.params['id'])
       if (!isTokenId(id) || !(await personalTokens.revoke(caller.accountId, id, context))) throw notFound()

@@ -34,7 +34,7 @@ export const recoveryRoutes = ({ steps, endpoints, recoveries }: Deps): Route[] 
       body: recoverDoc,
       responses: responses({ 200: one('Started') }, 400, 401, 403, 404, 409, 413, 429),
     },
-    authenticate: steps.write,
+    ...steps.write,
     guard: ({ caller, req }) => endpoints.requireOwned(caller.accountId, endpointIdOf(req)),
     body: { as: 'json', maxBytes: 1024, schema: recoverSchema },
     async handle({ caller, body, req, context }) {
@@ -68,7 +68,7 @@ export const recoveryRoutes = ({ steps, endpoints, recoveries }: Deps): Route[] 
         429,
       ),
     },
-    authenticate: steps.read,
+    ...steps.read,
     guard: ({ caller, req }) => endpoints.requireOwned(caller.accountId, endpointIdOf(req)),
     async handle({ caller, req }) {
       const limit = numberParameter(req, 'page_size', { fallback: 20, max: 100 })
@@ -87,7 +87,7 @@ export const recoveryRoutes = ({ steps, endpoints, recoveries }: Deps): Route[] 
       summary: 'Get a recovery',
       responses: responses({ 200: one('The recovery') }, 401, 403, 404, 429),
     },
-    authenticate: steps.read,
+    ...steps.read,
     handle: async ({ caller, req }) => ({
       body: { item: view(await recoveries.get(ownerOf(caller, req), recoveryIdOf(req))) },
     }),
@@ -103,7 +103,7 @@ export const recoveryRoutes = ({ steps, endpoints, recoveries }: Deps): Route[] 
       description: 'It creates no more deliveries. Those already queued are still sent.',
       responses: responses({ 200: one('Cancelled') }, 401, 403, 404, 409, 429),
     },
-    authenticate: steps.write,
+    ...steps.write,
     handle: async ({ caller, req, context }) => ({
       body: { item: view(await recoveries.cancel(ownerOf(caller, req), recoveryIdOf(req), context)) },
     }),

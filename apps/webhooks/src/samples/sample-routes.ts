@@ -46,7 +46,7 @@ export const sampleRoutes = ({ steps, samples }: Deps): Route[] => [
         429,
       ),
     },
-    authenticate: steps.read,
+    ...steps.read,
     async handle({ caller, req }) {
       const given = textParameter(req, 'event') ?? 'summary.completed'
       if (given === '')

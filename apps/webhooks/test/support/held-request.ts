@@ -1,0 +1,32 @@
+import { once } from 'node:events'
+import { request, type IncomingMessage } from 'node:http'
+import { text } from 'node:stream/consumers'
+
+type Held = { method: string; token: string; body: unknown; headers?: Record<string, string> }
+
+/** A request whose headers are on the way and whose body is not. `finish` sends it and resolves with the answer. */
+export function heldRequest(url: string, { method, token, body, headers = {} }: Held) {
+  const payload = JSON.stringify(body)
+  const sending = request(url, {
+    method,
+    agent: false,
+    headers: {
+      authorization: `Bearer ${token}`,
+      'content-type': 'application/json',
+      'content-length': Buffer.byteLength(payload),
+      ...headers,
+    },
+  })
+  sending.flushHeaders()
+  const answered = once(sending, 'response') as Promise<[IncomingMessage]>
+  // A test that fails before it finishes must not fail again by this.
+  answered.catch(() => undefined)
+  return {
+    async finish(): Promise<{ status: number | undefined; text: string; challenge: string | undefined }> {
+      sending.end(payload)
+      const [response] = await answered
+      const { statusCode: status, headers: received } = response
+      return { status, text: await text(response), challenge: received['www-authenticate'] }
+    },
+  }
+}

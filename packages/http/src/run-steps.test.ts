@@ -1,0 +1,93 @@
+import { once } from 'node:events'
+import { request, type ClientRequest, type IncomingMessage } from 'node:http'
+import { afterEach, expect, it } from '@jest/globals'
+import { AppError } from '@signet/errors'
+import { createLogger, createRegistry } from '@signet/telemetry'
+import express from 'express'
+import { docs } from '../test/echo-route.js'
+import {
+  errorHandler,
+  listen,
+  mountRoutes,
+  requestContext,
+  route,
+  type ErrorRenderer,
+  type Listener,
+} from './index.js'
+
+const errorRenderer: ErrorRenderer = {
+  bodyError: ({ message }) => new AppError('invalid', 'bad_body', message),
+  notFound: () => new AppError('not_found', 'not_found', 'No such thing'),
+  methodNotAllowed: () => new AppError('method_not_allowed', 'bad_method', 'Not like this'),
+  unexpected: (cause) => new AppError('internal', 'internal', 'Something broke', { cause }),
+  render: (error) => ({ body: { code: error.code } }),
+}
+
+let listener: Listener | undefined
+afterEach(() => listener?.close(0))
+
+type Options = { timeoutMs?: number; isValid?: () => boolean }
+
+/** A server with one route that takes a body, and what became of it. */
+async function start({ timeoutMs = 0, isValid = () => true }: Options = {}) {
+  const handled: string[] = []
+  const seen = { credential: onceCalled(), body: onceCalled() }
+  const credential = (which: keyof typeof seen) => () => {
+    seen[which].call()
+    if (!isValid()) throw new AppError('unauthenticated', 'unauthorized', 'Who?')
+    return which
+  }
+  const app = express()
+  const log = createLogger({ level: 'panic', component: 'test' })
+  app.use(requestContext({ log, registry: createRegistry({ runtime: false }) }))
+  const taking = route<string, object>({
+    method: 'post',
+    path: '/',
+    docs,
+    authenticate: credential('credential'),
+    authenticateAgain: credential('body'),
+    body: { as: 'json', maxBytes: 100 },
+    handle: ({ caller }) => void handled.push(caller),
+  })
+  mountRoutes(app, [taking], { errorRenderer, timeoutMs })
+  app.use(errorHandler({ errorRenderer }))
+  listener = await listen(app, { port: 0, host: '127.0.0.1' })
+  // Kept alive, so that the rest of the request is still read after its answer.
+  const headers = { 'content-type': 'application/json', 'content-length': 2, connection: 'keep-alive' }
+  const client = request({ port: listener.port, method: 'POST', agent: false, headers })
+  client.flushHeaders()
+  await seen.credential.called
+  return { handled, client, bodyArrived: seen.body.called }
+}
+
+function onceCalled() {
+  let call = () => {}
+  const called = new Promise<void>((resolve) => (call = resolve))
+  return { call, called }
+}
+
+const statusOf = async (client: ClientRequest) =>
+  ((await once(client, 'response')) as [IncomingMessage])[0].statusCode
+
+it('hands the handler the caller that the credential has when the body is there', async () => {
+  const { handled, client } = await start()
+  client.end('{}')
+  expect([await statusOf(client), handled]).toEqual([204, ['body']])
+})
+
+it('handles nothing for a credential that ends while the body is on its way', async () => {
+  let isValid = true
+  const { handled, client } = await start({ isValid: () => isValid })
+  isValid = false
+  client.end('{}')
+  expect([await statusOf(client), handled]).toEqual([401, []])
+})
+
+it('handles nothing once the caller has been told that it took too long', async () => {
+  const { handled, client, bodyArrived } = await start({ timeoutMs: 1 })
+  expect(await statusOf(client)).toBe(504)
+  client.end('{}')
+  await bodyArrived
+  await new Promise(setImmediate)
+  expect(handled).toEqual([])
+})
