@@ -1,4 +1,5 @@
 import { expect, it } from '@jest/globals'
+import { aPersonalToken, aToken } from './support/access-token.js'
 import { useOAuth } from './support/use-oauth.js'
 
 const { harness, oauth } = useOAuth()
@@ -55,6 +56,32 @@ it('removes grants that are dead, and clients that never completed an authorizat
   )
   await harness.ctx.cleanUp.runDaily()
   expect(await count('oauth_grants where account_id = $1', user.id)).toBe(0)
+})
+
+it('keeps a sign-out for as long as a credential would work without it', async () => {
+  const refused: string[] = []
+  for (const derive of ['personal_tokens', 'oauth_grants', null]) {
+    const { id } = harness.identity.addUser()
+    await harness.ctx.accounts.signOut(id, new Date(), 'test', { requestId: 'test' })
+    await harness.db.query(
+      `update account_states set signed_out_at = now() - interval '31 days' where account_id = $1`,
+      [id],
+    )
+    if (derive === 'personal_tokens') await aPersonalToken(harness.db, id)
+    if (derive === 'oauth_grants') await aToken(harness.db, id)
+    if (derive === null) continue
+    // As if it had been made just before the person signed out, by a process that knew nothing of that.
+    await harness.db.query(
+      `update ${derive} set authenticated_at = now() - interval '32 days' where account_id = $1`,
+      [id],
+    )
+    refused.push(id)
+  }
+  await harness.ctx.cleanUp.runDaily()
+  const { rows } = await harness.db.query<{ account_id: string }>(
+    `select account_id from account_states where signed_out_at < now() - interval '30 days'`,
+  )
+  expect(rows.map(({ account_id }) => account_id).sort()).toEqual(refused.sort())
 })
 
 it('forgets which sessions ended at the identity server once no browser session can go back to them', async () => {

@@ -274,7 +274,7 @@ const cleanUp: Record<string, string[]> = {
   grants: ['oauth_grants_created_at_idx', 'oauth_grants_revoked_at_idx'],
   unused_clients: ['oauth_clients_unused_idx'],
   idle_personal_tokens: ['personal_tokens_idle_idx'],
-  account_states: ['account_states_idle_idx'],
+  account_states: ['account_states_idle_idx', 'oauth_grants_account_idx', OF_ACCOUNT],
   endpoint_warnings: ['webhook_endpoint_warnings_created_at_idx'],
 }
 /**

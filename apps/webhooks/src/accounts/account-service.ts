@@ -4,6 +4,7 @@ import type { WebhookQueues } from '@signet/webhook-core/queue'
 import { moveHeldDeliveries } from '@signet/webhook-core/stores'
 import type { Observer } from '../observers/observer.js'
 import type { IdentityUser } from '../identity/user-jwt.js'
+import { lockPersonalTokens } from '../personal-tokens/personal-token-store.js'
 import {
   admitsUser,
   deleteSessions,
@@ -28,6 +29,8 @@ export class AccountService {
    */
   async signOut(accountId: string, signedOutAt: Date, reason: string, meta: RequestMeta): Promise<Revoked> {
     const revoked = await this.deps.db.transaction(async (tx) => {
+      // A token that is being created is there by the time the tokens end; a later one finds the sign-out recorded.
+      await lockPersonalTokens(tx, accountId)
       await recordSignOut(tx, accountId, signedOutAt)
       // Sessions first: a decision in flight holds its authorization row, so this waits for the grant it is making, and
       // the next statement sees it.

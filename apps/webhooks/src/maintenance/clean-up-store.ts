@@ -70,10 +70,15 @@ export const dailySteps: Readonly<Record<string, CleanUpStep>> = {
     `revoked_at < now() - interval '30 days' or expires_at < now() - interval '30 days'`,
   ),
   endpoint_warnings: deleteWhere('webhook_endpoint_warnings', 'id', `created_at < now() - interval '7 days'`),
-  // By then, everything that they could refuse has expired. Tombstones stay.
+  // By then, everything that they could refuse has expired or was revoked. Tombstones stay, and so does a sign-out as long as
+  // it is all that keeps a credential from working: asked for each of the few rows (`offset 0`), not as a join of whole tables.
   account_states: deleteWhere(
     'account_states',
     'account_id',
-    `deleted_at is null and greatest(signed_out_at, ban_decided_at, banned_until) < now() - interval '30 days'`,
+    `deleted_at is null and greatest(signed_out_at, ban_decided_at, banned_until) < now() - interval '30 days'
+     and not exists (select from personal_tokens t where t.account_id = account_states.account_id
+       and t.revoked_at is null and t.authenticated_at <= account_states.signed_out_at offset 0)
+     and not exists (select from oauth_grants g where g.account_id = account_states.account_id
+       and g.revoked_at is null and g.authenticated_at <= account_states.signed_out_at offset 0)`,
   ),
 }

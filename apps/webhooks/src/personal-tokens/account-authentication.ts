@@ -65,6 +65,8 @@ export function accountAuthentication(deps: Deps) {
   return {
     manager: { authenticate: manager, authenticateAgain: manager },
     owner: { authenticate: owner },
+    /** For a sign-in that ends while something is being derived from it. */
+    ended: challenges.invalid,
   }
 }
 

@@ -39,7 +39,7 @@ const docs = { tag: 'Personal tokens', security: ['tokens', 'user'] }
 /** `/account/tokens` (docs/specification.md#personal-tokens). */
 export const personalTokenRoutes = ({
   personalTokens,
-  accountAuthentication: { manager, owner },
+  accountAuthentication: { manager, owner, ended },
   limits,
 }: Deps): Route[] => [
   route<Manager, CreateBody>({
@@ -66,6 +66,7 @@ export const personalTokenRoutes = ({
       const name = readTokenName(body.name)
       await limits.personalTokens.consume(caller.accountId)
       const created = await personalTokens.create(caller, { name, days: body.expires_in_days }, context)
+      if (!created) throw ended()
       return { status: 201, body: { ...view(created), token: created.token } }
     },
   }),

@@ -21,18 +21,19 @@ const DEFAULT_DAYS = 90
 export class PersonalTokenService {
   constructor(private readonly deps: { db: Db; observer: Observer }) {}
 
-  /** The new token in plain text, which is shown only once. */
+  /** The new token in plain text, which is shown only once. Null when the sign-in behind it has ended in the meantime. */
   async create(
     { accountId, authenticatedAt }: TokenOwner,
     { name, days = DEFAULT_DAYS }: { name: string; days?: number | undefined },
     meta: RequestMeta,
-  ): Promise<PersonalToken & { token: string }> {
+  ): Promise<(PersonalToken & { token: string }) | null> {
     const token = personalToken()
     const row = { accountId, authenticatedAt, name, tokenHash: sha256(token), hint: hintOf(token), days }
     const created = await this.deps.db.transaction(async (tx) => {
       if ((await countUsableForUpdate(tx, accountId)) >= MAX_USABLE_TOKENS) throw tooMany()
       return insertPersonalToken(tx, row)
     })
+    if (!created) return null
     this.deps.observer.personalTokenCreated({ id: created.id, accountId }, meta)
     return { ...created, token }
   }

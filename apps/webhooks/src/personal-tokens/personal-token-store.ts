@@ -1,4 +1,5 @@
 import type { Queryable, Tx } from '@signet/db'
+import { accountAdmits } from '../credentials/account-access.js'
 import { IS_IDLE } from '../credentials/idleness.js'
 import type { PersonalToken, PersonalTokenStatus } from '../credentials/personal-token.js'
 
@@ -17,9 +18,14 @@ const COLUMNS = `id, name, hint, created_at, expires_at, last_used_at,
        when expires_at <= now() then 'expired'
        else 'active' end as status`
 
+/** Whoever creates tokens of an account, or signs it out everywhere, waits here for the others. */
+export async function lockPersonalTokens(tx: Tx, accountId: string): Promise<void> {
+  await tx.query(`select pg_advisory_xact_lock(hashtextextended('personal-tokens:' || $1, 0))`, [accountId])
+}
+
 /** How many tokens the account can use, under a lock that other creations of the account wait for. */
 export async function countUsableForUpdate(tx: Tx, accountId: string): Promise<number> {
-  await tx.query(`select pg_advisory_xact_lock(hashtextextended('personal-tokens:' || $1, 0))`, [accountId])
+  await lockPersonalTokens(tx, accountId)
   const { rows } = await tx.query<{ count: number }>(
     `select count(*)::integer as count from personal_tokens
       where account_id = $1 and revoked_at is null and expires_at > now() and not ${IS_IDLE}`,
@@ -28,6 +34,7 @@ export async function countUsableForUpdate(tx: Tx, accountId: string): Promise<n
   return rows[0]?.count ?? 0
 }
 
+/** Null when the account no longer admits the sign-in. Call it with {@link lockPersonalTokens}: a sign-out must not pass it unseen. */
 export async function insertPersonalToken(
   tx: Tx,
   token: {
@@ -38,15 +45,15 @@ export async function insertPersonalToken(
     hint: string
     days: number
   },
-): Promise<PersonalToken> {
+): Promise<PersonalToken | null> {
   const { rows } = await tx.query<PersonalTokenRow>(
     `insert into personal_tokens (account_id, name, token_hash, hint, expires_at, authenticated_at)
-     values ($1, $2, $3, $4, now() + make_interval(days => $5), $6)
+     select $1, $2, $3, $4, now() + make_interval(days => $5), $6
+      where ${accountAdmits('$1::uuid', '$6::timestamptz')}
   returning ${COLUMNS}`,
     [token.accountId, token.name, token.tokenHash, token.hint, token.days, token.authenticatedAt],
   )
-  if (!rows[0]) throw new Error('the insert returned no row')
-  return toPersonalToken(rows[0])
+  return rows[0] ? toPersonalToken(rows[0]) : null
 }
 
 /** Newest first. Revoked ones are gone, but one that ended by idleness stays until its owner removes it. */

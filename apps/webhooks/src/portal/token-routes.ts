@@ -34,8 +34,9 @@ export const tokenRoutes = (deps: Deps): Route[] => [
       const days = chosenOf(fields, 'days', LIFETIMES, 'portal.refusal.choose-lifetime')
       const name = await inField('name', () => readTokenName(fields.get('name') ?? ''))
       await deps.limits.personalTokens.consume(portal.accountId)
-      const { token } = await deps.personalTokens.create(portal, { name, days }, portal.meta)
-      return { to: '/tokens/created', shown: { token, name } }
+      const created = await deps.personalTokens.create(portal, { name, days }, portal.meta)
+      if (!created) throw new PageRefusal('portal.refusal.sign-in-again')
+      return { to: '/tokens/created', shown: { token: created.token, name } }
     },
   ),
   portalGet(deps, '/tokens/created', 'A new personal API token, once', (portal) =>
