@@ -13,6 +13,7 @@ import { findBodies } from './events/event-store.js'
 import { ProxyAgent, type Dispatcher } from 'undici'
 import { AttemptService } from './attempts/attempt-service.js'
 import { createAttemptWorker } from './attempts/attempt-worker.js'
+import { BacklogCanceller } from './attempts/backlog-canceller.js'
 import { BodyCache } from './attempts/body-cache.js'
 import { FirstAttempts } from './dispatching/first-attempts.js'
 import { OpenSecrets } from './attempts/open-secrets.js'
@@ -129,11 +130,13 @@ export function createContext(config: DispatcherConfig, ports: Partial<Ports> = 
     (id) => readBody(db, id as EventId),
     (result) => observer.bodyRead(result),
   )
+  const canceller = new BacklogCanceller({ db, retryWhileUnavailable: retry, observer })
   const recorder = new ResultRecorder({
     db,
     // A request whose result is not recorded would be sent again and again, without ever using up an attempt.
     retryWhileUnavailable: (work) => retryWhileUnavailable(work, { ...retryOptions, retryTimeouts: true }),
     onCommit: (size, durationMs) => observer.committed(size, durationMs),
+    onDisabled: (endpointId) => canceller.request(endpointId),
   })
   const attempts = new AttemptService({
     db,
@@ -176,6 +179,7 @@ export function createContext(config: DispatcherConfig, ports: Partial<Ports> = 
     db,
     queues,
     presence,
+    canceller,
     pauseSwitch: new PauseSwitch(db, queues),
     observer,
     now,
@@ -203,6 +207,7 @@ export function createContext(config: DispatcherConfig, ports: Partial<Ports> = 
     retention: new Retention({ db, observer, now }),
     recoverer,
     firstAttempts,
+    canceller,
     stopRetries,
     onError: (error) => log.error('engine', { error }),
   })
@@ -253,6 +258,7 @@ export function createContext(config: DispatcherConfig, ports: Partial<Ports> = 
     preparation,
     events,
     firstAttempts,
+    canceller,
     sweeper,
     recoverer,
     engine,

@@ -1,5 +1,6 @@
 import pTimeout from 'p-timeout'
 import type { Worker } from 'bullmq'
+import type { BacklogCanceller } from './attempts/backlog-canceller.js'
 import type { FirstAttempts } from './dispatching/first-attempts.js'
 import type { EndpointLimiter } from './fairness/endpoint-limiter.js'
 import type { Recoverer } from './recovering/recoverer.js'
@@ -13,6 +14,7 @@ export type EngineDeps = {
   retention: Retention
   recoverer: Pick<Recoverer, 'start' | 'stop'>
   firstAttempts: Pick<FirstAttempts, 'concluded'>
+  canceller: Pick<BacklogCanceller, 'stop'>
   /** Ends the retries that wait for the database. */
   stopRetries: AbortController
   onError: (error: unknown) => void
@@ -42,7 +44,17 @@ export class Engine {
    * cannot finish because PostgreSQL or Redis is down is left to another worker, which takes over when the job lock expires.
    */
   async stop(): Promise<void> {
-    const { workers, limiter, sweeper, retention, recoverer, firstAttempts, stopRetries, onError } = this.deps
+    const {
+      workers,
+      limiter,
+      sweeper,
+      retention,
+      recoverer,
+      firstAttempts,
+      canceller,
+      stopRetries,
+      onError,
+    } = this.deps
     limiter.close()
     const closed = Promise.all([
       sweeper.stop(),
@@ -50,7 +62,7 @@ export class Engine {
       recoverer.stop(),
       ...workers.map((worker) => worker.close()),
     ])
-      .then(() => firstAttempts.concluded())
+      .then(() => Promise.all([firstAttempts.concluded(), canceller.stop()]))
       .catch(onError)
     if (await within(DRAIN_MS, closed)) return
     stopRetries.abort()

@@ -133,6 +133,21 @@ describe('the sweeper', () => {
     expect(await dispatcher.sweeper.sweep()).toEqual({ events: 0, deliveries: 0 })
   })
 
+  it('goes on cancelling for a disabled endpoint where a process left off', async () => {
+    const subscriber = dispatcher.subscriber()
+    const { id } = await subscriber.endpoint('https://127.0.0.1:9/')
+    const rows = [...(await dispatcher.scheduled(subscriber)), ...(await dispatcher.scheduled(subscriber))]
+    await dispatcher.db.query('update webhook_endpoints set status = 2, disabled_at = $2 where id = $1', [
+      id,
+      dispatcher.clock.now(),
+    ])
+    dispatcher.clock.advance(MINUTE_MS)
+    await dispatcher.sweeper.sweep()
+    await dispatcher.canceller.finished()
+    for (const row of rows)
+      expect(await dispatcher.row(row.id)).toMatchObject({ status: 2, last_error: 'endpoint_disabled' })
+  })
+
   it('is left to the one process that is already at it', async () => {
     await lostWork()
     dispatcher.clock.advance(MINUTE_MS)

@@ -1,6 +1,6 @@
 import { Batches, type Queryable } from '@signet/db'
+import type { EndpointId } from '@signet/webhook-core'
 import {
-  cancelDeliveriesOfDisabled,
   recordAttempts,
   recordFirstAttempts,
   type AttemptResult,
@@ -14,6 +14,8 @@ export type RecorderOptions = {
   db: Queryable
   retryWhileUnavailable: RetryWhileUnavailable
   onCommit?: (size: number, durationMs: number) => void
+  /** Called for endpoints that a commit disabled. */
+  onDisabled?: (endpointId: EndpointId) => void
 }
 
 /** What a delivery without a row is made of, and the event that it belongs to. */
@@ -64,7 +66,8 @@ export class ResultRecorder {
     const others = items.map(({ result }) => result).filter(({ deliveryId }) => !recorded.has(deliveryId))
     for (const one of await this.#recordOthers(others)) recorded.set(one.deliveryId, one)
     this.options.onCommit?.(items.length, performance.now() - startedAt)
-    await this.#cancelOthers(items.filter(({ result }) => recorded.get(result.deliveryId)?.disabledEndpoint))
+    const disabling = items.filter(({ result }) => recorded.get(result.deliveryId)?.disabledEndpoint)
+    for (const id of new Set(disabling.map(({ result }) => result.endpointId))) this.options.onDisabled?.(id)
     return items.map(({ result }) => recorded.get(result.deliveryId) ?? null)
   }
 
@@ -93,14 +96,6 @@ export class ResultRecorder {
   async #recordOthers(results: readonly AttemptResult[]): Promise<RecordedAttempt[]> {
     const { db, retryWhileUnavailable } = this.options
     return results.length === 0 ? [] : retryWhileUnavailable(() => recordAttempts(db, results))
-  }
-
-  /** What became pending while the endpoint was being disabled. */
-  async #cancelOthers(disabling: readonly Item[]): Promise<void> {
-    const { db, retryWhileUnavailable } = this.options
-    if (disabling.length === 0) return
-    const endpoints = [...new Set(disabling.map(({ result }) => result.endpointId))]
-    await retryWhileUnavailable(() => cancelDeliveriesOfDisabled(db, endpoints))
   }
 }
 

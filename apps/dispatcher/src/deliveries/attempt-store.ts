@@ -72,8 +72,8 @@ type RecordedRow = {
 
 /**
  * Commits the results of many attempts in one statement: deliveries, the failure counts of their endpoints, disabling an
- * endpoint at its 20th consecutive failure and cancelling its other deliveries, the warnings to its owner, and the attempt
- * log. Returns results in no particular order, and none for a delivery that is gone or whose id is another one's by now. Takes at
+ * endpoint at its 20th consecutive failure, the warnings to its owner, and the attempt log. What else is pending for an endpoint
+ * that was disabled is the caller's to cancel. Returns results in no particular order, and none for a delivery that is gone or whose id is another one's by now. Takes at
  * most one result per delivery.
  */
 export async function recordAttempts(
@@ -105,25 +105,6 @@ export async function recordFirstAttempts(
     complete,
   ])
   return rows.map(toRecorded)
-}
-
-/**
- * Cancels what is pending for endpoints that are disabled. Follows a batch that disabled them, which saw only what was there when its
- * statement began.
- */
-export async function cancelDeliveriesOfDisabled(
-  db: Queryable,
-  endpointIds: readonly EndpointId[],
-): Promise<void> {
-  await db.query(
-    `update webhook_deliveries set status = 2, last_error = 'endpoint_disabled', next_attempt_at = null
-     where status = 0 and id = any (array(
-       select id from webhook_pending_deliveries
-       where endpoint_id = any (array(select id from webhook_endpoints where id = any ($1) and status = 2))
-       order by id
-     ))`,
-    [endpointIds],
-  )
 }
 
 function requireOneEach(results: readonly AttemptResult[]): void {

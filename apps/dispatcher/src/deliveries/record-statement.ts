@@ -85,9 +85,6 @@ const NEW: Rows = {
 // results one after the other in the given order, as if each had arrived alone, and writes. It is one statement because a
 // process that froze between two would keep a busy endpoint locked.
 //
-// cancelled starts with a condition that depends on no row: a batch that disables no endpoint, which is nearly every batch,
-// never looks at pending deliveries.
-//
 // A result counts only for a delivery of its own event and endpoint. Ids are drawn before they are durable, so after a failover the
 // sequence may issue one again. A first result whose id is taken fails the statement, and the event gets other ids.
 //
@@ -188,15 +185,6 @@ function statement({ columns, delivery, states, writtenOnly = '' }: Rows): strin
     from tally t where e.id = t.endpoint_id and e.id = any ($2::bigint[])
   ),
   ${states.trim()}
-  cancelled as (
-    update webhook_deliveries set status = 2, last_error = 'endpoint_disabled', next_attempt_at = null
-    where (select bool_or(disables) from tally)
-      and status = 0 and id <> all ($1::bigint[])
-      and id = any (array(
-        select id from webhook_pending_deliveries
-        where endpoint_id = any (array(select endpoint_id from tally where disables))
-      ))
-  ),
   warnings as (
     insert into webhook_endpoint_warnings
       (endpoint_id, threshold, day, failures, last_error, failed_at, failing_since)

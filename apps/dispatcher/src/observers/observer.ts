@@ -1,5 +1,5 @@
 import { RepeatedWarning, type Logger } from '@signet/telemetry'
-import type { DeliveryId, EventId } from '@signet/webhook-core'
+import type { DeliveryId, EndpointId, EventId } from '@signet/webhook-core'
 import { durationMsOf } from '../deliveries/attempt-duration.js'
 import type { AttemptResult, RecordedAttempt } from '../deliveries/attempt-store.js'
 import type { AttemptPlan } from '../deliveries/delivery-store.js'
@@ -131,6 +131,13 @@ export function createObserver(log: Logger, registry: Registry) {
 
     adminPageFailed(path: string, error: unknown): void {
       log.error('admin page', { path, error })
+    },
+
+    cancellingFailed(endpointId: EndpointId, error: unknown): void {
+      log.warn('cancelling deliveries of a disabled endpoint failed; the sweeper will catch up', {
+        endpoint_id: endpointId,
+        error,
+      })
     },
 
     recoveryFailed(error: unknown): void {

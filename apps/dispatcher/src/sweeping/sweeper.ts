@@ -1,7 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { withAdvisoryLock, type Db } from '@signet/db'
-import type { EventId } from '@signet/webhook-core'
+import type { EndpointId, EventId } from '@signet/webhook-core'
 import type { EventToPublish, WebhookQueues } from '@signet/webhook-core/queue'
+import type { BacklogCanceller } from '../attempts/backlog-canceller.js'
+import { findDisabledWithBacklog } from '../deliveries/cancel-store.js'
 import { findOverdueDeliveries, type OverdueDelivery } from '../deliveries/delivery-store.js'
 import {
   concludeFirstAttempts,
@@ -17,6 +19,7 @@ export type SweeperDeps = {
   db: Db
   queues: WebhookQueues
   presence: JobPresence
+  canceller: Pick<BacklogCanceller, 'request'>
   pauseSwitch: Pick<PauseSwitch, 'apply'>
   observer: Observer
   now: () => Date
@@ -87,6 +90,7 @@ export class Sweeper {
           (await this.#sweepFirstAttempts(before, requeueMissing)),
         deliveries: await this.#sweepDeliveries(before),
       }
+      await this.#sweepBacklogs(before)
       this.deps.observer.swept(found)
       return found
     })
@@ -142,6 +146,18 @@ export class Sweeper {
         const delayed = await presence.deliveriesDelayedBeyond(page, latest)
         await queues.startDelayed(delayed)
         return lost.length + delayed.length
+      },
+    )
+  }
+
+  /** Endpoints whose process died before it had cancelled all of their deliveries. */
+  async #sweepBacklogs(before: Date): Promise<void> {
+    const { db, canceller } = this.deps
+    await this.#eachPage<{ id: EndpointId }>(
+      (after) => findDisabledWithBacklog(db, { before, after, limit: PAGE }),
+      (page) => {
+        for (const { id } of page) canceller.request(id)
+        return Promise.resolve(page.length)
       },
     )
   }

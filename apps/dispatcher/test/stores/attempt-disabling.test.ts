@@ -2,6 +2,7 @@ import { describe, expect, it } from '@jest/globals'
 import { useWebhooksDatabase } from '@signet/webhook-testkit/jest'
 import { deliveryState, endpointState } from '@signet/webhook-testkit'
 import { FAILURES_TO_DISABLE } from '@signet/webhook-core'
+import { recordAttempts } from '../../src/deliveries/attempt-store.js'
 import { deleteEndpoint, patchEndpoint } from '@signet/webhook-core/stores'
 import { attemptsIn, first } from '../support/attempts.js'
 import { aResult, retry, type TestDelivery } from '../support/deliveries.js'
@@ -89,6 +90,22 @@ describe('recordAttempts counts failures', () => {
       'http_503',
     ])
     expect((await endpointState(database.db, endpoint.id)).consecutive_failures).toBe(22)
+  })
+
+  it('disables without looking at what else is pending for the endpoint, however much that is', async () => {
+    const { endpoint, deliveries } = await withDeliveries(3)
+    const [last, other] = deliveries as [TestDelivery, TestDelivery]
+    await setFailures(endpoint, 19)
+    await database.db.transaction(async (holder) => {
+      await holder.query(`select from webhook_deliveries where id = $1 for update`, [other.id])
+      await database.db.transaction(async (tx) => {
+        // A statement that wanted the other delivery would fail here. Otherwise it would wait for this test.
+        await tx.query(`set local lock_timeout = '100ms'`)
+        expect(await recordAttempts(tx, [aResult(last, retry())])).toMatchObject([{ disabledEndpoint: true }])
+      })
+    })
+    expect((await endpointState(database.db, endpoint.id)).status).toBe(2)
+    expect((await deliveryState(database.db, other.id)).status).toBe(0)
   })
 
   it('cancels everything else that is pending for the endpoint, and nothing of others', async () => {

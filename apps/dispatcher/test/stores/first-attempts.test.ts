@@ -11,6 +11,7 @@ import {
   findOpenFirstAttempts,
   scheduleDeliveries,
 } from '../../src/dispatching/first-attempt-store.js'
+import { attemptsIn } from '../support/attempts.js'
 import { aResult, deliveriesIn, openDeliveries, retry, type TestDelivery } from '../support/deliveries.js'
 
 const database = useWebhooksDatabase()
@@ -155,10 +156,7 @@ describe('first attempts', () => {
     const endpoint = await anEndpoint(db)
     const deliveries = await openDeliveries(db, endpoint, 21)
     const [last, ...failing] = deliveries as [TestDelivery, ...TestDelivery[]]
-    await recordAttempts(
-      db,
-      failing.map((delivery) => aResult(delivery, retry())),
-    )
+    await attemptsIn(database).record(...failing.map((delivery) => aResult(delivery, retry())))
     expect(await deliveryState(db, last.id)).toMatchObject({ status: 2, last_error: 'endpoint_disabled' })
   })
 })

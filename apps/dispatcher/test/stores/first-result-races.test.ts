@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals'
 import type { Tx } from '@signet/db'
+import type { EndpointId } from '@signet/webhook-core'
 import { useWebhooksDatabase } from '@signet/webhook-testkit/jest'
 import { anEndpoint, behindLock, endpointState, NOW } from '@signet/webhook-testkit'
 import {
@@ -10,6 +11,7 @@ import {
   purgeRecording,
   type Endpoint,
 } from '@signet/webhook-core/stores'
+import { BacklogCanceller } from '../../src/attempts/backlog-canceller.js'
 import { ResultRecorder } from '../../src/attempts/result-recorder.js'
 import { UnwrittenEvent } from '../../src/attempts/unwritten-event.js'
 import type { RetryWhileUnavailable } from '../../src/database/retry-while-unavailable.js'
@@ -20,6 +22,9 @@ import { retry } from '../support/deliveries.js'
 import { DELIVERED, firstResultsIn, onlyOne, resultOf } from '../support/first-results.js'
 
 const database = useWebhooksDatabase()
+const fail = (_endpointId: EndpointId, error: unknown) => {
+  throw error
+}
 const { queued, planned, rowsOf } = firstResultsIn(database)
 
 describe('recordFirstAttempts among others', () => {
@@ -170,7 +175,13 @@ describe('recordFirstAttempts among others', () => {
       await deleteAccountEndpoints(db, closed.accountId)
     }
     const retryWhileUnavailable: RetryWhileUnavailable = (work) => work()
-    const recorders = Array.from({ length: 6 }, () => new ResultRecorder({ db, retryWhileUnavailable }))
+    const observer = { cancellingFailed: fail }
+    const canceller = new BacklogCanceller({ db, retryWhileUnavailable, observer, pageSize: 7 })
+    const onDisabled = (id: EndpointId) => canceller.request(id)
+    const recorders = Array.from(
+      { length: 6 },
+      () => new ResultRecorder({ db, retryWhileUnavailable, onDisabled }),
+    )
     await Promise.all([
       ...batches.flatMap((plans, i) =>
         plans.map(async (plan) => {
@@ -184,6 +195,7 @@ describe('recordFirstAttempts among others', () => {
       purgeRecording(db, { accountId: purged.accountId, audioId: 'rec_purged' }),
       deleteEndpoint(db, deleted.accountId, deleted.id),
     ])
+    await canceller.finished()
     for (const { id } of others)
       expect(await endpointState(db, id)).toMatchObject({ status: 2, consecutive_failures: 30 })
     const { rows } = await db.query(

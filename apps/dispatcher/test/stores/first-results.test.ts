@@ -105,9 +105,9 @@ describe('recordFirstAttempts', () => {
     )
     expect(recorded.every(({ disabledEndpoint }) => disabledEndpoint)).toBe(true)
     expect(await endpointState(db, endpoint.id)).toMatchObject({ status: 2, consecutive_failures: 21 })
-    // Also the one that had been scheduled.
     expect(await rowsOf(endpoint.accountId)).toMatchObject([
-      { status: 2, last_error: 'endpoint_disabled' },
+      // Scheduled before, and the canceller's.
+      { status: 0, last_error: 'http_500' },
       { status: 2, last_error: 'timeout' },
       { status: 2, last_error: 'http_500' },
     ])

@@ -13,6 +13,7 @@ import {
 } from '../../src/admin/admin-store.js'
 import { countDisabledEndpoints, readBacklog, readUndispatched } from '../../src/backlog/backlog-store.js'
 import { listAttempts, recordAttempts, recordFirstAttempts } from '../../src/deliveries/attempt-store.js'
+import { cancelOfDisabled, findDisabledWithBacklog } from '../../src/deliveries/cancel-store.js'
 import { findAttemptPlans, findOverdueDeliveries } from '../../src/deliveries/delivery-store.js'
 import { dispatchEvents } from '../../src/dispatching/dispatch-store.js'
 import {
@@ -100,7 +101,17 @@ describe('hot queries use their index and read no table in full', () => {
           db,
           deliveryIds.map((id, i) => aResult({ id, endpointId, eventId: eventIds[i] as EventId }, retry())),
         ),
+      ['webhook_deliveries_pkey', 'webhook_endpoints_pkey'],
+    ],
+    [
+      'cancelling what is pending for a disabled endpoint',
+      (db) => cancelOfDisabled(db, endpointId, null, 1000),
       ['webhook_deliveries_pending_idx', 'webhook_deliveries_pkey', 'webhook_endpoints_pkey'],
+    ],
+    [
+      'sweeping disabled endpoints',
+      (db) => findDisabledWithBacklog(db, { before: new Date(), limit: 100 }),
+      ['webhook_deliveries_pending_idx', 'webhook_endpoints_disabled_idx'],
     ],
     ['listing attempts', (db) => listAttempts(db, deliveryIds), ['webhook_attempts_pkey']],
     [
@@ -211,11 +222,11 @@ describe('hot queries use their index and read no table in full', () => {
   ])
 
   // An outage of a receiver makes the pending deliveries millions; every batch of results would read them all.
-  it('recording results that disable nobody looks at no pending delivery', async () => {
-    const delivered = deliveryIds.map((id, i) =>
-      aResult({ id, endpointId, eventId: eventIds[i] as EventId }, { kind: 'delivered' }),
+  it('recording results looks at no other pending delivery, also when it disables an endpoint', async () => {
+    const failed = deliveryIds.map((id, i) =>
+      aResult({ id, endpointId, eventId: eventIds[i] as EventId }, retry()),
     )
-    const { indexes } = await plansOf(database.db, (db) => recordAttempts(db, delivered), { analyze: true })
+    const { indexes } = await plansOf(database.db, (db) => recordAttempts(db, failed), { analyze: true })
     expect(indexes).toContain('webhook_deliveries_pkey')
     expect(indexes).not.toContain('webhook_deliveries_pending_idx')
     expect(indexes).not.toContain('webhook_deliveries_due_idx')

@@ -6,6 +6,7 @@ import {
   type AttemptResult,
   type RecordedAttempt,
 } from '../../src/deliveries/attempt-store.js'
+import { cancelOfDisabled } from '../../src/deliveries/cancel-store.js'
 import { pendingDeliveries, type TestDelivery } from './deliveries.js'
 
 /** What tests of results begin with. `database` may be there only later. */
@@ -21,7 +22,16 @@ export const attemptsIn = (database: { readonly db: Db }) => ({
       failures,
     ]),
 
-  record: (...results: AttemptResult[]): Promise<RecordedAttempt[]> => recordAttempts(database.db, results),
+  /** As the recorder does, with the cancelling that follows. */
+  record: async (...results: AttemptResult[]): Promise<RecordedAttempt[]> => {
+    const { db } = database
+    const recorded = await recordAttempts(db, results)
+    for (const { deliveryId, disabledEndpoint } of recorded) {
+      const endpointId = results.find((result) => result.deliveryId === deliveryId)?.endpointId
+      if (disabledEndpoint && endpointId) await cancelOfDisabled(db, endpointId, null, 1000)
+    }
+    return recorded
+  },
 })
 
 export function first(deliveries: readonly TestDelivery[]): TestDelivery {

@@ -30,7 +30,7 @@ export async function startStepwise({ ports, ...options }: DispatcherOptions = {
     start: false,
     ports: { now: clock.now, random: () => 0, ...ports },
   })
-  const { db, attempts, firstAttempts } = dispatcher
+  const { db, attempts, firstAttempts, canceller } = dispatcher
   const rowsOf = async (subscriber: Subscriber, eventId: EventId) => {
     const rows = await deliveriesOf(db, subscriber.accountId)
     return rows.filter(({ event_id }) => event_id === eventId)
@@ -52,6 +52,7 @@ export async function startStepwise({ ports, ...options }: DispatcherOptions = {
     },
     async attempt(...rows) {
       await Promise.all(rows.map((row) => attempts.run(jobOf(row), { wasDeferred: false })))
+      await canceller.finished()
     },
     async row(id) {
       const { rows } = await db.query<DeliveryRow>(

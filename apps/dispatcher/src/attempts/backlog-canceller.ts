@@ -1,0 +1,68 @@
+import type { Queryable } from '@signet/db'
+import type { EndpointId } from '@signet/webhook-core'
+import type { RetryWhileUnavailable } from '../database/retry-while-unavailable.js'
+import { cancelOfDisabled, type BacklogPosition } from '../deliveries/cancel-store.js'
+import type { Observer } from '../observers/observer.js'
+
+export type BacklogCancellerDeps = {
+  db: Queryable
+  retryWhileUnavailable: RetryWhileUnavailable
+  observer: Pick<Observer, 'cancellingFailed'>
+  /** Deliveries that one statement cancels. */
+  pageSize?: number
+}
+
+const PAGE = 1000
+
+/**
+ * Cancels what is pending for endpoints that were disabled, a page at a time: a receiver that was down for long may have millions,
+ * and no result has to wait for them. Endpoints take turns. What a process leaves undone the sweeper requests again, and an attempt
+ * that comes first ends its delivery the same way.
+ */
+export class BacklogCanceller {
+  /** Where each endpoint goes on; null at the beginning. */
+  readonly #positions = new Map<EndpointId, BacklogPosition | null>()
+  #running: Promise<void> | undefined
+  #isStopping = false
+
+  constructor(private readonly deps: BacklogCancellerDeps) {}
+
+  /** Begins soon, unless it is under way. */
+  request(endpointId: EndpointId): void {
+    if (!this.#positions.has(endpointId)) this.#positions.set(endpointId, null)
+    this.#running ??= this.#run().finally(() => (this.#running = undefined))
+  }
+
+  /** Resolves when nothing is left to cancel. */
+  async finished(): Promise<void> {
+    await this.#running
+  }
+
+  /** Ends after the current page. */
+  async stop(): Promise<void> {
+    this.#isStopping = true
+    await this.#running
+  }
+
+  async #run(): Promise<void> {
+    for (;;) {
+      const [next] = this.#positions
+      if (next === undefined || this.#isStopping) return
+      const [endpointId, position] = next
+      const reached = await this.#cancel(endpointId, position)
+      this.#positions.delete(endpointId)
+      // Behind the others.
+      if (reached !== null) this.#positions.set(endpointId, reached)
+    }
+  }
+
+  async #cancel(endpointId: EndpointId, position: BacklogPosition | null): Promise<BacklogPosition | null> {
+    const { db, retryWhileUnavailable, observer, pageSize = PAGE } = this.deps
+    try {
+      return await retryWhileUnavailable(() => cancelOfDisabled(db, endpointId, position, pageSize))
+    } catch (error) {
+      observer.cancellingFailed(endpointId, error)
+      return null
+    }
+  }
+}
