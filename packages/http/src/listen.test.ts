@@ -1,4 +1,5 @@
 import { once } from 'node:events'
+import type { Server } from 'node:http'
 import { connect } from 'node:net'
 import { afterEach, describe, expect, it } from '@jest/globals'
 import { listen, type Listener } from './index.js'
@@ -36,5 +37,36 @@ describe('listen', () => {
     const ended = once(socket, 'close')
     await listener.close(50)
     await ended
+  })
+
+  const stalling = { port: 0, host: '127.0.0.1', stallTimeoutMs: 20 }
+
+  it('breaks a connection whose client stops reading an answer', async () => {
+    let ended = () => {}
+    const closed = new Promise<void>((resolve) => (ended = resolve))
+    // More than the buffers of the two sockets hold.
+    listener = await listen((_req, res) => void res.on('close', ended).end(Buffer.alloc(64 << 20)), stalling)
+    const socket = connect(listener.port, '127.0.0.1').pause()
+    socket.on('error', () => undefined).write('GET / HTTP/1.1\r\nHost: x\r\n\r\n')
+    await closed
+    socket.destroy()
+  })
+
+  it('leaves a connection alone whose answer takes longer than that to make', async () => {
+    listener = await listen(
+      (_req, res) => void res.once('timeout', () => setImmediate(() => res.end('done'))),
+      stalling,
+    )
+    expect(await (await fetch(`http://127.0.0.1:${listener.port}`)).text()).toBe('done')
+  })
+
+  it('still closes connections that nobody uses', async () => {
+    listener = await listen((req, res) => {
+      ;(req.socket as unknown as { server: Server }).server.keepAliveTimeout = 20
+      res.end('done')
+    }, stalling)
+    const socket = connect(listener.port, '127.0.0.1')
+    socket.resume().write('GET / HTTP/1.1\r\nHost: x\r\n\r\n')
+    await once(socket, 'close')
   })
 })

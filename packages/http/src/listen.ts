@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import { createServer, type RequestListener } from 'node:http'
+import { createServer, type RequestListener, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { Drain } from './drain.js'
 import { messageClassesOf } from './express-messages.js'
@@ -17,6 +17,8 @@ export type ListenOptions = {
   host?: string | undefined
   /** Name of the environment variable to mention in errors. */
   setting?: string
+  /** How long a client may take nothing of an answer that is waiting for it, in milliseconds, before its connection is closed. */
+  stallTimeoutMs?: number
   /** Once it begins, each connection ends with the answer to its next request. */
   drain?: Drain
 }
@@ -27,10 +29,11 @@ export class ListenError extends Error {
 }
 
 const SWEEP_MS = 20
+const STALL_MS = 30_000
 
 /** Serves `handler`. Resolves once it accepts connections, or rejects with a `ListenError`. */
 export async function listen(handler: RequestListener, options: ListenOptions): Promise<Listener> {
-  const { port, host, drain } = options
+  const { port, host, drain, stallTimeoutMs = STALL_MS } = options
   const server = createServer(
     {
       keepAliveTimeout: 65_000,
@@ -43,6 +46,7 @@ export async function listen(handler: RequestListener, options: ListenOptions): 
       handler(req, res)
     },
   )
+  endStalled(server, stallTimeoutMs)
   server.listen(port, host)
   await once(server, 'listening').catch((error: unknown) => {
     throw new ListenError(explain(error, options), { cause: error })
@@ -61,6 +65,18 @@ export async function listen(handler: RequestListener, options: ListenOptions): 
       clearTimeout(timer)
     },
   }
+}
+
+/**
+ * Ends connections whose clients stop reading: an answer stays in memory until it has been taken, and nothing else limits how
+ * long that is. Node's timer of a socket starts anew with everything that is sent or received.
+ */
+function endStalled(server: Server, stallTimeoutMs: number): void {
+  server.setTimeout(stallTimeoutMs, (socket) => {
+    // Between two requests the timer has another time, and nobody else ends the connection. During one, the answer may take a while.
+    const isIdle = socket.timeout !== stallTimeoutMs
+    if (isIdle || socket.writableLength > 0) socket.destroy()
+  })
 }
 
 const REASONS: Readonly<Record<string, string>> = {
