@@ -3,13 +3,14 @@ import { waitFor } from '@signet/testkit'
 
 /**
  * Makes a race certain: takes a lock, starts `work`, waits until `waiting` of its statements are blocked, each with a view of
- * the tables from before, and lets go.
+ * the tables from before, runs `meanwhile` if given, and lets go.
  */
 export async function behindLock<T>(
   db: Db,
   lock: (tx: Tx) => Promise<unknown>,
   waiting: number,
   work: () => Promise<T>,
+  meanwhile: () => Promise<unknown> = () => Promise.resolve(),
 ): Promise<T> {
   const started = await db.transaction(async (tx) => {
     await lock(tx)
@@ -18,6 +19,7 @@ export async function behindLock<T>(
     await waitFor(async () => (await countBlocked(db)) >= waiting, {
       describe: `${waiting} blocked statements`,
     })
+    await meanwhile()
     return { result }
   })
   return started.result

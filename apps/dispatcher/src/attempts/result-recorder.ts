@@ -3,6 +3,7 @@ import type { EndpointId } from '@signet/webhook-core'
 import {
   recordAttempts,
   recordFirstAttempts,
+  rowKey,
   type AttemptResult,
   type RecordedAttempt,
 } from '../deliveries/attempt-store.js'
@@ -38,8 +39,9 @@ export class ResultRecorder {
   constructor(private readonly options: RecorderOptions) {
     this.#batches = new Batches({
       send: (items) => this.#commit(items),
-      // After a lost job lock there can be two results for one delivery. They go into separate statements, in order.
-      keysOf: ({ result }) => [result.deliveryId],
+      // After a lost job lock there can be two results for one delivery, also under two ids while it has no row. They go into
+      // separate statements, in order.
+      keysOf: ({ result }) => [rowKey(result)],
       maxItems: MAX_BATCH,
       lingerMs: LINGER_MS,
       // Two parallel statements would wait for each other's locks on the endpoints they share.

@@ -1,4 +1,4 @@
-import type { Queryable } from '@signet/db'
+import { isUniqueViolation, type Queryable } from '@signet/db'
 import {
   countsAgainstEndpoint,
   type DeliveryId,
@@ -98,19 +98,26 @@ export async function recordFirstAttempts(
 ): Promise<RecordedAttempt[]> {
   requireOneEach(results)
   if (results.length === 0) return []
-  const { rows } = await db.query<RecordedRow>(RECORD_FIRST_ATTEMPTS, [
+  const parameters = [
     ...parametersOf(results),
     results.map(({ eventType }) => eventType),
     results.map(({ createdAt }) => createdAt),
     complete,
-  ])
+  ]
+  const record = () => db.query<RecordedRow>(RECORD_FIRST_ATTEMPTS, parameters)
+  const { rows } = await record().catch((error: unknown) => {
+    // Another statement wrote one of the deliveries while this one waited for a lock, and the next one sees it; or an id is taken.
+    if (isUniqueViolation(error)) return record()
+    throw error
+  })
   return rows.map(toRecorded)
 }
 
+/** What no two results of one statement may have in common: one row would get both. */
+export const rowKey = ({ eventId, endpointId }: AttemptResult): string => `${eventId} ${endpointId}`
+
 function requireOneEach(results: readonly AttemptResult[]): void {
-  if (new Set(results.map(({ deliveryId }) => deliveryId)).size !== results.length) {
-    throw new RangeError('one result per delivery')
-  }
+  if (new Set(results.map(rowKey)).size !== results.length) throw new RangeError('one result per delivery')
 }
 
 const parametersOf = (results: readonly AttemptResult[]) => [

@@ -13,8 +13,6 @@ type Rows = {
   delivery: string
   /** CTE that writes the states of the deliveries. */
   states: string
-  /** Restricts what is logged and returned to the deliveries that were written. */
-  writtenOnly?: string
 }
 
 // By ascending id (packages/webhook-core/README.md#lock-order).
@@ -44,7 +42,7 @@ const EXISTING: Rows = {
 }
 
 // The lock on the event keeps it from being deleted, and two processes from writing its deliveries at once. A delivery that another
-// one has written already is left out: its failure would count twice. The last parameter names the events that have all of their
+// one has written already is left out, and one that it writes meanwhile fails the statement: its failure would count twice. The last parameter names the events that have all of their
 // deliveries now.
 const NEW: Rows = {
   columns: { event_type: 'text', created_at: 'timestamptz' },
@@ -75,10 +73,7 @@ const NEW: Rows = {
       case when n.status = 0 then n.retry_at end, case when n.status = 1 then n.finished_at end, r.created_at
     from next n join result r using (delivery_id)
     order by n.delivery_id
-    on conflict (event_id, endpoint_id, replay) do nothing
-    returning id
   ),`,
-  writtenOnly: 'where delivery_id in (select id from written)',
 }
 
 // Locks the endpoints, then the deliveries, each by ascending id (packages/webhook-core/README.md#lock-order). Evaluates the
@@ -91,7 +86,7 @@ const NEW: Rows = {
 // strike: this failure counts toward disabling the endpoint. A success starts a new streak. reported: after a lost job lock
 // two workers may report the same attempt; only the first changes the schedule and the count. warns_at: the highest
 // threshold that the failures of this batch reached, so that an endpoint gets one warning from it.
-function statement({ columns, delivery, states, writtenOnly = '' }: Rows): string {
+function statement({ columns, delivery, states }: Rows): string {
   const arrays = Object.values(columns)
     .map((type, i) => `, $${16 + i}::${type}[]`)
     .join('')
@@ -201,12 +196,12 @@ function statement({ columns, delivery, states, writtenOnly = '' }: Rows): strin
     insert into webhook_attempts
       (delivery_id, number, started_at, duration_ms, http_status, error, url_version, exchange, answer)
     select delivery_id, number, started_at, duration_ms, http_status, coalesce(error, ''), url_version, exchange, answer
-    from classified ${writtenOnly}
+    from classified
     on conflict (delivery_id, number) do nothing
   )
   select n.delivery_id, n.status, n.last_error, n.attempts, n.disables,
     case when n.status = 0 then case when n.changes then n.retry_at else n.due_before end end as next_attempt_at
-  from next n ${writtenOnly}`
+  from next n`
 }
 
 // Named, so that each connection parses and plans them only once.

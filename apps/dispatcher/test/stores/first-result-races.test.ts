@@ -76,6 +76,45 @@ describe('recordFirstAttempts among others', () => {
     expect(await recordAttempts(db, [resultOf(slow, DELIVERED)])).toMatchObject([{ status: 1 }])
   })
 
+  it('counts a failure once whose row is written while its statement waits for another event', async () => {
+    const { db } = database
+    const endpoint = await anEndpoint(db)
+    const plans = (await planned(endpoint.accountId, 2)).sort((a, b) => (a.eventId < b.eventId ? -1 : 1))
+    const [first, second] = plans as [AttemptPlan, AttemptPlan]
+    const recorded = await behindLock(
+      db,
+      (tx) => tx.query(`select from webhook_events where id = $1 for update`, [first.eventId]),
+      1,
+      () =>
+        recordFirstAttempts(
+          db,
+          plans.map((plan) => resultOf(plan, retry())),
+          plans.map(({ eventId }) => eventId),
+        ),
+      // As for an attempt that takes long. The statement above has its view of the tables, and no lock on this event yet.
+      () => writeDeliveries(db, [second], NOW),
+    )
+    expect(recorded).toMatchObject([{ deliveryId: first.id, status: 0 }])
+    expect(await endpointState(db, endpoint.id)).toMatchObject({ consecutive_failures: 1 })
+    expect(await recordAttempts(db, [resultOf(second, retry())])).toMatchObject([{ attempts: 1 }])
+    expect(await endpointState(db, endpoint.id)).toMatchObject({ consecutive_failures: 2 })
+  })
+
+  it('counts one failure of an event that its process runs twice at once', async () => {
+    const { db } = database
+    const endpoint = await anEndpoint(db)
+    const [id] = await queued(endpoint.accountId)
+    const recorder = new ResultRecorder({ db, retryWhileUnavailable: (work) => work() })
+    const run = async () => {
+      const plan = onlyOne(onlyOne(await planFirstAttempts(db, id ? [id] : [])).plans)
+      return { plan, event: new UnwrittenEvent(plan.eventId, [plan], (all) => writeDeliveries(db, all, NOW)) }
+    }
+    const runs = [await run(), await run()]
+    const recorded = await Promise.all(runs.map((one) => recorder.record(resultOf(one.plan, retry()), one)))
+    expect(recorded).toMatchObject([{ status: 0 }, null])
+    expect(await endpointState(db, endpoint.id)).toMatchObject({ consecutive_failures: 1 })
+  })
+
   it.each<[string, (db: Tx, endpoint: Endpoint) => Promise<unknown>]>([
     [
       'its deletion',
