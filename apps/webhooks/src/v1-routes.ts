@@ -12,7 +12,7 @@ import type { WebhookServices } from './webhook-services.js'
 
 type Deps = {
   bearer: Authenticate
-  limits: Pick<Limits, 'v1' | 'v1Writes' | 'testEvents'>
+  limits: Pick<Limits, 'v1' | 'v1Writes' | 'testEvents' | 'samples'>
   services: WebhookServices
 }
 
@@ -25,6 +25,6 @@ export function v1Routes({ bearer, limits, services }: Deps): Route[] {
     ...testEventRoutes({ steps, limits, ...services }),
     ...deliveryRoutes({ steps, ...services }),
     ...recoveryRoutes({ steps, ...services }),
-    ...sampleRoutes({ steps, ...services }),
+    ...sampleRoutes({ steps, limits, ...services }),
   ]
 }

@@ -150,7 +150,7 @@ describe('insertPing', () => {
       `update webhook_events set state = 'dispatched', body = '{}', dispatched_at = now() where id = $1`,
       [ping.eventId],
     )
-    expect(await findRecentBodies(db, endpoint.accountId, 'webhook.ping', 10)).toEqual([])
+    expect(await findRecentBodies(db, endpoint.accountId, 'webhook.ping', { limit: 10 })).toEqual([])
   })
 
   it('are not stored for a disabled endpoint, and not known for a foreign one', async () => {

@@ -138,7 +138,7 @@ describe('hot queries use their index and read no table in full', () => {
     ['samples from the mirror', (db) => findRecentlySummarised(db, accountId, 3), ['summaries_recent_idx']],
     [
       'samples from events',
-      (db) => findRecentBodies(db, accountId, 'summary.completed', 3),
+      (db) => findRecentBodies(db, accountId, 'summary.completed', { limit: 3 }),
       ['webhook_events_samples_idx'],
     ],
     [

@@ -13,6 +13,8 @@ export type RequestContext = RequestMeta & {
   readonly fields: Record<string, unknown>
   /** Aborted when the request's time is over or the client went away. */
   readonly signal: AbortSignal
+  /** How many characters of an answer are of use, if there is a limit: a longer answer can be cut or left out. */
+  readonly maxAnswerLength?: number
   /** For the pipeline, which ends the request's time. */
   readonly end: RequestEnd
 }

@@ -20,6 +20,7 @@ export type RouteCall = {
 export function routeCaller(
   spec: Route,
   errorRenderer: ErrorRenderer,
+  { maxAnswerLength = Infinity } = {},
 ): (call: RouteCall, res: Response) => Promise<Answer> {
   const check = spec.body && bodyChecker(spec.body, errorRenderer)
   // Nothing is waited for between the credential and the body, which is there already.
@@ -32,7 +33,7 @@ export function routeCaller(
       query: { value: query },
       body: { value: body },
     }) as Request
-    const context = innerContext(contextOf(res), spec.path, params)
+    const context = innerContext(contextOf(res), { route: spec.path, params, maxAnswerLength })
     const readBody = () => Promise.resolve(check?.(body))
     return (await runSteps(steps, { req, res, context }, readBody)) ?? {}
   }
@@ -41,12 +42,10 @@ export function routeCaller(
 /** Of one call: several may run in a request, which has its own fields in the log. */
 const innerContext = (
   outer: RequestContext,
-  route: string,
-  params: RequestContext['params'],
+  own: Pick<RequestContext, 'route' | 'params' | 'maxAnswerLength'>,
 ): RequestContext => ({
+  ...own,
   requestId: outer.requestId,
-  route,
-  params,
   fields: {},
   get signal() {
     return outer.signal

@@ -5,6 +5,7 @@ import { clientNetwork } from '@signet/rate-limits/network'
 import type { Request } from 'express'
 import type { Cluster, Redis } from 'ioredis'
 import type { WebhooksConfig } from '../config/config.js'
+import { OpenAnswers } from './open-answers.js'
 
 /** A limit on requests by IP address, in the form a route takes it. */
 export type IpLimit = (req: Request, context: RequestContext) => Promise<void>
@@ -19,6 +20,7 @@ export type RateLimit = {
 
 const MINUTE_MS = 60_000
 const HOUR_MS = 60 * MINUTE_MS
+const MAX_OPEN_SAMPLES = 2
 
 /** Every rate limit of docs/specification.md#rate-limits. Counted in Redis, so that replicas share them. */
 export function createLimits(config: WebhooksConfig, redis: Redis | Cluster) {
@@ -46,6 +48,8 @@ export function createLimits(config: WebhooksConfig, redis: Redis | Cluster) {
     v1: limit('v1', config.limitV1, MINUTE_MS),
     v1Writes: limit('v1-writes', config.limitV1Writes, MINUTE_MS),
     testEvents: limit('test-events', config.limitTestEvents, MINUTE_MS),
+    /** Lists of samples, of up to 16 MiB each, that an account may be reading at once. */
+    samples: new OpenAnswers(config.limitsEnabled ? MAX_OPEN_SAMPLES : Infinity),
     personalTokens: limit('personal-tokens', config.limitPersonalTokens, HOUR_MS),
   }
 }

@@ -6,20 +6,20 @@ import { badRequest } from '../errors/api-errors.js'
 import { v1ErrorRenderer } from '../http/v1-error-renderer.js'
 
 /** Room for one event of the target size. More than that helps no model, and would be in memory several times over. */
-const MAX_RESULT_LENGTH = 2 * 1024 * 1024
+export const MAX_RESULT_LENGTH = 2 * 1024 * 1024
 
 /** A route's response: as text, for models and older clients, and as structured content. Throws if it is too long for a tool. */
 export function toolResult({ body }: Answer): CallToolResult {
   const json = typeof body === 'string' ? body : JSON.stringify(body)
-  if (json.length > MAX_RESULT_LENGTH) throw tooLong(json.length)
+  if (json.length > MAX_RESULT_LENGTH) throw tooLong()
   const value: unknown = typeof body === 'string' ? JSON.parse(body) : body
   if (!Array.isArray(value)) return { content: [{ type: 'text', text: json }], structuredContent: value }
   return { content: [{ type: 'text', text: `{"items":${json}}` }], structuredContent: { items: value } }
 }
 
-const tooLong = (length: number) =>
+const tooLong = () =>
   badRequest(
-    `The answer has ${length} characters, and a tool may return ${MAX_RESULT_LENGTH}: ask for fewer entries, or use the HTTP API`,
+    `The answer has more than the ${MAX_RESULT_LENGTH} characters that a tool may return: ask for fewer entries, or use the HTTP API`,
   )
 
 /**

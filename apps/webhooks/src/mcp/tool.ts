@@ -3,7 +3,7 @@ import { routeCaller, type Effect, type JsonSchema, type Route } from '@signet/h
 import type { Response } from 'express'
 import { v1ErrorRenderer } from '../http/v1-error-renderer.js'
 import { toolArguments } from './tool-arguments.js'
-import { toolResult } from './tool-result.js'
+import { MAX_RESULT_LENGTH, toolResult } from './tool-result.js'
 import { inlined } from './tool-schema.js'
 
 type Arguments = Readonly<Record<string, unknown>>
@@ -33,7 +33,7 @@ const toolName = ({ docs }: Route): string =>
 
 function toolOf(route: Route, effect: Effect, components: Readonly<Record<string, JsonSchema>>): Tool {
   const { docs } = route
-  const call = routeCaller(route, v1ErrorRenderer)
+  const call = routeCaller(route, v1ErrorRenderer, { maxAnswerLength: MAX_RESULT_LENGTH })
   const { inputSchema, callOf } = toolArguments(route)
   const outputSchema = outputSchemaOf(route, components)
   return {

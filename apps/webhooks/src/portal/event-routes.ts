@@ -11,7 +11,7 @@ export const eventRoutes = (deps: PortalDeps & { samples: SampleService }): Rout
     const samples = await Promise.all(
       eventTypes.map(async (type) => ({
         type,
-        sample: (await deps.samples.list(portal.accountId, type, 1))[0] ?? '',
+        sample: (await deps.samples.list(portal.accountId, type, { limit: 1 }))[0] ?? '',
       })),
     )
     const body = html`${samples.map(

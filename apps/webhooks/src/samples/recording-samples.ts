@@ -1,7 +1,7 @@
 import type { Db, Queryable } from '@signet/db'
 import { SAMPLES_TARGET_BYTES, type EventDefinition } from '@signet/webhook-core'
 import { ENRICHMENT_TIMEOUT_MS, readRecordings, recordingReader } from '@signet/webhook-core/stores'
-import { findRecentlySummarised } from './sample-store.js'
+import { findRecentlySummarised, type SampleLimits } from './sample-store.js'
 
 /**
  * Samples as JSON text, built from an account's newest recordings with summaries, for accounts without stored events
@@ -11,7 +11,7 @@ import { findRecentlySummarised } from './sample-store.js'
 export async function recordingSamples(
   db: Db,
   definition: Extract<EventDefinition, { subject: 'recording' }>,
-  { accountId, limit, now }: { accountId: string; limit: number; now: Date },
+  { accountId, limit, maxLength = Infinity, now }: SampleLimits & { accountId: string; now: Date },
 ): Promise<string[]> {
   const audioIds = await findRecentlySummarised(db, accountId, limit)
   const samples: string[] = []
@@ -19,7 +19,7 @@ export async function recordingSamples(
   const reader = recordingReader({ until: (signal) => endedByServer(db, signal) })
   // One at a time: the size of the next one is unknown until it is read.
   for (const audioId of audioIds) {
-    if (bytes >= SAMPLES_TARGET_BYTES) break
+    if (bytes >= Math.min(maxLength, SAMPLES_TARGET_BYTES)) break
     const ref = { accountId, audioId }
     const [content] = await readRecordings([ref], {
       reader,
@@ -28,7 +28,7 @@ export async function recordingSamples(
     })
     if (!content) continue
     const sample = definition.build({ id: `evt_sample_${audioId}`, createdAt: now }, { audioId, ...content })
-    samples.push(sample)
+    samples.push(sample.slice(0, maxLength))
     bytes += Buffer.byteLength(sample)
   }
   return samples

@@ -3,16 +3,17 @@ import { eventTypes } from '@signet/webhook-core'
 import type { Caller } from '../bearer/bearer-service.js'
 import { knownType } from '../endpoints/event-list.js'
 import { badRequest } from '../errors/api-errors.js'
+import type { Limits } from '../limits/limits.js'
 import { numberParameter, textParameter } from '../api/query.js'
 import { listOf, ref } from '../schemas/schema-parts.js'
 import { responses } from '../api/v1-docs.js'
 import type { V1Steps } from '../api/v1-pipeline.js'
 import type { SampleService } from './sample-service.js'
 
-type Deps = { steps: V1Steps; samples: SampleService }
+type Deps = { steps: V1Steps; limits: Pick<Limits, 'samples'>; samples: SampleService }
 
 /** `GET /v1/webhook-events/samples` (docs/specification.md#samples). */
-export const sampleRoutes = ({ steps, samples }: Deps): Route[] => [
+export const sampleRoutes = ({ steps, limits, samples }: Deps): Route[] => [
   route<Caller>({
     method: 'get',
     path: '/v1/webhook-events/samples',
@@ -47,13 +48,14 @@ export const sampleRoutes = ({ steps, samples }: Deps): Route[] => [
       ),
     },
     ...steps.read,
-    async handle({ caller, req }) {
+    guard: ({ caller, res }) => limits.samples.admit(caller.accountId, res),
+    async handle({ caller, req, context: { maxAnswerLength } }) {
       const given = textParameter(req, 'event') ?? 'summary.completed'
       if (given === '')
         throw badRequest(`event is empty: leave it out, or use one of ${eventTypes.join(', ')}`)
       const type = knownType(given)
       const limit = numberParameter(req, 'limit', { fallback: 3, max: 10 })
-      const bodies = await samples.list(caller.accountId, type, limit)
+      const bodies = await samples.list(caller.accountId, type, { limit, maxLength: maxAnswerLength })
       // Each is JSON already, as it was sent: parsing ten mebibytes only to serialize them again would be a waste.
       return { headers: { 'Content-Type': 'application/json; charset=utf-8' }, body: `[${bodies.join(',')}]` }
     },

@@ -1,19 +1,25 @@
 import type { Queryable } from '@signet/db'
 import { SAMPLES_TARGET_BYTES, type EventType } from '@signet/webhook-core'
 
+/** `maxLength`: in characters, for readers that have no use for more. */
+export type SampleLimits = { limit: number; maxLength?: number | undefined }
+
+/** PostgreSQL's largest integer, which is more than any text has. */
+const MAX_TEXT_LENGTH = 2 ** 31 - 1
+
 /**
- * The newest frozen bodies of an account, for samples (docs/specification.md#samples). Fewer than `limit` if they are huge, but
- * always the newest. Pings are excluded.
+ * The newest frozen bodies of an account, for samples (docs/specification.md#samples), each cut after `maxLength` characters.
+ * Fewer than `limit` if they are huge, but always the newest. Pings are excluded.
  */
 export async function findRecentBodies(
   db: Queryable,
   accountId: string,
   type: EventType,
-  limit: number,
+  { limit, maxLength = Infinity }: SampleLimits,
 ): Promise<string[]> {
   const { rows } = await db.query<{ body: string }>(
     // octet_length does not have to read the text.
-    `select body from (
+    `select case when octet_length(body) > $5 then left(body, $5) else body end as body from (
        select body, created_at, id,
          sum(octet_length(body)) over (order by created_at desc, id desc) - octet_length(body) as bytes_before
        from (
@@ -24,7 +30,7 @@ export async function findRecentBodies(
      ) as measured
      where bytes_before < $4
      order by created_at desc, id desc`,
-    [accountId, type, limit, SAMPLES_TARGET_BYTES],
+    [accountId, type, limit, Math.min(maxLength, SAMPLES_TARGET_BYTES), Math.min(maxLength, MAX_TEXT_LENGTH)],
   )
   return rows.map(({ body }) => body)
 }

@@ -1,0 +1,33 @@
+import { AppError } from '@signet/errors'
+import type { Response } from 'express'
+
+const RETRY_AFTER_SECONDS = 1
+
+/**
+ * A limit on large answers: how many of a key may be in the memory of this process. A client that does not read keeps its
+ * answer there, and a limit on requests per minute counts it only once.
+ */
+export class OpenAnswers {
+  readonly #open = new Map<string, number>()
+
+  constructor(private readonly max: number) {}
+
+  /** Takes a permit until the response is closed, or throws `limited`. */
+  admit(key: string, res: Pick<Response, 'closed' | 'once'>): void {
+    const open = this.#open.get(key) ?? 0
+    if (open >= this.max)
+      throw new AppError('limited', 'too_many_requests', 'Read the answers to your other requests first', {
+        retryAfterSeconds: RETRY_AFTER_SECONDS,
+      })
+    // The client has left, so the request ends before it is handled, and nothing would return the permit.
+    if (res.closed) return
+    this.#open.set(key, open + 1)
+    res.once('close', () => this.#release(key))
+  }
+
+  #release(key: string): void {
+    const left = (this.#open.get(key) ?? 0) - 1
+    if (left > 0) this.#open.set(key, left)
+    else this.#open.delete(key)
+  }
+}

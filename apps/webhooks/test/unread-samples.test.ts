@@ -1,0 +1,80 @@
+import { once } from 'node:events'
+import { get, type IncomingMessage } from 'node:http'
+import { expect, it } from '@jest/globals'
+import { waitFor } from '@signet/testkit'
+import { useApi } from './support/api.js'
+import { callTool, errorOf, post, request, type Message } from './support/mcp.js'
+
+const api = useApi({ env: () => ({ WEBHOOKS_RATE_LIMITS_ENABLED: 'true' }) })
+
+/** An account with events of these sizes, newest first. */
+async function anAccountWithEvents(...bytes: number[]) {
+  const { accountId, token } = await api.anAccount()
+  for (const [age, size] of bytes.entries())
+    await api.db.query(
+      `insert into webhook_events (id, account_id, type, audio_id, source, body, state, created_at, dispatched_at)
+       values ('evt_' || md5($1 || $2), $1::uuid, 'summary.completed', $2, 'test',
+         rpad('{"id":"evt_x","type":"summary.completed","created_at":"2026-01-01T00:00:00.000Z","data":{"audio_id":"a"}}', $3),
+         'dispatched', now() - interval '1 hour' * $4, now())`,
+      [accountId, `rec_${age}`, size, age],
+    )
+  return { accountId, token }
+}
+
+const MIB = 1024 * 1024
+const PATH = '/v1/webhook-events/samples?limit=10'
+
+/** An answer that has begun, and that nobody reads. */
+async function unread(token: string) {
+  const sent = get(api.url + PATH, { agent: false, headers: { authorization: `Bearer ${token}` } })
+  const [response] = (await once(sent, 'response')) as [IncomingMessage]
+  response.on('error', () => undefined)
+  return { status: response.statusCode, giveUp: () => sent.destroy() }
+}
+
+it('lets an account leave two lists of samples unread, and no more', async () => {
+  const { token } = await anAccountWithEvents(16 * MIB)
+  const answers = [await unread(token), await unread(token)]
+  expect(answers.map(({ status }) => status)).toEqual([200, 200])
+  const third = await api.call('GET', PATH, { token })
+  expect([third.status, third.headers.get('retry-after'), third.body]).toEqual([
+    429,
+    '1',
+    { error: { code: 'too_many_requests', message: expect.any(String) as unknown } },
+  ])
+  expect(errorOf(await callTool(api, token, 'list_event_samples'))['code']).toBe('too_many_requests')
+  const other = await anAccountWithEvents(1000)
+  expect((await api.call('GET', PATH, { token: other.token })).status).toBe(200)
+  answers[0]?.giveUp()
+  await waitFor(async () => (await api.call('GET', PATH, { token })).status === 200, {
+    describe: 'a place for another answer',
+  })
+  answers[1]?.giveUp()
+})
+
+it('lets a batch call the tool twice', async () => {
+  const { token } = await anAccountWithEvents(1000)
+  const batch = Array.from({ length: 5 }, (_, id) =>
+    request('tools/call', { name: 'list_event_samples' }, id),
+  )
+  const answers = (await post(api, batch, { token })).body as Message[]
+  expect(answers.filter(({ result }) => !result?.['isError'])).toHaveLength(2)
+})
+
+it('reads no more for a tool than that can return', async () => {
+  const { accountId, token } = await anAccountWithEvents(9 * MIB, 9 * MIB)
+  let received = 0
+  const query = api.db.query.bind(api.db)
+  api.db.query = async (...args: Parameters<typeof query>) => {
+    const result = await query(...args)
+    received += JSON.stringify(result.rows).length
+    return result as never
+  }
+  const outcome = await callTool(api, token, 'list_event_samples', { limit: 10 })
+  api.db.query = query
+  expect(errorOf(outcome)['message']).toContain('2097152 characters')
+  expect(received).toBeLessThan(2.1 * MIB)
+  await query('update webhook_events set body = left(body, $2) where account_id = $1', [accountId, MIB])
+  const { structuredContent } = await callTool(api, token, 'list_event_samples', { limit: 1 })
+  expect(structuredContent).toMatchObject({ items: [{ data: { audio_id: 'a' } }] })
+})
