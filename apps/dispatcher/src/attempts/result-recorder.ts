@@ -76,7 +76,8 @@ export class ResultRecorder {
   async #recordFirst(items: readonly FirstItem[]): Promise<RecordedAttempt[]> {
     const { db, retryWhileUnavailable } = this.options
     if (items.length === 0) return []
-    const complete = [...countByEvent(items)].filter(([event, count]) => event.isCompletedBy(count))
+    const completed = [...countByEvent(items)].filter(([event, count]) => event.isCompletedBy(count))
+    const complete = new Set(completed.map(([event]) => event))
     const results = items.map(({ result, withoutRow: { plan } }) => ({
       ...result,
       eventType: plan.eventType,
@@ -86,12 +87,12 @@ export class ResultRecorder {
       recordFirstAttempts(
         db,
         results,
-        complete.map(([event]) => event.id),
+        [...complete].map(({ id }) => id),
       ),
     )
     const written = new Set(recorded.map(({ deliveryId }) => deliveryId))
     const wrote = countByEvent(items.filter(({ result }) => written.has(result.deliveryId)))
-    for (const [event, count] of wrote) event.wrote(count)
+    for (const [event, count] of wrote) event.wrote(count, complete.has(event))
     return recorded
   }
 

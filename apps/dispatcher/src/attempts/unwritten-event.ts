@@ -9,6 +9,7 @@ export class UnwrittenEvent {
   #withoutRow: number
   #written: Promise<void> | undefined
   #isWritten = false
+  #isDispatched = false
 
   constructor(
     readonly id: EventId,
@@ -33,15 +34,25 @@ export class UnwrittenEvent {
     return count >= this.#withoutRow
   }
 
-  /** `count` deliveries got their row with a result. */
-  wrote(count: number): void {
-    this.#withoutRow -= count
+  /** True once a statement has made the event dispatched. */
+  get isDispatched(): boolean {
+    return this.#isDispatched
   }
 
-  /** Writes what has no row yet as pending: for everybody who has to find it, and for whatever takes longer. */
+  /** `count` deliveries got their row with a result. `isComplete`: the statement knew them to be the last. */
+  wrote(count: number, isComplete: boolean): void {
+    this.#withoutRow -= count
+    this.#isDispatched ||= isComplete
+  }
+
+  /**
+   * Writes what has no row yet as pending, and makes the event dispatched: for everybody who has to find it, and for whatever takes
+   * longer.
+   */
   write(): Promise<void> {
     this.#written ??= this.store(this.plans).then(() => {
       this.#isWritten = true
+      this.#isDispatched = true
     })
     return this.#written
   }

@@ -92,9 +92,10 @@ export class FirstAttempts {
     if (failed?.status === 'rejected') throw failed.reason
     if (settled.every((result) => result.status === 'fulfilled' && result.value === 'ended'))
       this.deps.bodies.drop(eventId)
-    // Otherwise the last result made the event dispatched, and it was never listed as open.
     if (unwritten) {
-      if (!unwritten.isBeingWritten) return
+      // The last result made the event dispatched, and it was never listed as open.
+      if (unwritten.isDispatched && !unwritten.isBeingWritten) return
+      // Results that are recorded side by side, because their batch failed, do not know which is the last.
       await unwritten.write()
     }
     // Not awaited: the job is done, and the next event should not have to wait for this.

@@ -7,20 +7,10 @@ import { recordAttempts, recordFirstAttempts } from '../../src/deliveries/attemp
 import type { AttemptPlan } from '../../src/deliveries/delivery-store.js'
 import { writeDeliveries } from '../../src/dispatching/first-attempt-store.js'
 import { eventStates, retry } from '../support/deliveries.js'
-import { DELIVERED, firstResultsIn, onlyOne, resultOf } from '../support/first-results.js'
+import { DELIVERED, firstResultsIn, resultOf } from '../support/first-results.js'
 
 const database = useWebhooksDatabase()
-const { planned, rowsOf } = firstResultsIn(database)
-
-/** Plans of two events of two accounts with the same id: after a failover the sequence issues ids again that were not yet durable. */
-async function plansWithOneId(): Promise<{ written: AttemptPlan; late: AttemptPlan }> {
-  const { db } = database
-  const late = onlyOne(await planned((await anEndpoint(db)).accountId))
-  await db.query(`select setval('webhook_deliveries_id_seq', $1, false)`, [late.id])
-  const written = onlyOne(await planned((await anEndpoint(db)).accountId))
-  expect(written.id).toBe(late.id)
-  return { written, late }
-}
+const { planned, plansWithOneId, rowsOf } = firstResultsIn(database)
 
 describe('an id that the sequence issued twice', () => {
   it.each<[string, (late: AttemptPlan) => Promise<unknown>]>([

@@ -1,5 +1,5 @@
 import type { Db } from '@signet/db'
-import { aSummary, later, NOW, queueSummary } from '@signet/webhook-testkit'
+import { anEndpoint, aSummary, later, NOW, queueSummary } from '@signet/webhook-testkit'
 import type { EventId } from '@signet/webhook-core'
 import type { FirstResult } from '../../src/deliveries/attempt-store.js'
 import type { AttemptPlan } from '../../src/deliveries/delivery-store.js'
@@ -19,12 +19,23 @@ export function firstResultsIn(database: { readonly db: Db }) {
     return summaries.map(({ eventId }) => eventId)
   }
 
+  async function planned(accountId: string, count = 1, audioId?: string): Promise<AttemptPlan[]> {
+    const events = await planFirstAttempts(database.db, await queued(accountId, count, audioId))
+    return events.flatMap(({ plans }) => plans)
+  }
+
   return {
     queued,
+    planned,
 
-    planned: async (accountId: string, count = 1, audioId?: string): Promise<AttemptPlan[]> => {
-      const events = await planFirstAttempts(database.db, await queued(accountId, count, audioId))
-      return events.flatMap(({ plans }) => plans)
+    /** Plans of two events of two accounts. After a failover the sequence issues ids again that were not yet durable. */
+    async plansWithOneId(): Promise<{ written: AttemptPlan; late: AttemptPlan }> {
+      const { db } = database
+      const late = onlyOne(await planned((await anEndpoint(db)).accountId))
+      await db.query(`select setval('webhook_deliveries_id_seq', $1, false)`, [late.id])
+      const written = onlyOne(await planned((await anEndpoint(db)).accountId))
+      if (written.id !== late.id) throw new Error('the sequence was used meanwhile')
+      return { written, late }
     },
 
     rowsOf: async (accountId: string) => {
