@@ -4,7 +4,7 @@ import { Drain } from '@signet/http'
 import { createLogger, createRegistry, type Logger } from '@signet/telemetry'
 import { RetrySchedule, type EventId } from '@signet/webhook-core'
 import { createLimiter } from '@signet/rate-limits'
-import { connectRedis } from '@signet/redis'
+import { connectRedis, redisSettings } from '@signet/redis'
 import { WebhookQueues } from '@signet/webhook-core/queue'
 import { ENRICHMENT_TIMEOUT_MS, type RecordingReader } from '@signet/webhook-core/stores'
 import { AdminService } from './admin/admin-service.js'
@@ -109,11 +109,7 @@ export function createContext(config: DispatcherConfig, ports: Partial<Ports> = 
     statementTimeoutMs: ENRICHMENT_TIMEOUT_MS,
     onIdleError: (error) => observer.databaseUnavailable(error, 1),
   })
-  const redis = {
-    url: config.redisUrl,
-    sentinels: config.redisSentinels,
-    clusterNodes: config.redisClusterNodes,
-  }
+  const redis = redisSettings(config)
   const workerRedis = connectRedis(redis, 'worker')
   const producerRedis = connectRedis(redis, 'request')
   const queues = new WebhookQueues({ connection: producerRedis, prefix: config.queuePrefix })

@@ -3,7 +3,7 @@ import { Db } from '@signet/db'
 import { Drain, healthHandlers } from '@signet/http'
 import { createLogger, createRegistry, RepeatedWarning, type Logger } from '@signet/telemetry'
 import { AddressGuard, type Resolver } from '@signet/address-guard'
-import { connectRedis } from '@signet/redis'
+import { connectRedis, redisSettings } from '@signet/redis'
 import { WebhookQueues } from '@signet/webhook-core/queue'
 import { UrlPolicy } from './endpoints/url-policy.js'
 import type { Registry } from 'prom-client'
@@ -59,10 +59,7 @@ export function createContext(config: WebhooksConfig, ports: Partial<Ports> = {}
     preferIndexes: true,
     onIdleError: (error) => log.warn('idle database connection lost', { error }),
   })
-  const redis = connectRedis(
-    { url: config.redisUrl, sentinels: config.redisSentinels, clusterNodes: config.redisClusterNodes },
-    'request',
-  )
+  const redis = connectRedis(redisSettings(config), 'request')
   const redisUnavailable = new RepeatedWarning(log, 'redis unavailable', now)
   redis
     .on('error', (error: Error) => redisUnavailable.warn(error))

@@ -6,11 +6,26 @@ export type RedisSettings = {
    * credentials and TLS are used.
    */
   url: string
-  /** `host:port` of each sentinel. */
+  /** `host:port` of each sentinel. With `rediss://` they are asked over TLS, too. */
   sentinels?: readonly string[]
+  /** What the sentinels themselves ask for; the credentials of the URL are for the servers behind them. */
+  sentinelPassword?: string | undefined
   /** `host:port` of some nodes of a cluster. The others are discovered. */
   clusterNodes?: readonly string[]
 }
+
+/** What the services call the same in their settings. */
+export const redisSettings = (config: {
+  redisUrl: string
+  redisSentinels: readonly string[]
+  redisSentinelPassword?: string | undefined
+  redisClusterNodes: readonly string[]
+}): RedisSettings => ({
+  url: config.redisUrl,
+  sentinels: config.redisSentinels,
+  sentinelPassword: config.redisSentinelPassword,
+  clusterNodes: config.redisClusterNodes,
+})
 
 /**
  * `worker` waits for Redis without limit, as BullMQ's blocking reads require. `request` is for work that someone waits for: commands
@@ -27,19 +42,34 @@ export function connectRedis(settings: RedisSettings, role: RedisRole): Redis | 
     redisOptions: { ...sharedOptions(new URL(settings.url), role), db: undefined },
     enableOfflineQueue: role === 'worker',
     clusterRetryStrategy: reconnectDelayMs,
+    // Nodes are dialled by the name that their certificate has. ioredis would look up the address and check that.
+    dnsLookup: (name, found) => {
+      found(null, name)
+    },
   })
 }
 
 /** ioredis options for one server or sentinels. Exported so that tests can check them without connecting. */
-export function redisOptions({ url: text, sentinels = [] }: RedisSettings, role: RedisRole): RedisOptions {
-  const url = new URL(text)
+export function redisOptions(settings: RedisSettings, role: RedisRole): RedisOptions {
+  const { sentinels = [], sentinelPassword } = settings
+  const url = new URL(settings.url)
+  const shared = sharedOptions(url, role)
   return {
-    ...sharedOptions(url, role),
+    ...shared,
     ...(sentinels.length > 0
-      ? { sentinels: sentinels.map(hostAndPort), name: url.hostname }
+      ? {
+          sentinels: sentinels.map(hostAndPort),
+          name: url.hostname,
+          sentinelPassword,
+          // Otherwise ioredis ignores `tls`, and sends the password in clear.
+          sentinelTLS: shared.tls,
+          enableTLSForSentinelMode: shared.tls !== undefined,
+        }
       : { host: url.hostname.replace(/^\[(.*)\]$/, '$1'), port: Number(url.port || 6379) }),
     enableOfflineQueue: role === 'worker',
     retryStrategy: reconnectDelayMs,
+    // Behind one address, another server may be the master by now. The command fails, and its caller decides (decision 0155).
+    reconnectOnError: ({ message }) => message.startsWith('READONLY'),
   }
 }
 

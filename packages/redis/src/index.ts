@@ -1,1 +1,1 @@
-export { connectRedis, type RedisRole, type RedisSettings } from './connection.js'
+export { connectRedis, redisSettings, type RedisRole, type RedisSettings } from './connection.js'

@@ -4,9 +4,33 @@ import { createServer, type AddressInfo, type Socket } from 'node:net'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { holdsInSomeRun, waitFor } from '@signet/testkit'
-import { Redis } from 'ioredis'
+import { Cluster, Redis } from 'ioredis'
 import { describe, expect, it } from '@jest/globals'
 import { connectRedis, redisOptions } from '../src/connection.js'
+
+/** The first byte of a TLS handshake (RFC 8446, 5.1). */
+const TLS_HANDSHAKE = 22
+
+/** A server that says nothing, and keeps what it received. */
+async function listener() {
+  const sockets = new Set<Socket>()
+  let bytes = Buffer.alloc(0)
+  const server = createServer((socket) => {
+    sockets.add(socket)
+    socket.on('error', () => undefined)
+    socket.on('data', (more) => (bytes = Buffer.concat([bytes, more])))
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  return {
+    port: (server.address() as AddressInfo).port,
+    received: () => bytes,
+    close: async () => {
+      for (const socket of sockets) socket.destroy()
+      await new Promise((closed) => server.close(closed))
+    },
+  }
+}
 
 describe('connectRedis', () => {
   it.each([
@@ -38,6 +62,66 @@ describe('connectRedis', () => {
         { host: '::1', port: 2 },
       ],
     })
+  })
+
+  it('sends nothing in clear to sentinels of rediss://, nor to the master that they name', async () => {
+    const { port, received, close } = await listener()
+    const settings = {
+      url: 'rediss://:the-password@mymaster',
+      sentinels: [`127.0.0.1:${port}`],
+      sentinelPassword: 'theirs',
+    }
+    const redis = connectRedis(settings, 'request')
+    redis.on('error', () => undefined)
+    await waitFor(() => received().length > 0)
+    expect(received()[0]).toBe(TLS_HANDSHAKE)
+    redis.disconnect()
+    await close()
+    expect(redisOptions(settings, 'request')).toMatchObject({
+      enableTLSForSentinelMode: true,
+      sentinelPassword: 'theirs',
+    })
+    expect(redisOptions({ ...settings, url: 'redis://mymaster' }, 'request')).toMatchObject({
+      enableTLSForSentinelMode: false,
+      sentinelTLS: undefined,
+    })
+  })
+
+  it('dials the nodes of a cluster by their names, which their certificates have', () => {
+    const redis = connectRedis({ url: 'rediss://ignored', clusterNodes: ['node.invalid:1'] }, 'request')
+    redis.on('error', () => undefined)
+    if (!(redis instanceof Cluster)) throw new Error('not a cluster')
+    const dialled: unknown[] = []
+    redis.options.dnsLookup?.('node.invalid', (error, address) => dialled.push(error, address))
+    expect(dialled).toEqual([null, 'node.invalid'])
+    redis.disconnect()
+  })
+
+  it('connects anew when the server has become a replica', async () => {
+    let connections = 0
+    const server = createServer((socket) => {
+      connections += 1
+      const answer =
+        connections === 1 ? "-READONLY You can't write against a read only replica.\r\n" : '+OK\r\n'
+      socket.on('error', () => undefined)
+      socket.on('data', (text) => {
+        const commands = text.toString().match(/^\*\d+/gm)?.length ?? 0
+        socket.write(text.toString().includes('set') ? answer : '+OK\r\n'.repeat(commands))
+      })
+    })
+    server.listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    const { port } = server.address() as AddressInfo
+    const redis = new Redis({
+      ...redisOptions({ url: `redis://127.0.0.1:${port}` }, 'worker'),
+      enableReadyCheck: false,
+    })
+    redis.on('error', () => undefined)
+    await expect(redis.set('a', 'b')).rejects.toThrow('READONLY')
+    expect(await redis.set('a', 'b')).toBe('OK')
+    expect(connections).toBe(2)
+    redis.disconnect()
+    server.close()
   })
 
   it('lets workers wait for Redis, and requests give up within two seconds', () => {

@@ -45,6 +45,12 @@ export const settings = defineSettings({
     fallback: [],
     doc: 'Redis Sentinels as `host:port`.',
   }),
+  redisSentinelPassword: text({
+    env: 'WEBHOOKS_REDIS_SENTINEL_PASSWORD',
+    optional: true,
+    secret: true,
+    doc: 'Password of the Sentinels themselves, if they have one. That of the URL is for the servers behind them.',
+  }),
   redisClusterNodes: list({
     env: 'WEBHOOKS_REDIS_CLUSTER_NODES',
     fallback: [],

@@ -1,6 +1,6 @@
 import { Db } from '@signet/db'
 import type { DeliveryId } from '@signet/webhook-core'
-import { connectRedis } from '@signet/redis'
+import { connectRedis, redisSettings } from '@signet/redis'
 import { WebhookQueues } from '@signet/webhook-core/queue'
 import type { ReplayTarget } from './replay-store.js'
 import type { DispatcherConfig } from '../config/config.js'
@@ -58,10 +58,7 @@ async function withOperations<T>(
     max: 5,
     statementTimeoutMs: 60_000,
   })
-  const redis = connectRedis(
-    { url: config.redisUrl, sentinels: config.redisSentinels, clusterNodes: config.redisClusterNodes },
-    'request',
-  )
+  const redis = connectRedis(redisSettings(config), 'request')
   redis.on('error', () => undefined) // each command reports what it could not do
   const queues = new WebhookQueues({ connection: redis, prefix: config.queuePrefix })
   const over = new AbortController()

@@ -66,6 +66,12 @@ export const settings = defineSettings({
     item: hostAndPort,
     doc: 'Sentinels as `host:port`; the host of the Redis URL is then the name of the master.',
   }),
+  redisSentinelPassword: text({
+    env: 'WEBHOOKS_REDIS_SENTINEL_PASSWORD',
+    optional: true,
+    secret: true,
+    doc: 'Password of the Sentinels themselves, if they have one. That of the URL is for the servers behind them.',
+  }),
   redisClusterNodes: list({
     env: 'WEBHOOKS_REDIS_CLUSTER_NODES',
     fallback: [],
