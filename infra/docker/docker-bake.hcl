@@ -1,6 +1,8 @@
 # `docker buildx bake -f infra/docker/docker-bake.hcl`: the images of a release. Settings come from the environment.
 variable "REGISTRY" { default = "signet" }
 variable "VERSION" { default = "dev" }
+# What an image is called until it has passed its scan.
+variable "TAG" { default = VERSION }
 variable "REVISION" { default = "" }
 
 group "default" {
@@ -13,7 +15,7 @@ target "app" {
   context    = "."
   dockerfile = "infra/docker/Dockerfile"
   target     = app
-  tags       = ["${REGISTRY}/${app}:${VERSION}"]
+  tags       = ["${REGISTRY}/${app}:${TAG}"]
   platforms  = ["linux/amd64", "linux/arm64"]
   labels = {
     "org.opencontainers.image.title"    = "signet-${app}"
