@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
-import { AlertRules, exportedOn, metricsDrawn, metricsIn } from '@signet/testkit/alert-rules'
+import { AlertRules, countsMissing, exportedOn, metricsDrawn, metricsIn } from '@signet/testkit/alert-rules'
 import { startServer, type TestServer } from './support/server.js'
 
 const root = fileURLToPath(new URL('../../..', import.meta.url))
@@ -20,6 +20,7 @@ describe('monitoring', () => {
     '%s looks at metrics that a running server exports, and names a runbook that exists',
     (_name, { expr, annotations }) => {
       expect(metricsIn(expr).filter((name) => !exportedOn(page).has(name))).toEqual([])
+      expect(countsMissing(expr, page)).toEqual([])
       expect(annotations.runbook).toMatch(/^apps\/auth\/docs\/runbooks\/[a-z-]+\.md$/)
       expect(existsSync(`${root}/${annotations.runbook}`)).toBe(true)
     },

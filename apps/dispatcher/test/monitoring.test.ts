@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { startReceiver, type Receiver } from '@signet/local'
 import { waitFor } from '@signet/testkit'
-import { AlertRules, exportedOn, metricsDrawn, metricsIn } from '@signet/testkit/alert-rules'
+import { AlertRules, countsMissing, exportedOn, metricsDrawn, metricsIn } from '@signet/testkit/alert-rules'
 import request from 'supertest'
 import { createApp } from '../src/app.js'
 import { startDispatcher, type TestDispatcher } from './support/dispatcher.js'
@@ -15,6 +15,7 @@ const rules = new AlertRules('dispatcher')
 describe('monitoring', () => {
   let receiver: Receiver
   let dispatcher: TestDispatcher
+  let page: string
   let exported: Set<string>
   beforeAll(async () => {
     receiver = await startReceiver()
@@ -27,7 +28,7 @@ describe('monitoring', () => {
     await subscriber.endpoint(receiver.url('/monitoring'))
     await subscriber.summary()
     await receiver.waitForDelivery({ path: '/monitoring' })
-    const page = await waitFor(async () => {
+    page = await waitFor(async () => {
       const { text } = await request(createApp(dispatcher)).get('/metrics').expect(200)
       return text.includes('attempts_total{result="delivered"} 1') && text
     })
@@ -42,6 +43,7 @@ describe('monitoring', () => {
     '%s looks at metrics that a running dispatcher exports, and names a runbook that exists',
     (_name, { expr, annotations }) => {
       expect(metricsIn(expr).filter((name) => !exported.has(name))).toEqual([])
+      expect(countsMissing(expr, page)).toEqual([])
       expect(annotations.runbook).toMatch(/^apps\/dispatcher\/docs\/runbooks\/[a-z-]+\.md$/)
       expect(existsSync(`${root}/${annotations.runbook}`)).toBe(true)
     },

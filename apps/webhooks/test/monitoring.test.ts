@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { beforeAll, describe, expect, it } from '@jest/globals'
 import { createRegistry } from '@signet/telemetry'
-import { AlertRules, exportedOn, metricsDrawn, metricsIn } from '@signet/testkit/alert-rules'
+import { AlertRules, countsMissing, exportedOn, metricsDrawn, metricsIn } from '@signet/testkit/alert-rules'
 import { useApi } from './support/api.js'
 
 const root = fileURLToPath(new URL('../../..', import.meta.url))
@@ -10,9 +10,10 @@ const rules = new AlertRules('webhooks')
 
 describe('monitoring', () => {
   const api = useApi()
+  let page: string
   let exported: Set<string>
   beforeAll(async () => {
-    const page = await (await fetch(`${api.internalUrl}/metrics`)).text()
+    page = await (await fetch(`${api.internalUrl}/metrics`)).text()
     // In production those of the process are on the same page.
     const ofProcess = await createRegistry({ runtime: true }).metrics()
     exported = exportedOn(`${page}\n${ofProcess}`)
@@ -22,6 +23,7 @@ describe('monitoring', () => {
     '%s looks at metrics that a running API exports, and names a runbook that exists',
     (_name, { expr, annotations }) => {
       expect(metricsIn(expr).filter((name) => !exported.has(name))).toEqual([])
+      expect(countsMissing(expr, page)).toEqual([])
       expect(annotations.runbook).toMatch(/^apps\/webhooks\/docs\/runbooks\/[a-z-]+\.md$/)
       expect(existsSync(`${root}/${annotations.runbook}`)).toBe(true)
     },

@@ -57,6 +57,21 @@ export function metricsIn(expr: string): string[] {
     .filter((name) => ![...OPERATORS, ...OF_PROMETHEUS].includes(name))
 }
 
+/**
+ * Counts that a query asks for by a label and that the page does not begin at 0. Prometheus sees no increase in a series that begins
+ * with its first event, and compares nothing with one that is absent. What is labelled with routes or codes cannot be known ahead.
+ */
+export function countsMissing(expr: string, page: string): string[] {
+  return [...expr.matchAll(/\b(?!http_|up\b)([a-z_]+)\{([^}]*)\}/g)].flatMap(([, name = '', matchers = '']) =>
+    [...matchers.matchAll(/(\w+)=~?"([\w|]+)"/g)].flatMap(([, label = '', values = '']) =>
+      values
+        .split('|')
+        .filter((value) => !new RegExp(`^${name}\\{[^}]*\\b${label}="${value}"[^}]*\\} `, 'm').test(page))
+        .map((value) => `${name}{${label}="${value}"}`),
+    ),
+  )
+}
+
 /** Names of the series on a page that Prometheus scrapes. */
 export function exportedOn(page: string): Set<string> {
   const types = [...page.matchAll(/^# TYPE (\S+) (\S+)$/gm)]

@@ -7,6 +7,8 @@ export type Observer = ReturnType<typeof createObserver>
 export function createObserver(log: Logger, registry: MetricsRegistry) {
   const { audited, cleanedUp, mails, mailErrors, mailRefusals, hashing, statuses, messages, givenUp } =
     createMetrics(registry)
+  // A series that begins with a burst shows Prometheus no increase.
+  for (const action of ['login', 'login_failed', 'session_revoked']) audited.inc({ action }, 0)
   return {
     audited(payload: Readonly<{ action: string }>, { requestId, ip }: RequestMeta & { readonly ip: string }) {
       audited.inc({ action: payload.action })

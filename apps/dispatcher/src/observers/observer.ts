@@ -16,6 +16,7 @@ export function createObserver(log: Logger, registry: Registry) {
   const metrics = createMetrics(registry)
   // A series that begins with a burst shows Prometheus no increase.
   for (const reason of ['wrong', 'limited']) metrics.operatorRefusals.inc({ reason }, 0)
+  for (const result of ['delivered', 'internal_error']) metrics.attempts.inc({ result }, 0)
   const queueWarnings = new RepeatedWarning(log, 'queue error')
   return {
     attemptEnded({ plan, result, recorded }: AttemptFacts): void {

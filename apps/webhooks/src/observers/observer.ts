@@ -18,6 +18,8 @@ export function createObserver(log: Logger, registry: Registry) {
   const revoked = counter('oauth_grants_revoked_total', 'Grants revoked, by reason', ['reason'])
   const logins = counter('login_results_total', 'Sign-ins by result', ['result'])
   const personal = counter('personal_tokens_total', 'Personal tokens by what happened to them', ['event'])
+  // A series that begins with a burst shows Prometheus no increase.
+  for (const reason of ['code_replayed', 'refresh_token_replayed']) revoked.inc({ reason }, 0)
 
   return {
     clientRegistered(
