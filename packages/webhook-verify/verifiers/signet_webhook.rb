@@ -3,7 +3,7 @@
 require 'json'
 require 'openssl'
 
-# Verifies deliveries of Signet webhooks. Ruby 2.7 or later, standard library only.
+# Verifies deliveries of Signet webhooks. Ruby 3.0 or later, standard library only.
 #
 #   event = SignetWebhook.new(secret).verify(raw_body, headers)
 #
