@@ -1,4 +1,4 @@
-import { withAdvisoryLock, type Db } from '@signet/db'
+import { isUnavailable, withAdvisoryLock, type Db } from '@signet/db'
 import type { RequestMeta } from '@signet/telemetry'
 import {
   writeTombstone,
@@ -6,6 +6,7 @@ import {
   countAccountRows,
   deleteAccountEndpoints,
   deleteAccountEvents,
+  endAccountEndpoints,
 } from '@signet/webhook-core/stores'
 import { findUnpurgedAccounts, markPurged } from './account-removal-store.js'
 import type { WebhookObserver } from '../observers/webhook-observer.js'
@@ -25,13 +26,13 @@ export class AccountRemovalService {
   constructor(private readonly deps: Deps) {}
 
   /**
-   * Writes the tombstone: from then on, nothing of the account works and nothing can be written for it. Also ends its
-   * endpoints and pending deliveries; {@link purge} removes the rows.
+   * Writes the tombstone: from then on, nothing of the account works, nothing can be written for it, and no attempt begins.
+   * Also deletes its endpoints; {@link purge} does what takes longer the more rows there are.
    */
   async begin(source: string, accountId: string, deletedAt: Date, meta: RequestMeta): Promise<void> {
     const { db, webhookObserver } = this.deps
     await db.transaction((tx) => writeTombstone(tx, accountId, deletedAt))
-    await closeAccount(db, accountId)
+    await endAccountEndpoints(db, accountId)
     webhookObserver.accountDeleted({ accountId, source }, meta)
   }
 
@@ -69,11 +70,15 @@ export class AccountRemovalService {
 
   /** Purges what an interrupted process left, one instance at a time. */
   async purgeAll(stop?: AbortSignal): Promise<void> {
-    const { db } = this.deps
+    const { db, webhookObserver } = this.deps
     await withAdvisoryLock(db, 'account-purge', async () => {
       for (const accountId of await findUnpurgedAccounts(db, ACCOUNTS)) {
         if (stop?.aborted) return
-        await this.purge(accountId)
+        // One account that fails, every time perhaps, must not keep the others.
+        await this.purge(accountId).catch((error: unknown) => {
+          if (isUnavailable(error)) throw error
+          webhookObserver.accountNotPurged(accountId, error)
+        })
       }
     })
   }

@@ -131,7 +131,10 @@ export function createWebhookObserver(log: Logger, registry: Registry) {
       })
     },
     purgeFailed(error: unknown) {
-      log.warn('rows of a deleted account are left for the next run', { error })
+      log.warn('rows of deleted accounts are left for the next run', { error })
+    },
+    accountNotPurged(accountId: string, error: unknown) {
+      log.error('rows of a deleted account are left for the next run', { account_id: accountId, error })
     },
     warningFailed(warning: WarningFields, error: unknown) {
       warnings.inc({ outcome: 'failed' })

@@ -15,7 +15,13 @@ export {
   patchEndpoint,
   type Endpoint,
 } from './endpoint-store.js'
-export { closeAccount, deleteAccountEndpoints, deleteAccountEvents, purgeRecording } from './purge-store.js'
+export {
+  closeAccount,
+  deleteAccountEndpoints,
+  deleteAccountEvents,
+  endAccountEndpoints,
+  purgeRecording,
+} from './purge-store.js'
 export {
   ENRICHMENT_TIMEOUT_MS,
   readRecordings,

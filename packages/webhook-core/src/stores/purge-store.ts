@@ -59,38 +59,75 @@ export async function purgeRecording(
 }
 
 /**
- * Stops an account before its rows are deleted: deletes its endpoints and recordings, cancels pending deliveries and purges
- * undispatched events. Call it after `writeTombstone`, so that nothing can be added later.
+ * Deletes the endpoints of an account, so that nothing is sent for it any more. Call it after `writeTombstone`, so that none can be
+ * added later.
  */
-export async function closeAccount(db: Queryable, accountId: string): Promise<void> {
+export async function endAccountEndpoints(db: Queryable, accountId: string): Promise<void> {
   await db.query(
-    `with recording as (delete from recordings where account_id = $1),
-     transcript as (delete from transcripts where account_id = $1),
-     summary as (delete from summaries where account_id = $1),
-     event as (
-       update webhook_events set state = 'purged', body = null
-       where id = any (array(
-         select id from webhook_events where account_id = $1 and state = 'queued' order by id for update
-       ))
-       returning id
-     ),
-     -- Events before endpoints (packages/webhook-core/README.md#lock-order).
-     endpoint as (
-       update webhook_endpoints
-       set deleted_at = now(), updated_at = clock_timestamp(), ${ERASED_SECRETS}
-       where id in (
-         select id from webhook_endpoints
-         where account_id = $1 and deleted_at is null and (select count(*) from event) >= 0
-         order by id for no key update
-       )
-       returning id
-     )
-     update webhook_deliveries set status = 2, last_error = 'endpoint_deleted', next_attempt_at = null
-     where status = 0 and id = any (array(
-       select id from webhook_pending_deliveries where endpoint_id = any (array(select id from endpoint))
+    `update webhook_endpoints
+     set deleted_at = now(), updated_at = clock_timestamp(), ${ERASED_SECRETS}
+     where id = any (array(
+       select id from webhook_endpoints where account_id = $1 and deleted_at is null order by id for no key update
      ))`,
     [accountId],
   )
+}
+
+/**
+ * Stops an account before its events are deleted: purges those that wait for their dispatch, deletes its endpoints and recordings,
+ * and cancels pending deliveries. Call it after `writeTombstone`. Each statement handles one batch, so that no amount of rows
+ * runs into the time limit of a statement; a repeated call finishes what was interrupted.
+ */
+export async function closeAccount(db: Queryable, accountId: string): Promise<void> {
+  // Events before endpoints (packages/webhook-core/README.md#lock-order).
+  while ((await purgeQueuedEvents(db, accountId)) > 0);
+  await endAccountEndpoints(db, accountId)
+  while ((await cancelPendingDeliveries(db, accountId)) > 0);
+  for (const table of ['recordings', 'transcripts', 'summaries'])
+    while ((await deleteRows(db, table, accountId)) > 0);
+}
+
+const ROWS = 1000
+/** A text has up to 32 MiB, in many rows of a table behind its own. */
+const TEXTS = 100
+
+async function purgeQueuedEvents(db: Queryable, accountId: string): Promise<number> {
+  const { rowCount } = await db.query(
+    `update webhook_events set state = 'purged', body = null
+     where id = any (array(
+       select id from webhook_events where account_id = $1 and state = 'queued' order by id limit $2 for update
+     ))`,
+    [accountId, TEXTS],
+  )
+  return rowCount ?? 0
+}
+
+/** Returns how many it found pending. Some of them may have ended while it waited. */
+async function cancelPendingDeliveries(db: Queryable, accountId: string): Promise<number> {
+  const { rows } = await db.query<{ found: number }>(
+    // Endpoints before deliveries (packages/webhook-core/README.md#lock-order).
+    `with endpoint as materialized (
+       select id from webhook_endpoints where account_id = $1 and deleted_at is not null order by id for no key update
+     ), pending as materialized (
+       select id from webhook_pending_deliveries
+       where endpoint_id = any (array(select id from endpoint)) order by id limit $2
+     ), cancelled as (
+       update webhook_deliveries set status = 2, last_error = 'endpoint_deleted', next_attempt_at = null
+       where status = 0 and id = any (array(select id from pending))
+     )
+     select count(*)::integer as found from pending`,
+    [accountId, ROWS],
+  )
+  return rows[0]?.found ?? 0
+}
+
+/** Nobody else writes rows of a deleted account, so they stay where they were found. */
+async function deleteRows(db: Queryable, table: string, accountId: string): Promise<number> {
+  const { rowCount } = await db.query(
+    `delete from ${table} where ctid = any (array(select ctid from ${table} where account_id = $1 limit $2))`,
+    [accountId, TEXTS],
+  )
+  return rowCount ?? 0
 }
 
 /**
