@@ -129,6 +129,22 @@ describe('deliveries list --watch', () => {
     ])
   })
 
+  it('misses nothing of a burst, nor a change behind it', async () => {
+    world.service.log.push(aDelivery('one'), aDelivery('waiting'))
+    const { running, lines } = watching('--json')
+    await waitFor(() => lines().length === 2, { describe: running.stderr() })
+    const created_at = '2026-01-01T01:00:00.000Z'
+    world.service.log[1] = aDelivery('waiting', { status: 1, attempts: 1 })
+    const burst = Array.from({ length: 250 }, (_, i) => aDelivery(`new-${i}`, { status: 1, created_at }))
+    world.service.log.unshift(...burst)
+    await waitFor(() => lines().length === 253)
+    running.child.kill('SIGINT')
+    await running.ended
+    const ids = lines().map((line) => (JSON.parse(line) as Delivery).id)
+    expect(ids.slice(0, 3)).toEqual(['waiting', 'one', 'waiting'])
+    expect(new Set(ids).size).toBe(252)
+  })
+
   it('waits for the end of an outage, and says it once', async () => {
     world.service.log.push(aDelivery('1'))
     const { running, lines } = watching()

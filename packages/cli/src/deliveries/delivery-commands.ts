@@ -54,7 +54,7 @@ async function show(context: Context, options: ListOptions, id = ''): Promise<vo
     ...(pageSize === undefined ? {} : { page_size: String(pageSize) }),
     ...queryOf(options),
   }
-  if (watch) return watchDeliveries(context, async () => (await api.listDeliveries(id, query)).items)
+  if (watch) return watchDeliveries(context, (more) => api.listDeliveries(id, { ...more, ...query }))
   if (all) {
     const items = await everyPage(api, id, query)
     return context.output.list(items, DELIVERY_COLUMNS, 'There are no such deliveries.')

@@ -9,8 +9,10 @@ const WEBHOOK_STATUS: Readonly<Record<number, Word>> = {
   1: { word: 'active', colour: 'green' },
   2: { word: 'disabled', colour: 'red' },
 }
+/** The status of a delivery that is still to be attempted. */
+export const PENDING = 0
 const DELIVERY_STATUS: Readonly<Record<number, Word>> = {
-  0: { word: 'pending', colour: 'yellow' },
+  [PENDING]: { word: 'pending', colour: 'yellow' },
   1: { word: 'delivered', colour: 'green' },
   2: { word: 'failed', colour: 'red' },
 }
