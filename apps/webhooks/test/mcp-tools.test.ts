@@ -114,6 +114,11 @@ describe('a tool', () => {
     const log = await call('list_deliveries', { endpoint_id, page_size: 5, status: null })
     expect(log.structuredContent).toEqual({ items: [], next_cursor: '' })
     const since = new Date(Date.now() - 60_000).toISOString()
+    const future = { endpoint_id, since: '2998-01-01T00:00:00Z', until: '2999-01-01T00:00:00Z' }
+    expect(errorOf(await callTool(api, token, 'start_recovery', future))).toMatchObject({
+      code: 'bad_request',
+      message: 'since must be earlier than until and now',
+    })
     const { item } = (await call('start_recovery', { endpoint_id, since })).structuredContent as {
       item: { id: string }
     }

@@ -177,6 +177,10 @@ describe('/v1/webhooks/{endpoint_id}/recover', () => {
     [{ since, until: 'x' }, 'until must be a date and time such as 2026-01-31T09:00:00Z'],
     [{ since, until: since }, 'since must be earlier than until and now'],
     [{ since: '2999-01-01T00:00:00Z' }, 'since must be earlier than until and now'],
+    [
+      { since: '2998-01-01T00:00:00Z', until: '2999-01-01T00:00:00Z' },
+      'since must be earlier than until and now',
+    ],
   ])('refuses %j: %s', async (body, message) => {
     const { post } = await given()
     const reply = await post('/recover', body)

@@ -30,6 +30,7 @@ export const ruleMessages = {
   'delivery.gone': 'The recording was deleted, so there is nothing left to send',
   'recovery.running': 'A recovery of this webhook, {id}, is running: wait for it or cancel it',
   'recovery.started': 'A recovery was started a moment ago, {id}: start another after ten seconds',
+  'recovery.time': 'since must be earlier than until and now',
   'recovery.too-many': 'More than {max} deliveries match: choose a shorter time',
   'recovery.over': 'The recovery has ended: {state}',
   'filter.event': 'event_id must be an event id: evt_ and 32 hex digits',

@@ -1,13 +1,14 @@
 import { route, type Route } from '@signet/http'
 import type { Request } from 'express'
 import { parseDeliveryId } from '@signet/webhook-core'
-import { cursorParameter, numberParameter, parseTime } from '../api/query.js'
+import { cursorParameter, MAX_PAGE_SIZE, numberParameter, parseTime } from '../api/query.js'
 import { oneItem, ref } from '../schemas/schema-parts.js'
 import { responses } from '../api/v1-docs.js'
 import { endpointIdOf, type V1Steps } from '../api/v1-pipeline.js'
 import type { Caller } from '../bearer/bearer-service.js'
 import type { EndpointService } from '../endpoints/endpoint-service.js'
 import { badRequest, notFound } from '../errors/api-errors.js'
+import { RuleError } from '../errors/rule-error.js'
 import { recoverDoc, recoverSchema, recoveryParameters } from './recovery-schemas.js'
 import type { RecoveryService } from './recovery-service.js'
 
@@ -40,8 +41,7 @@ export const recoveryRoutes = ({ steps, endpoints, recoveries }: Deps): Route[] 
     async handle({ caller, body, req, context }) {
       const since = parseTime('since', body.since)
       const until = body.until === undefined ? undefined : parseTime('until', body.until)
-      if (since >= (until ?? new Date().toISOString()))
-        throw badRequest('since must be earlier than until and now')
+      if (until !== undefined && since >= until) throw new RuleError('recovery.time')
       const { what = 'failed' } = body
       return {
         body: { item: view(await recoveries.start(ownerOf(caller, req), { what, since, until }, context)) },
@@ -71,7 +71,7 @@ export const recoveryRoutes = ({ steps, endpoints, recoveries }: Deps): Route[] 
     ...steps.read,
     guard: ({ caller, req }) => endpoints.requireOwned(caller.accountId, endpointIdOf(req)),
     async handle({ caller, req }) {
-      const limit = numberParameter(req, 'page_size', { fallback: 20, max: 100 })
+      const limit = numberParameter(req, 'page_size', { fallback: 20, max: MAX_PAGE_SIZE })
       const before = placeOf(cursorParameter(req))
       const { items, next } = await recoveries.list(ownerOf(caller, req), { before, limit })
       return { body: { items: items.map(listedView), next_cursor: next ?? '' } }

@@ -19,7 +19,7 @@ import {
 type Deps = { db: Db; webhookObserver: WebhookObserver }
 
 /** Deliveries that one recovery can match. */
-const MAX_MATCHED = 100_000
+export const MAX_MATCHED = 100_000
 
 /** Sends again what an endpoint missed. The dispatcher takes the steps (docs/specification.md#recovering). */
 export class RecoveryService {
@@ -36,6 +36,7 @@ export class RecoveryService {
     if (endpoint.status === endpointStatus.disabled) throw conflict('endpoint.disabled')
     const made = await db.transaction((tx) => insertRecovery(tx, { ...owner, ...wanted, limit: MAX_MATCHED }))
     if (made.kind === 'gone') throw notFound()
+    if (made.kind === 'no_time') throw new RuleError('recovery.time')
     if (made.kind === 'running' || made.kind === 'started')
       throw conflict(`recovery.${made.kind}`, { id: made.id })
     if (made.kind === 'too_many') throw new RuleError('recovery.too-many', { values: { max: MAX_MATCHED } })

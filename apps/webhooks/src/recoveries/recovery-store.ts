@@ -54,13 +54,15 @@ export type Creation =
   /** The webhook has been deleted in the meantime. */
   | { kind: 'gone' }
   | { kind: 'too_many' }
+  /** By the clock of the database, the time is over before it begins. */
+  | { kind: 'no_time' }
 
 /** Counts what matches and stores the job. `until` ends now at the latest, so that what it makes does not match. */
 export async function insertRecovery(tx: Tx, recovery: NewRecovery): Promise<Creation> {
   const { accountId, endpointId, what, since, until, limit } = recovery
   const ending = `least($3::timestamptz, now())`
-  const { rows: counts } = await tx.query<{ matched: number }>(
-    `select count(*)::integer as matched from (
+  const { rows: counts } = await tx.query<{ matched: number; has_time: boolean }>(
+    `select count(*)::integer as matched, $2::timestamptz < ${ending} as has_time from (
        select from webhook_deliveries d
        where d.endpoint_id = $1 and d.created_at >= $2::timestamptz and d.created_at < ${ending}
          and ${isRecoverable(what, ending)}
@@ -68,7 +70,8 @@ export async function insertRecovery(tx: Tx, recovery: NewRecovery): Promise<Cre
      ) as matching`,
     [endpointId, since, until ?? 'infinity', limit],
   )
-  const matched = counts[0]?.matched ?? 0
+  const { matched = 0, has_time: hasTime = false } = counts[0] ?? {}
+  if (!hasTime) return { kind: 'no_time' }
   if (matched > limit) return { kind: 'too_many' }
   await tx.query(
     `delete from webhook_recoveries where endpoint_id = $1 and state <> 'running' and id < (
