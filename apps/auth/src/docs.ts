@@ -6,17 +6,48 @@ import { providersPage } from './api-docs/providers-page.js'
 import { authRoutes } from './app.js'
 import { loadAuthConfig, settings } from './config/config.js'
 import { createContext } from './context.js'
+import { RECOVERY_CODES } from './factors/recovery-codes.js'
+import { DIGITS as TOTP_DIGITS } from './factors/totp.js'
+import { GUESSES_OF_ASKERS, MAX_ASKERS } from './one-time-tokens/code-attempts.js'
+import { MAX_LIVE } from './one-time-tokens/one-time-tokens.js'
+import { MAX_BYTES as MAX_BODY_BYTES } from './requests/json-body.js'
+import { MAX_PENDING } from './sign-up/registration.js'
+import { KNOWN_NETWORKS } from './users/known-networks.js'
+import { MAX_BYTES as MAX_METADATA_BYTES } from './users/metadata-limit.js'
 
 /** The generated docs of this app by file name, from the same tables that the service uses. */
 export async function generatedDocs(): Promise<Record<string, string>> {
   return {
-    'docs/configuration.md': renderMarkdown('Configuration of the identity server', settings),
+    'docs/configuration.md': renderMarkdown('Configuration of the identity server', settings, FIXED_LIMITS),
     'docs/errors.md': errorsPage(),
     'docs/providers.md': providersPage(),
     'docs/openapi.json': `${JSON.stringify(await openApi(), null, 2)}\n`,
     '.env.example': renderEnvExample(settings),
   }
 }
+
+const FIXED_LIMITS = [
+  { of: 'networks that an account knows', limit: String(KNOWN_NETWORKS) },
+  {
+    of: 'links and codes of one kind that different networks requested, and that are valid beside each other',
+    limit: String(MAX_LIVE),
+  },
+  {
+    of: 'guesses at a code from a network that requested one, whatever strangers did, and such networks',
+    limit: `${GUESSES_OF_ASKERS}, ${MAX_ASKERS}`,
+  },
+  {
+    of: 'sign-ups that wait for the proof of one address',
+    limit: `${MAX_PENDING} with a password, ${MAX_PENDING} without`,
+  },
+  { of: 'digits of a code from an authenticator app', limit: String(TOTP_DIGITS) },
+  { of: 'recovery codes of an account', limit: String(RECOVERY_CODES) },
+  {
+    of: '`user_metadata` and `app_metadata` of an account, together as JSON',
+    limit: `${MAX_METADATA_BYTES / 1024} KiB`,
+  },
+  { of: 'JSON body of a request', limit: `${MAX_BODY_BYTES / 1024 / 1024} MiB` },
+]
 
 /** The routes as the service mounts them; opens no connection and listens on no port. */
 async function openApi() {

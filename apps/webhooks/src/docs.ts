@@ -1,14 +1,18 @@
 import { readFileSync } from 'node:fs'
 import { renderMarkdown } from '@signet/config'
 import { createLogger, createRegistry } from '@signet/telemetry'
-import { DEFAULT_RETRY_DELAYS_SECONDS } from '@signet/webhook-core'
+import { DEFAULT_RETRY_DELAYS_SECONDS, PAYLOAD_TARGET_BYTES } from '@signet/webhook-core'
 import { internalApiDocument, publicApiDocument, publicComponents } from './api-docs/api-document.js'
 import { errorsPage } from './api-docs/errors-page.js'
 import { settings } from './config/config.js'
+import { MAX_PAGE_SIZE } from './api/query.js'
+import { MAX_BODY_BYTES as MAX_V1_BYTES } from './endpoints/endpoint-routes.js'
 import { MAX_ENDPOINTS_PER_ACCOUNT } from './endpoints/endpoint-service.js'
 import { MAX_BODY_BYTES as MAX_INGEST_BYTES } from './ingest/body-admission.js'
 import { MAX_LINES } from './ingest/json-lines.js'
+import { MAX_BODY_BYTES as MAX_MCP_BYTES } from './mcp/mcp-routes.js'
 import { toolsOf, type Tool } from './mcp/tool.js'
+import { MAX_MATCHED } from './recoveries/recovery-service.js'
 import { MAX_USABLE_TOKENS } from './personal-tokens/personal-token-service.js'
 import { createContext } from './context.js'
 import { readConfig } from './config/read-config.js'
@@ -29,11 +33,17 @@ export async function generatedDocs(): Promise<Record<string, string>> {
   }
 }
 
+const kibibytes = (bytes: number) => `${bytes / 1024} KiB`
 const mebibytes = (bytes: number) => `${bytes / 1024 / 1024} MiB`
 
 const FIXED_LIMITS = [
   { of: 'webhooks of an account', limit: String(MAX_ENDPOINTS_PER_ACCOUNT) },
   { of: 'usable personal tokens of an account', limit: String(MAX_USABLE_TOKENS) },
+  { of: 'deliveries of one recovery', limit: MAX_MATCHED.toLocaleString('en') },
+  { of: 'rows of a page of a list', limit: String(MAX_PAGE_SIZE) },
+  { of: 'body of a request to `/v1`', limit: kibibytes(MAX_V1_BYTES) },
+  { of: 'body of a message to `/mcp`', limit: kibibytes(MAX_MCP_BYTES) },
+  { of: 'event, beyond which its transcript is shortened', limit: mebibytes(PAYLOAD_TARGET_BYTES) },
   { of: 'body of an ingest request, one notice or a batch', limit: mebibytes(MAX_INGEST_BYTES) },
   { of: 'lines of a batch', limit: MAX_LINES.toLocaleString('en') },
 ]

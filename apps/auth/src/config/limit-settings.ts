@@ -34,7 +34,7 @@ export const limitSettings = {
   captchaEnabled: boolean({
     env: 'AUTH_SECURITY_CAPTCHA_ENABLED',
     fallback: false,
-    doc: 'Require a CAPTCHA wherever accounts are created or emails are sent.',
+    doc: 'Require a CAPTCHA wherever accounts are created or emails are sent, for passwords (`grant_type=password`) and for the options of a sign-in with a passkey.',
   }),
   captchaProvider: choice({
     env: 'AUTH_SECURITY_CAPTCHA_PROVIDER',
@@ -107,14 +107,14 @@ export const limitSettings = {
     env: 'AUTH_RATE_LIMIT_FAILED_SIGN_INS',
     fallback: 30,
     min: 1,
-    doc: 'Wrong passwords of one client in 5 minutes, for accounts that never signed in from its network.',
+    doc: 'Wrong passwords of one client in 5 minutes, for accounts that do not know its network.',
   }),
   signInAttempts: integer({
     env: 'AUTH_SECURITY_SIGN_IN_ATTEMPTS',
     fallback: 5,
     min: 1,
     max: 1_000_000,
-    doc: 'Wrong passwords that an account accepts from strangers, and from each network it signed in from, before the next try has to wait: a second, then twice as long each time. One expires every hour. Second-factor codes are counted in the same way, wherever they come from.',
+    doc: 'Wrong passwords that an account accepts from strangers, and from each network that it knows, before the next try has to wait: a second, then twice as long each time. One expires every hour. Second-factor codes are counted in the same way, wherever they come from.',
   }),
   signInMaxDelay: span({
     env: 'AUTH_SECURITY_SIGN_IN_MAX_DELAY',
@@ -124,7 +124,7 @@ export const limitSettings = {
   knownNetworkRetention: span({
     env: 'AUTH_SECURITY_KNOWN_NETWORK_RETENTION',
     fallback: 7_776_000_000,
-    doc: 'How long a network counts as known to the account after the last sign-in from it.',
+    doc: 'How long a network counts as known after the last sign-in from it. An account knows at most eight. A new password, a ban, or signing out all other sessions makes it forget them.',
   }),
   rateLimitVerify: integer({
     env: 'AUTH_RATE_LIMIT_VERIFY',

@@ -89,7 +89,7 @@ export const messageSettings = {
     fallback: 10,
     min: 1,
     max: 100,
-    doc: 'How many codes strangers can try against one address, and each network it signed in from, within a window; as many against one signed-in user. Links always work.',
+    doc: 'How many codes strangers can try against one address, and each network that its account knows (at most eight), within a window; as many against one signed-in user. Each of the first ten networks that requested a code may try three whatever strangers did. Links always work.',
   }),
   codeAttemptWindow: span({
     env: 'AUTH_SECURITY_CODE_ATTEMPT_WINDOW',

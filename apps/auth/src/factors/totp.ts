@@ -2,7 +2,7 @@ import { Secret, TOTP } from 'otpauth'
 
 const SECRET_BYTES = 20
 const PERIOD_SECONDS = 30
-const DIGITS = 6
+export const DIGITS = 6
 /** Steps before and after the current one that are accepted too: clocks differ, and people type slowly. */
 const SKEW = 1
 

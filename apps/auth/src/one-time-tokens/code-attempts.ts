@@ -13,9 +13,9 @@ export type CodeAttemptRules = {
 }
 
 /** Guesses for a network that asked for a code, after strangers have used up theirs. */
-const GUESSES_OF_ASKERS = 3
+export const GUESSES_OF_ASKERS = 3
 /** Networks that get them in one window, whatever they asked for: each purpose has a quota of its own. */
-const MAX_ASKERS = 10
+export const MAX_ASKERS = 10
 
 type Deps = { store: CodeAttemptStore; key: KeyObject; rules: CodeAttemptRules; now: () => Date }
 

@@ -67,7 +67,7 @@ export type OneTimeTokenRules = {
  * Live secrets of one slot that clients requested. More would make strangers' guesses at a code likelier to succeed; with
  * fewer, requests from several networks would void the owner's sooner.
  */
-const MAX_LIVE = 3
+export const MAX_LIVE = 3
 
 type Deps = {
   store: OneTimeTokenStore

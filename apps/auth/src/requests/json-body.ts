@@ -1,7 +1,7 @@
 import type { BodySpec, JsonSchema } from '@signet/http'
 import { refuseUnstorable } from '../users/storable-text.js'
 
-const MAX_BYTES = 1024 * 1024
+export const MAX_BYTES = 1024 * 1024
 
 const TYPES = {
   string: { type: 'string' },

@@ -64,7 +64,7 @@ type Deps = {
 }
 
 /** Maximum number of pending sign-ups per address with a password, and again without one. */
-const MAX_PENDING = 10
+export const MAX_PENDING = 10
 
 /** The part of sign-up shared by /signup, /otp and /magiclink. */
 export class RegistrationService {

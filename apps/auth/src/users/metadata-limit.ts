@@ -5,7 +5,7 @@ import type { JsonObject } from './user.js'
  * Every access token contains both kinds of metadata, and Node refuses requests with more than 16 KiB of headers: the
  * user would be locked out with a valid token (decision 0034).
  */
-const MAX_BYTES = 8 * 1024
+export const MAX_BYTES = 8 * 1024
 
 type Metadata = { readonly userMetadata?: JsonObject; readonly appMetadata?: JsonObject }
 

@@ -6,9 +6,9 @@ export type HtmlParent = DefaultTreeAdapterMap['parentNode']
 export type HtmlNode = DefaultTreeAdapterMap['childNode']
 
 /** Pages are less than a hundred elements deep. The standard's algorithm looks through the open elements at every tag. */
-const MAX_DEPTH = 256
+export const MAX_DEPTH = 256
 /** Four times what an ordinary page of 1 MB has. Unclosed formatting can turn a few bytes into hundreds of nodes. */
-const MAX_NODES = 400_000
+export const MAX_NODES = 400_000
 const CHUNK = 16 * 1024
 
 /**

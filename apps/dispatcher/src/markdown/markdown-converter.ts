@@ -10,7 +10,7 @@ export type MarkdownConverterOptions = {
   worker?: URL
 }
 
-const MAX_BYTES = 2 * 1024 * 1024
+export const MAX_BYTES = 2 * 1024 * 1024
 /** CPU time for one document: four times what a page of 1 MB takes. */
 export const CPU_LIMIT_MS = 2000
 export const CONVERSION_THREADS = 2

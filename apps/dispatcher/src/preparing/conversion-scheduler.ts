@@ -22,7 +22,7 @@ const MAX_BYTES = 8 * 1024 * 1024
 /** Events waiting for conversions, as a share of the process's jobs. One account may hold half of them. */
 const SHARE_OF_JOBS = 0.4
 /** CPU time for all documents of one event. */
-const EVENT_BUDGET_MS = 4000
+export const EVENT_BUDGET_MS = 4000
 const MIN_DEFER_MS = 250
 const MAX_DEFER_MS = 30_000
 /** CPU time of an event's conversions, until some have been measured. */

@@ -1,5 +1,5 @@
 /** What an account may use at once: the conversions of hundreds of ordinary pages. */
-const BURST_MS = 30_000
+export const BURST_MS = 30_000
 /** Milliseconds of CPU time per millisecond: half of a thread. */
 const REFILL = 0.5
 const MAX_REMEMBERED = 10_000

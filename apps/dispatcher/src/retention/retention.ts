@@ -14,7 +14,7 @@ export type RetentionDeps = {
 
 const DAY_MS = 24 * 60 * 60 * 1000
 /** For events with their deliveries and attempts, and for deleted endpoints. */
-const KEEP_DAYS = 30
+export const KEEP_DAYS = 30
 const INTERVAL_MS = 60 * 60 * 1000
 const BATCH = 200
 /** Milliseconds of pause for each millisecond of deleting: deliveries come first. */

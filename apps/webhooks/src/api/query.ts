@@ -5,6 +5,9 @@ import { RuleError } from '../errors/rule-error.js'
 /** A request, or only its query. */
 export type WithQuery = Pick<Request, 'query'>
 
+/** Rows of one page of a list. */
+export const MAX_PAGE_SIZE = 100
+
 type NumberRule = { fallback: number; max?: number }
 
 /** A whole number of the query by the rules of docs/specification.md#common-rules: over `max` it is `max`, anything odd is 400. */

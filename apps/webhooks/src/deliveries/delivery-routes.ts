@@ -1,5 +1,5 @@
 import { route, type Route } from '@signet/http'
-import { cursorParameter, numberParameter } from '../api/query.js'
+import { cursorParameter, MAX_PAGE_SIZE, numberParameter } from '../api/query.js'
 import { oneItem, ref } from '../schemas/schema-parts.js'
 import { responses } from '../api/v1-docs.js'
 import { deliveryIdOf, endpointIdOf, type V1Steps } from '../api/v1-pipeline.js'
@@ -41,7 +41,7 @@ export const deliveryRoutes = ({ steps, endpoints, deliveryLog, replays }: Deps)
     guard: ({ caller, req }) => endpoints.requireOwned(caller.accountId, endpointIdOf(req)),
     async handle({ caller, req }) {
       const owner = { accountId: caller.accountId, endpointId: endpointIdOf(req) }
-      const limit = numberParameter(req, 'page_size', { fallback: 20, max: 100 })
+      const limit = numberParameter(req, 'page_size', { fallback: 20, max: MAX_PAGE_SIZE })
       const page = numberParameter(req, 'page', { fallback: 1 })
       const filter = filterOf(req)
       const cursor = cursorParameter(req)

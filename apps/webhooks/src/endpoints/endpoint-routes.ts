@@ -17,7 +17,7 @@ import { eventList } from './event-list.js'
 
 type Deps = { steps: V1Steps; endpoints: EndpointService }
 
-const MAX_BODY_BYTES = 65_536
+export const MAX_BODY_BYTES = 65_536
 const docs = { tag: 'Webhooks', security: ['bearer'] }
 
 /** `/v1/webhooks` (docs/specification.md#creating-a-webhook and the sections after it). */

@@ -21,7 +21,7 @@ type Deps = McpServerDeps & {
   authenticate: Authenticate
 }
 
-const MAX_BODY_BYTES = 65_536
+export const MAX_BODY_BYTES = 65_536
 const MAX_BATCH = 20
 /** The only revision with batches, and one that did not have the header yet. */
 const BATCH_REVISION = '2025-03-26'
