@@ -129,9 +129,11 @@ export function createContext(config: DispatcherConfig, ports: Partial<Ports> = 
   const canceller = new BacklogCanceller({ db, retryWhileUnavailable: retry, observer })
   const recorder = new ResultRecorder({
     db,
+    retryWhileUnavailable: retry,
     // A request whose result is not recorded would be sent again and again, without ever using up an attempt.
-    retryWhileUnavailable: (work) => retryWhileUnavailable(work, { ...retryOptions, retryTimeouts: true }),
+    retryTimeouts: (work) => retryWhileUnavailable(work, { ...retryOptions, retryTimeouts: true }),
     onCommit: (size, durationMs) => observer.committed(size, durationMs),
+    onTimeout: (size, error) => observer.commitTimedOut(size, error),
     onDisabled: (endpointId) => canceller.request(endpointId),
   })
   const attempts = new AttemptService({

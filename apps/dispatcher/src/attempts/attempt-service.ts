@@ -213,7 +213,7 @@ export class AttemptService {
       facts,
       answer,
     }
-    const recorded = await this.deps.recorder.record(result, withoutRow)
+    const recorded = await this.deps.recorder.record(result, plan.endpoint.accountId, withoutRow)
     if (recorded && isEndpointStopped(result, recorded)) this.#freshness.endpointStopped(plan.endpoint.id)
     this.deps.observer.attemptEnded({ plan, result, recorded })
     return this.#outcomeOf(recorded)
@@ -259,7 +259,7 @@ export class AttemptService {
       startedAt: plan.nextAttemptAt ?? plan.createdAt,
       finishedAt: at,
     }
-    const recorded = await recorder.record(result)
+    const recorded = await recorder.record(result, plan.endpoint.accountId)
     observer.attemptEnded({ plan, result, recorded })
     return recorded
   }

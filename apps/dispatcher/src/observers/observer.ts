@@ -98,6 +98,10 @@ export function createObserver(log: Logger, registry: Registry) {
       metrics.commitSeconds.observe(durationMs / 1000)
     },
 
+    commitTimedOut(size: number, error: unknown): void {
+      log.warn('recording results timed out; each is recorded alone', { size, error })
+    },
+
     swept(found: { events: number; deliveries: number }): void {
       metrics.swept.inc({ kind: 'event' }, found.events)
       metrics.swept.inc({ kind: 'delivery' }, found.deliveries)

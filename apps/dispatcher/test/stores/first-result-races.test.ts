@@ -12,13 +12,12 @@ import {
   type Endpoint,
 } from '@signet/webhook-core/stores'
 import { BacklogCanceller } from '../../src/attempts/backlog-canceller.js'
-import { ResultRecorder } from '../../src/attempts/result-recorder.js'
 import { UnwrittenEvent } from '../../src/attempts/unwritten-event.js'
 import type { RetryWhileUnavailable } from '../../src/database/retry-while-unavailable.js'
 import { listAttempts, recordAttempts, recordFirstAttempts } from '../../src/deliveries/attempt-store.js'
 import type { AttemptPlan } from '../../src/deliveries/delivery-store.js'
 import { planFirstAttempts, writeDeliveries } from '../../src/dispatching/first-attempt-store.js'
-import { retry } from '../support/deliveries.js'
+import { aRecorder, retry } from '../support/deliveries.js'
 import { DELIVERED, firstResultsIn, onlyOne, resultOf } from '../support/first-results.js'
 
 const database = useWebhooksDatabase()
@@ -104,13 +103,15 @@ describe('recordFirstAttempts among others', () => {
     const { db } = database
     const endpoint = await anEndpoint(db)
     const [id] = await queued(endpoint.accountId)
-    const recorder = new ResultRecorder({ db, retryWhileUnavailable: (work) => work() })
+    const recorder = aRecorder(db)
     const run = async () => {
       const plan = onlyOne(onlyOne(await planFirstAttempts(db, id ? [id] : [])).plans)
       return { plan, event: new UnwrittenEvent(plan.eventId, [plan], (all) => writeDeliveries(db, all, NOW)) }
     }
     const runs = [await run(), await run()]
-    const recorded = await Promise.all(runs.map((one) => recorder.record(resultOf(one.plan, retry()), one)))
+    const recorded = await Promise.all(
+      runs.map((one) => recorder.record(resultOf(one.plan, retry()), endpoint.accountId, one)),
+    )
     expect(recorded).toMatchObject([{ status: 0 }, null])
     expect(await endpointState(db, endpoint.id)).toMatchObject({ consecutive_failures: 1 })
   })
@@ -217,16 +218,16 @@ describe('recordFirstAttempts among others', () => {
     const observer = { cancellingFailed: fail }
     const canceller = new BacklogCanceller({ db, retryWhileUnavailable, observer, pageSize: 7 })
     const onDisabled = (id: EndpointId) => canceller.request(id)
-    const recorders = Array.from(
-      { length: 6 },
-      () => new ResultRecorder({ db, retryWhileUnavailable, onDisabled }),
-    )
+    const recorders = Array.from({ length: 6 }, () => aRecorder(db, { onDisabled }))
     await Promise.all([
       ...batches.flatMap((plans, i) =>
         plans.map(async (plan) => {
           const event = new UnwrittenEvent(plan.eventId, [plan], (all) => writeDeliveries(db, all, NOW))
           const written = i % 3 === 0 ? event.write() : undefined
-          await recorders[i % recorders.length]?.record(resultOf(plan, retry()), { plan, event })
+          await recorders[i % recorders.length]?.record(resultOf(plan, retry()), plan.endpoint.accountId, {
+            plan,
+            event,
+          })
           await written
         }),
       ),

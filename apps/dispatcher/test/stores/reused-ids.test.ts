@@ -1,12 +1,11 @@
 import { describe, expect, it } from '@jest/globals'
 import { useWebhooksDatabase } from '@signet/webhook-testkit/jest'
 import { anEndpoint, deliveryState, NOW } from '@signet/webhook-testkit'
-import { ResultRecorder } from '../../src/attempts/result-recorder.js'
 import { UnwrittenEvent } from '../../src/attempts/unwritten-event.js'
 import { recordAttempts, recordFirstAttempts } from '../../src/deliveries/attempt-store.js'
 import type { AttemptPlan } from '../../src/deliveries/delivery-store.js'
 import { writeDeliveries } from '../../src/dispatching/first-attempt-store.js'
-import { eventStates, retry } from '../support/deliveries.js'
+import { aRecorder, eventStates, retry } from '../support/deliveries.js'
 import { DELIVERED, firstResultsIn, resultOf } from '../support/first-results.js'
 
 const database = useWebhooksDatabase()
@@ -49,11 +48,11 @@ describe('an id that the sequence issued twice', () => {
     const { written, late } = await plansWithOneId()
     await recordFirstAttempts(db, [resultOf(written, DELIVERED)], [written.eventId])
     const others = await planned((await anEndpoint(db)).accountId, 3)
-    const recorder = new ResultRecorder({ db, retryWhileUnavailable: (work) => work() })
+    const recorder = aRecorder(db)
     const settled = await Promise.allSettled(
       [late, ...others].map((plan) => {
         const event = new UnwrittenEvent(plan.eventId, [plan], (all) => writeDeliveries(db, all, NOW))
-        return recorder.record(resultOf(plan, DELIVERED), { plan, event })
+        return recorder.record(resultOf(plan, DELIVERED), plan.endpoint.accountId, { plan, event })
       }),
     )
     expect(settled).toMatchObject([

@@ -2,6 +2,8 @@ import type { Db } from '@signet/db'
 import { aSummary, later, NOW, queueSummary } from '@signet/webhook-testkit'
 import type { DeliveryId, EndpointId, EventId } from '@signet/webhook-core'
 import type { Endpoint } from '@signet/webhook-core/stores'
+import { ResultRecorder, type RecorderOptions } from '../../src/attempts/result-recorder.js'
+import type { RetryWhileUnavailable } from '../../src/database/retry-while-unavailable.js'
 import type { AttemptResult, Outcome } from '../../src/deliveries/attempt-store.js'
 import { type Dispatched, dispatchEvents } from '../../src/dispatching/dispatch-store.js'
 import { concludeFirstAttempts, scheduleDeliveries } from '../../src/dispatching/first-attempt-store.js'
@@ -47,6 +49,12 @@ export const retry = (error: Extract<Outcome, { kind: 'retry' }>['error'] = 'htt
   error,
   delayMs: 60_000,
 })
+
+/** A recorder where nothing is repeated. */
+export const aRecorder = (db: Db, options: Pick<RecorderOptions, 'onDisabled'> = {}) =>
+  new ResultRecorder({ db, retryWhileUnavailable: once, retryTimeouts: once, ...options })
+
+const once: RetryWhileUnavailable = (work) => work()
 
 export const aResult = (
   delivery: TestDelivery,

@@ -29,7 +29,7 @@ export function firstResultsIn(database: { readonly db: Db }) {
     planned,
 
     /** Plans of two events of two accounts. After a failover the sequence issues ids again that were not yet durable. */
-    async plansWithOneId(): Promise<{ written: AttemptPlan; late: AttemptPlan }> {
+    plansWithOneId: async (): Promise<{ written: AttemptPlan; late: AttemptPlan }> => {
       const { db } = database
       const late = onlyOne(await planned((await anEndpoint(db)).accountId))
       await db.query(`select setval('webhook_deliveries_id_seq', $1, false)`, [late.id])
