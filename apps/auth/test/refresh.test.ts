@@ -1,9 +1,12 @@
 import { TOTP } from 'otpauth'
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals'
 import { aUser, expectError, get, post, type ApiAnswer, type Session } from './support/api.js'
+import { waitForLocks } from './support/locks.js'
 import { startServer, type TestServer } from './support/server.js'
 
-const REUSE_INTERVAL_MS = 10_000
+/** The interval of the setting, counted from when the answer could last have been sent. */
+const REQUEST_LIMIT_MS = 30_000
+const REUSE_INTERVAL_MS = 10_000 + REQUEST_LIMIT_MS
 
 describe('the refresh grant', () => {
   let server: TestServer
@@ -11,6 +14,7 @@ describe('the refresh grant', () => {
     server = await startServer({
       AUTH_MAILER_AUTOCONFIRM: 'true',
       AUTH_SECURITY_REFRESH_TOKEN_REUSE_INTERVAL: '10s',
+      AUTH_API_MAX_REQUEST_DURATION: `${REQUEST_LIMIT_MS}ms`,
     })
   })
   afterAll(() => server.close())
@@ -64,6 +68,42 @@ describe('the refresh grant', () => {
     expectError(await refresh(user.refresh_token), 400, 'refresh_token_already_used')
     expectError(await refresh(next), 400, 'refresh_token_already_used')
     expect(await liveSessions(user.user.id)).toBe(0)
+  })
+
+  it('returns the child again when the exchange outlasted its request, however late it took effect', async () => {
+    const user = await aUser(server)
+    const { outlasted } = await server.context.db.transaction(async (tx) => {
+      await tx.query('lock table sessions in share mode')
+      const pending = child(user.refresh_token)
+      await waitForLocks(server, 1)
+      server.clock.advance(REQUEST_LIMIT_MS + 5000)
+      return { outlasted: pending }
+    })
+    const next = await outlasted
+    expect(await child(user.refresh_token)).toBe(next)
+    expect(await liveSessions(user.user.id)).toBe(1)
+  })
+
+  it('returns the child for a token that was the current one when the repetition came, past any interval', async () => {
+    const user = await aUser(server)
+    const { session_id: sessionId } = claimsOf(user.access_token)
+    const { repeated } = await server.context.db.transaction(async (tx) => {
+      // What an exchange leaves whose commit waits: for a standby that is gone, for example.
+      await tx.query(
+        `update sessions set refresh_counter = refresh_counter + 1, refreshed_at = $2 where id = $1`,
+        [sessionId, server.clock.now()],
+      )
+      const pending = child(user.refresh_token)
+      await waitForLocks(server, 1)
+      server.clock.advance(REUSE_INTERVAL_MS + 1)
+      const later = child(user.refresh_token)
+      await waitForLocks(server, 2)
+      return { repeated: Promise.all([pending, later]) }
+    })
+    const [first, second] = await repeated
+    expect(second).toBe(first)
+    expect(await liveSessions(user.user.id)).toBe(1)
+    expectError(await refresh(user.refresh_token), 400, 'refresh_token_already_used')
   })
 
   it('treats a grandparent as an attack even inside the interval; the session ends although the request fails', async () => {

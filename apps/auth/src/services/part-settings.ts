@@ -66,7 +66,9 @@ export const sessionLimits = (config: AuthConfig): SessionLimits => ({
 
 export const refreshRules = (config: AuthConfig) => ({
   rotation: config.refreshTokenRotationEnabled,
-  reuseIntervalMs: config.refreshTokenReuseInterval,
+  // The session remembers when the exchange began, and its answer may come as late as the limit of the request. A client
+  // that got none has only the old token to try again with.
+  reuseIntervalMs: config.refreshTokenReuseInterval + config.apiMaxRequestDuration,
 })
 
 export const registrationRules = (config: AuthConfig): RegistrationRules => ({

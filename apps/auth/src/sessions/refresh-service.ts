@@ -15,8 +15,9 @@ type Deps = {
   audit: AuditLog
   observer: Observer
   limits: SessionLimits
-  /** AUTH_SECURITY_REFRESH_TOKEN_ROTATION_ENABLED and _REUSE_INTERVAL. */
+  /** AUTH_SECURITY_REFRESH_TOKEN_ROTATION_ENABLED. */
   rotation: boolean
+  /** From the beginning of an exchange until its token counts as reused. */
   reuseIntervalMs: number
   audited: boolean
   now: () => Date

@@ -33,7 +33,7 @@ export type Verdict =
   | 'expired'
   /** The session has ended, or never had this token. */
   | 'unknown'
-  /** The token before the current one, still inside the interval. */
+  /** The token before the current one, inside the interval or current when it was presented. */
   | 'same_child'
   /** Reuse: this token just ended the session. */
   | 'reuse'
@@ -106,6 +106,8 @@ export class RefreshStore {
       )
       select ${answer} from advanced f join ${t.users} u on u.id = f.user_id`
     this.#exchange = { waiting: exchange(''), passing: exchange('skip locked') }
+    // `seen` is not locked, so it stays as it was when the statement began: a token that was current then and waited for an
+    // exchange in progress is no reuse, however long the commit of that exchange took.
     this.#checkReuse = `
       with found as (
         select ${session}, case
@@ -114,8 +116,8 @@ export class RefreshStore {
             when s.revoked_reason = 'reuse' then 'already_used'
             when s.revoked_reason = 'single_session' then 'expired'
             when s.revoked_at is not null or s.refresh_counter < p.counter then 'unknown'
-            when s.refresh_counter > p.counter and not (
-              s.refresh_counter = p.counter + 1 and (not $13::boolean or s.refreshed_at >= $14))
+            when s.refresh_counter > p.counter and not (s.refresh_counter = p.counter + 1
+              and (not $13::boolean or s.refreshed_at >= $14 or seen.refresh_counter = p.counter))
               then case when $13 then 'reuse' else 'already_used' end
             when ${isExpired} then 'expired'
             when s.refresh_counter = p.counter then 'changed'
@@ -123,6 +125,7 @@ export class RefreshStore {
           end as verdict, p.ip as asking_ip
         from ${PRESENTED}
           join ${t.sessions} s on s.id = p.id
+          join ${t.sessions} seen on seen.id = s.id
           join ${t.users} u on u.id = s.user_id
         where ${isAuthentic}
         for no key update of s
