@@ -214,14 +214,38 @@ describe('the refresh grant', () => {
     expectError(await refresh(user.refresh_token), 400, 'refresh_token_not_found')
   })
 
-  it('answers 409 conflict when the session stays locked for 5 seconds', async () => {
+  /** Clients of this protocol repeat a 503; for a 409 they drop the session. */
+  const expectRepeatable = async (answer: ApiAnswer, token: string) => {
+    expectError(answer, 503, 'unavailable')
+    expect(answer.headers.get('retry-after')).toBe('1')
+    expect((await refresh(token)).status).toBe(200)
+  }
+
+  it('answers 503 when the session stays locked for 5 seconds', async () => {
     const user = await aUser(server)
     const { session_id: sessionId } = claimsOf(user.access_token)
     const answer = await server.context.db.transaction(async (tx) => {
       await tx.query('select 1 from sessions where id = $1 for update', [sessionId])
       return refresh(user.refresh_token)
     })
-    expectError(answer, 409, 'conflict')
+    await expectRepeatable(answer, user.refresh_token)
+  })
+
+  it.each<[string, () => Promise<{ rows: never[] }>]>([
+    ['was changed by others in every round', () => Promise.resolve({ rows: [] })],
+    ['is part of a deadlock', () => Promise.reject(Object.assign(new Error(), { code: '40P01' }))],
+  ])('answers 503 when the session %s', async (_, lose) => {
+    const user = await aUser(server)
+    const { db } = server.context
+    const real = db.query.bind(db)
+    const isExchange = (name = '') => /^refresh_(passing|waiting)$/.test(name)
+    const query = jest
+      .spyOn(db, 'query')
+      .mockImplementation(((statement: { name?: string }, values) =>
+        isExchange(statement.name) ? lose() : real(statement as never, values)) as typeof db.query)
+    const answer = await refresh(user.refresh_token)
+    query.mockRestore()
+    await expectRepeatable(answer, user.refresh_token)
   })
 
   it('writes token_refreshed and token_revoked to the audit log', async () => {

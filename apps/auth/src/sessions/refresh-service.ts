@@ -1,4 +1,4 @@
-import { Batches, type Db } from '@signet/db'
+import { Batches, isDeadlock, isLockTimeout, type Db } from '@signet/db'
 import type { AuditLog } from '../audit/audit-log.js'
 import { auditPayload } from '../audit/audit.js'
 import { authError, invalid, userBanned } from '../errors/auth-error.js'
@@ -50,17 +50,24 @@ export class RefreshService {
   async refresh(text: string, meta: RequestMeta): Promise<SignedIn> {
     const presented = this.deps.refreshTokens.read(text)
     if (presented === null) throw invalid('Refresh token is not valid')
-    const request = { presented, meta }
+    try {
+      return await this.#tryOften({ presented, meta })
+    } catch (error) {
+      throw isLockTimeout(error) || isDeadlock(error) ? sessionBusy(error) : error
+    }
+  }
+
+  async #tryOften(request: Request): Promise<SignedIn> {
     for (let round = 0; round < MAX_ROUNDS; round += 1) {
       const found =
         round === 0
           ? await this.#batches.add(request)
-          : (await this.#exchange([request], 'waiting')).get(presented.sessionId)
+          : (await this.#exchange([request], 'waiting')).get(request.presented.sessionId)
       if (found) return this.#advanced(request, found)
       const sameChild = await this.#checkReuse(request)
       if (sameChild !== null) return sameChild
     }
-    throw authError('conflict', 'conflict', 'The session is being changed by another request, try again')
+    throw sessionBusy()
   }
 
   #exchange(requests: readonly Request[], how: 'waiting' | 'passing'): Promise<Map<string, Found>> {
@@ -139,6 +146,13 @@ export class RefreshService {
     }
   }
 }
+
+/** 503 and not the usual 409 for a locked row: clients of this protocol repeat the one, and drop the session for the other. */
+const sessionBusy = (cause?: unknown) =>
+  authError('unavailable', 'unavailable', 'The session is being changed by another request, try again', {
+    cause,
+    retryAfterSeconds: 1,
+  })
 
 const alreadyUsed = () =>
   authError('invalid', 'refresh_token_already_used', 'Invalid Refresh Token: Already Used')
