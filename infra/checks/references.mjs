@@ -1,5 +1,5 @@
 // References that a reader can follow: anchors of specifications, decision records and relative links in Markdown must
-// exist, and nothing may cite a document that is not in the repository.
+// exist, the map in an app's README names each folder of its sources, and nothing may cite a document that is not in the repository.
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join, normalize } from 'node:path'
 import { root, run } from '../local/bootstrap.mjs'
@@ -19,7 +19,7 @@ const NO_CITATIONS =
 const anchors = new Map()
 const files = (await trackedFiles()).filter((path) => TEXT.test(path) && existsSync(join(root, path)))
 const records = readdirSync(join(root, 'infra/decisions')).filter((name) => /^\d{4}-.*\.md$/.test(name))
-const problems = [...files.flatMap(problemsOf), ...indexProblems()]
+const problems = [...files.flatMap(problemsOf), ...indexProblems(), ...mapProblems()]
 for (const problem of problems) console.log(problem)
 process.exitCode = problems.length > 0 ? 1 : 0
 
@@ -87,6 +87,25 @@ function indexProblems() {
     const listed =
       index.includes(`[${title.replaceAll('`', '')}](${name})`) || index.includes(`[${title}](${name})`)
     return listed ? [] : [`${path}  does not list ${name} as [${title}](${name})`]
+  })
+}
+
+/** The table "Folder of `src`" of an app's README has each folder once, and no other. */
+function mapProblems() {
+  return readdirSync(join(root, 'apps')).flatMap((app) => {
+    const path = `apps/${app}/README.md`
+    const rows = /^\| Folder of `src`[^]*?\n\n/m.exec(readFileSync(join(root, path), 'utf8'))?.[0] ?? ''
+    const cells = rows
+      .split('\n')
+      .slice(2)
+      .map((row) => row.split('|')[1] ?? '')
+    const named = cells.flatMap((cell) => [...cell.matchAll(/`([\w-]+)`/g)].map(([, name]) => name)).sort()
+    const sources = readdirSync(join(root, `apps/${app}/src`), { withFileTypes: true })
+    const folders = sources.filter((entry) => entry.isDirectory()).map(({ name }) => name)
+    return [
+      ...folders.filter((name) => !named.includes(name)),
+      ...named.filter((name, i) => !folders.includes(name) || name === named[i + 1]),
+    ].map((name) => `${path}  must name the folder ${name} of src once, if there is one`)
   })
 }
 
