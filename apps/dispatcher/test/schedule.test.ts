@@ -3,6 +3,7 @@ import { DEFAULT_RETRY_DELAYS_SECONDS, type DeliveryId } from '@signet/webhook-c
 import { patchEndpoint } from '@signet/webhook-core/stores'
 import { listAttempts } from '../src/deliveries/attempt-store.js'
 import { reply, startReceiver, type Receiver } from '@signet/local'
+import type { DeliveryRow } from './support/dispatcher.js'
 import { jobOf, startStepwise, type Stepwise } from './support/stepwise.js'
 
 const MINUTE_MS = 60_000
@@ -149,6 +150,19 @@ describe('the schedule of attempts', () => {
       [1, 'interrupted'],
       [2, ''],
     ])
+  })
+
+  it('reports a lost worker also where the next one finds no permit and puts the job off', async () => {
+    const stopping = await startStepwise()
+    const subscriber = stopping.subscriber()
+    await subscriber.endpoint(receiver.url('/put-off'))
+    const [row] = (await stopping.scheduled(subscriber)) as [DeliveryRow]
+    stopping.limiter.close()
+    expect(await stopping.attempts.run(jobOf(row), { losses: 1, wasDeferred: false })).toMatchObject({
+      kind: 'defer',
+    })
+    expect(await stopping.row(row.id)).toMatchObject({ status: 0, attempts: 1, last_error: 'interrupted' })
+    await stopping.stop()
   })
 
   it('lets the schedule decide after a second loss, so that dying workers do not spend all tries at once', async () => {

@@ -3,11 +3,8 @@ import pTimeout from 'p-timeout'
 import {
   deliveryHeaders,
   deliveryStatus,
-  endpointStatus,
   type CancelReason,
   type DeliveryId,
-  type EndpointId,
-  type EventId,
   type RetrySchedule,
 } from '@signet/webhook-core'
 import type { DeliveryJob } from '@signet/webhook-core/queue'
@@ -23,6 +20,7 @@ import { decide, isSuccess } from './decide.js'
 import type { OpenSecrets } from './open-secrets.js'
 import { PermitLease } from './permit-lease.js'
 import { PlanFreshness } from './plan-freshness.js'
+import { isSame, reasonToCancel, type KnownDelivery } from './plan-rules.js'
 import type { ResultRecorder, WithoutRow } from './result-recorder.js'
 import type { UnwrittenEvent } from './unwritten-event.js'
 
@@ -38,9 +36,6 @@ export type JobHistory = {
   /** The job has been deferred before. */
   wasDeferred: boolean
 }
-
-/** A delivery as the caller knows it. */
-type Known = { id: DeliveryId; endpointId: EndpointId; eventId?: EventId }
 
 /** `readAt`: when the statement that read the plan began, by `performance.now()`. */
 export type FirstAttempt = {
@@ -66,6 +61,8 @@ export type AttemptDeps = {
   now: () => Date
 }
 
+/** A delivery that is to be attempted now, or what else becomes of its job. */
+type Due = { plan: AttemptPlan } | { outcome: JobOutcome }
 type Sending = { sent: SendResult; finishedAt: Date; facts?: ExchangeFacts; answer?: string }
 
 /** How long a failed attempt waits for the beginning of the response body. */
@@ -83,9 +80,14 @@ export class AttemptService {
   constructor(private readonly deps: AttemptDeps) {}
 
   /** Runs a job of the `deliveries` queue. */
-  run({ deliveryId, ...claim }: DeliveryJob, { losses = 0, wasDeferred }: JobHistory): Promise<JobOutcome> {
+  async run(
+    { deliveryId, ...claim }: DeliveryJob,
+    { losses = 0, wasDeferred }: JobHistory,
+  ): Promise<JobOutcome> {
     const known = { id: deliveryId, endpointId: claim.endpointId }
-    return this.#withPermit(claim, wasDeferred, (lease) => this.#readAndAttempt(known, losses, lease))
+    // Without a permit, because a job that is deferred runs again without its losses.
+    const ended = losses > 0 ? await this.#reportLostRun(known, losses) : undefined
+    return ended ?? this.#withPermit(claim, wasDeferred, (lease) => this.#readAndAttempt(known, lease))
   }
 
   /** The first attempt of a delivery, with the plan that dispatching the event returned. */
@@ -95,7 +97,7 @@ export class AttemptService {
       if (isFresh && !plan.endpoint.deleted && !this.#isBanned(plan))
         return this.#attempt(plan, 1, lease, unwritten)
       await unwritten?.write()
-      return this.#readAndAttempt({ id: plan.id, endpointId, eventId: plan.eventId }, 0, lease)
+      return this.#readAndAttempt({ id: plan.id, endpointId, eventId: plan.eventId }, lease)
     }
     const { id: endpointId, accountId } = plan.endpoint
     return this.#withPermit({ endpointId, accountId }, false, work, onSent)
@@ -136,24 +138,34 @@ export class AttemptService {
     }
   }
 
-  async #readAndAttempt(known: Known, losses: number, lease: PermitLease): Promise<JobOutcome> {
+  /** Read only with the permit in hand: nothing stale is sent, however long the wait was. */
+  async #readAndAttempt(known: KnownDelivery, lease: PermitLease): Promise<JobOutcome> {
+    const due = await this.#findDue(known)
+    return 'plan' in due ? this.#attempt(due.plan, due.plan.attempts + 1, lease) : due.outcome
+  }
+
+  async #findDue(known: KnownDelivery): Promise<Due> {
     const { findPlan, now, observer } = this.deps
-    // Read only with the permit in hand: nothing stale is sent, however long the wait was.
     const plan = await findPlan(known.id)
     if (plan?.status !== deliveryStatus.pending || !isSame(plan, known)) {
       observer.attemptSkipped(known.id, 'not_pending')
-      return FINISHED
+      return { outcome: FINISHED }
     }
     const cancelled = reasonToCancel(plan)
-    if (cancelled) return this.#cancel(plan.id, cancelled)
-    if (this.#isBanned(plan) && (await this.#holdBack(plan))) return FINISHED
+    if (cancelled) return { outcome: await this.#cancel(plan.id, cancelled) }
+    if (this.#isBanned(plan) && (await this.#holdBack(plan))) return { outcome: FINISHED }
     const earlyMs = (plan.nextAttemptAt?.getTime() ?? 0) - now().getTime()
     // The row decides when the next attempt is due. A job that runs again after losing its lock must not jump the schedule.
-    if (earlyMs > EARLY_MS) return { kind: 'defer', delayMs: earlyMs }
-    if (losses === 0) return this.#attempt(plan, plan.attempts + 1, lease)
-    const reported = await this.#reportLost(plan, losses)
-    if (reported?.status !== deliveryStatus.pending || losses > 1) return this.#outcomeOf(reported)
-    return this.#attempt(plan, reported.attempts + 1, lease)
+    return earlyMs > EARLY_MS ? { outcome: { kind: 'defer', delayMs: earlyMs } } : { plan }
+  }
+
+  /** Undefined if the next attempt follows at once. */
+  async #reportLostRun(known: KnownDelivery, losses: number): Promise<JobOutcome | undefined> {
+    const due = await this.#findDue(known)
+    if (!('plan' in due)) return due.outcome
+    const reported = await this.#reportLost(due.plan, losses)
+    const isOver = reported?.status !== deliveryStatus.pending
+    return isOver || losses > 1 ? this.#outcomeOf(reported) : undefined
   }
 
   async #attempt(
@@ -285,20 +297,6 @@ export class AttemptService {
 /** Sent in addition to the signature headers. */
 const FIXED_HEADERS = { 'user-agent': 'Service-Webhooks/1', accept: '*/*' }
 
-/** After a failover the id may belong to a delivery that others work on. */
-const isSame = ({ endpoint, eventId }: AttemptPlan, known: Known) =>
-  endpoint.id === known.endpointId && (known.eventId ?? eventId) === eventId
-
 /** A delivery that failed with attempts left was cancelled: its endpoint is disabled or deleted, or its event was purged. */
 const isEndpointStopped = ({ outcome }: AttemptResult, { status, disabledEndpoint }: RecordedAttempt) =>
   disabledEndpoint || (outcome.kind === 'retry' && status === deliveryStatus.failed)
-
-/**
- * Disabling, deleting and purging cancel pending deliveries themselves. This catches a delivery created at the same moment,
- * by a dispatch that still saw the endpoint active.
- */
-function reasonToCancel({ endpoint, eventState }: AttemptPlan): CancelReason | null {
-  if (endpoint.deleted) return 'endpoint_deleted'
-  if (endpoint.status === endpointStatus.disabled) return 'endpoint_disabled'
-  return eventState === 'purged' ? 'recording_deleted' : null
-}
