@@ -1,5 +1,6 @@
 import { Batches, type Queryable } from '@signet/db'
 import { bytesOf } from './encoded-parts.js'
+import { KeyTurns } from './key-turns.js'
 import {
   writeRecordings,
   type FinalOutcome,
@@ -21,12 +22,13 @@ const PACE_MS = 10
  * answered once its own item is durable. Accounts take turns for the places in a statement.
  */
 export class RecordingWriter {
+  readonly #turns = new KeyTurns()
   readonly #small: Batches<RecordingChange, WriteOutcome>
   readonly #large: Batches<RecordingChange, WriteOutcome>
   readonly #waiting: Batches<RecordingChange, WriteOutcome>
 
   constructor(db: Queryable) {
-    const write = { keysOf, shareOf: ({ accountId }: RecordingChange) => accountId }
+    const write = { shareOf: ({ accountId }: RecordingChange) => accountId }
     const send = (changes: readonly RecordingChange[]) => writeRecordings(db, changes, { waitForTurn: false })
     this.#small = new Batches({
       ...write,
@@ -47,7 +49,12 @@ export class RecordingWriter {
     })
   }
 
-  async write(change: RecordingChange): Promise<FinalOutcome> {
+  /** Changes of one recording, or with one key, are written in the order in which they came, whatever their size. */
+  write(change: RecordingChange): Promise<FinalOutcome> {
+    return this.#turns.run(keysOf(change), () => this.#write(change))
+  }
+
+  async #write(change: RecordingChange): Promise<FinalOutcome> {
     const batches = sizeOf(change) > LARGE_BYTES ? this.#large : this.#small
     for (let outcome = await batches.add(change); ; outcome = await this.#waiting.add(change)) {
       if (outcome.kind !== 'busy') return outcome
@@ -58,7 +65,7 @@ export class RecordingWriter {
 const sizeOf = ({ parts, event }: RecordingChange): number =>
   bytesOf(parts).reduce((sum, { byteLength }) => sum + byteLength, event?.body?.byteLength ?? 0)
 
-/** What two items of one statement must not share: the recording, or the key of their events. */
+/** What two changes under way must not share: the recording, or the key of their events. */
 const keysOf = ({ accountId, audioId, event }: RecordingChange): string[] => [
   `recording ${accountId} ${audioId}`,
   ...(event ? [`event ${event.source} ${event.sourceEventKey}`] : []),

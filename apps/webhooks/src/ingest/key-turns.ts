@@ -1,0 +1,16 @@
+/** Runs work with a common key one after another, in the order in which it came; all other work at once. */
+export class KeyTurns {
+  /** By key, what came last. Settles with it, and never fails. */
+  readonly #last = new Map<string, Promise<void>>()
+
+  run<Result>(keys: readonly string[], work: () => Promise<Result>): Promise<Result> {
+    const earlier = keys.flatMap((key) => this.#last.get(key) ?? [])
+    const result = earlier.length === 0 ? work() : Promise.all(earlier).then(work)
+    const over = () => {
+      for (const key of keys) if (this.#last.get(key) === ended) this.#last.delete(key)
+    }
+    const ended = result.then(over, over)
+    for (const key of keys) this.#last.set(key, ended)
+    return result
+  }
+}
