@@ -1,14 +1,18 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import type { Db } from '@signet/db'
 import { startReceiver, type Receiver } from '@signet/local'
-import { waitFor } from '@signet/testkit'
 import type { EventId } from '@signet/webhook-core'
 import { writeTombstone, closeAccount, moveHeldDeliveries } from '@signet/webhook-core/stores'
-import { dispatchEvent, dispatchInRows, deliveriesOf } from './support/dispatcher.js'
-import { startStepwise, type Stepwise } from './support/stepwise.js'
+import { AttemptService, type AttemptDeps } from '../src/attempts/attempt-service.js'
+import { findAttemptPlans, type AttemptPlan } from '../src/deliveries/delivery-store.js'
+import { dispatchEvent, dispatchInRows, deliveriesOf, type DeliveryRow } from './support/dispatcher.js'
+import { jobOf, startStepwise, type Stepwise } from './support/stepwise.js'
 
 const DAY = 86_400_000
 const AT_ONCE = '1970-01-01T00:00:00Z'
+
+/** What an attempt that sends nothing does not need. */
+const notUsed = () => ({}) as Pick<AttemptDeps, 'recorder' | 'secrets' | 'schedule' | 'send'>
 
 /** As the webhooks API does when the identity server says so. */
 async function ban(db: Db, accountId: string, until: Date | null): Promise<void> {
@@ -41,6 +45,12 @@ describe('deliveries of an account', () => {
     dispatcher.firstAttempts.run(eventId, await dispatchEvent(dispatcher, eventId))
   const made = (subscriber: ReturnType<Stepwise['subscriber']>) => subscriber.summary()
 
+  const lift = (accountId: string, until: Date) =>
+    dispatcher.db.transaction(async (tx) => {
+      await tx.query('update account_states set banned_until = null where account_id = $1', [accountId])
+      await moveHeldDeliveries(tx, { accountId, from: until.toISOString(), to: AT_ONCE })
+    })
+
   it('that is banned are held without an attempt, and go on when the ban is lifted', async () => {
     const subscriber = await anAccount('/held')
     const until = new Date(dispatcher.clock.now().getTime() + 30 * DAY)
@@ -54,16 +64,7 @@ describe('deliveries of an account', () => {
       { status: 0, attempts: 0, last_error: '', next_attempt_at: until },
     ])
     expect(received('/held')).toBe(0)
-    await dispatcher.db.transaction(async (tx) => {
-      await tx.query('update account_states set banned_until = null where account_id = $1', [
-        subscriber.accountId,
-      ])
-      await moveHeldDeliveries(tx, {
-        accountId: subscriber.accountId,
-        from: until.toISOString(),
-        to: AT_ONCE,
-      })
-    })
+    await lift(subscriber.accountId, until)
     await dispatcher.attempt(...held)
     expect(await deliveriesOf(dispatcher.db, subscriber.accountId)).toMatchObject([
       { status: 1, attempts: 1 },
@@ -110,27 +111,51 @@ describe('deliveries of an account', () => {
     expect(received('/ended')).toBe(1)
   })
 
-  it('are not put off by a plan that was read before the ban was lifted', async () => {
+  it('are tried again a second later where the ban is just being changed, and hold up nobody', async () => {
     const subscriber = await anAccount('/race')
     const rows = await dispatcher.scheduled(subscriber)
     const until = new Date(dispatcher.clock.now().getTime() + DAY)
     await ban(dispatcher.db, subscriber.accountId, until)
-    const { attempt } = await dispatcher.db.transaction(async (tx) => {
+    const run = () => dispatcher.attempts.run(jobOf(rows[0] as DeliveryRow), { wasDeferred: false })
+    await dispatcher.db.transaction(async (tx) => {
       await tx.query('update account_states set banned_until = null where account_id = $1', [
         subscriber.accountId,
       ])
-      const attempt = dispatcher.attempt(...rows)
-      // It has read the ban and waits for the row that this transaction holds.
-      await lockWaiter()
+      // Each has read the ban, and whether that stays depends on this transaction.
+      expect(await Promise.all(Array.from({ length: 8 }, run))).toEqual(
+        Array.from({ length: 8 }, () => ({ kind: 'defer', delayMs: 1000 })),
+      )
       await moveHeldDeliveries(tx, {
         accountId: subscriber.accountId,
         from: until.toISOString(),
         to: AT_ONCE,
       })
-      return { attempt }
     })
-    await attempt
+    expect(await run()).toEqual({ kind: 'finished' })
     expect(received('/race')).toBe(1)
+  })
+
+  it('go on where the ban is lifted between reading it and holding them', async () => {
+    const subscriber = await anAccount('/between')
+    const [row] = (await dispatcher.scheduled(subscriber)) as [DeliveryRow]
+    const until = new Date(dispatcher.clock.now().getTime() + DAY)
+    await ban(dispatcher.db, subscriber.accountId, until)
+    await dispatcher.attempt(row)
+    expect(await dispatcher.row(row.id)).toMatchObject({ next_attempt_at: until })
+    const plans: (AttemptPlan | undefined)[] = []
+    const lifting = new AttemptService({
+      ...notUsed(),
+      ...dispatcher,
+      retryWhileUnavailable: (work) => work(),
+      async findPlan(id) {
+        const [plan] = await findAttemptPlans(dispatcher.db, [id])
+        if (plans.push(plan) === 1) await lift(subscriber.accountId, until)
+        // Not sent here: the second look is what this is about.
+        return plans.length === 1 ? (plan ?? null) : null
+      },
+    })
+    expect(await lifting.run(jobOf(row), { wasDeferred: false })).toEqual({ kind: 'finished' })
+    expect(plans).toMatchObject([{ nextAttemptAt: until }, { nextAttemptAt: new Date(AT_ONCE) }])
   })
 
   it('that is deleted end without an attempt', async () => {
@@ -144,12 +169,4 @@ describe('deliveries of an account', () => {
     await closeAccount(dispatcher.db, subscriber.accountId)
     expect(received('/deleted')).toBe(0)
   })
-
-  const lockWaiter = () =>
-    waitFor(async () => {
-      const { rows } = await dispatcher.db.query(
-        `select from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()`,
-      )
-      return rows.length > 0
-    })
 })

@@ -70,7 +70,7 @@ const EXCERPT_MS = 250
 const FINISHED: JobOutcome = { kind: 'finished' }
 /** Clocks differ between machines. A job that is at most this early counts as on time. */
 const EARLY_MS = 50
-/** Another worker has just recorded the same attempt. After this time its row says when to continue. */
+/** Somebody else is at it: has just recorded the same attempt, or is changing the ban. After this time its row says when to continue. */
 const RECHECK_MS = 1000
 
 /** One attempt of one delivery: acquire a permit, read the row, send, record the result, and say what to do with the job. */
@@ -153,7 +153,13 @@ export class AttemptService {
     }
     const cancelled = reasonToCancel(plan)
     if (cancelled) return { outcome: await this.#cancel(plan.id, cancelled) }
-    if (this.#isBanned(plan) && (await this.#holdBack(plan))) return { outcome: FINISHED }
+    if (this.#isBanned(plan)) {
+      const hold = await this.#hold(plan)
+      if (hold === 'held') return { outcome: FINISHED }
+      if (hold === 'changing') return { outcome: { kind: 'defer', delayMs: RECHECK_MS } }
+      // Lifted since the plan was read, and the delivery is due at another time.
+      return this.#findDue(known)
+    }
     const earlyMs = (plan.nextAttemptAt?.getTime() ?? 0) - now().getTime()
     // The row decides when the next attempt is due. A job that runs again after losing its lock must not jump the schedule.
     return earlyMs > EARLY_MS ? { outcome: { kind: 'defer', delayMs: earlyMs } } : { plan }
@@ -243,13 +249,11 @@ export class AttemptService {
   }
 
   /** Makes no attempt and leaves no job: lifting the ban adds one, or the sweeper does once the ban has expired. */
-  async #holdBack({ id, endpoint }: AttemptPlan): Promise<boolean> {
+  async #hold({ id, endpoint: { accountId } }: AttemptPlan) {
     const { db, retryWhileUnavailable, observer, now } = this.deps
-    const held = await retryWhileUnavailable(() =>
-      holdDelivery(db, { id, accountId: endpoint.accountId, now: now() }),
-    )
-    if (held) observer.attemptSkipped(id, 'account_banned')
-    return held
+    const hold = await retryWhileUnavailable(() => holdDelivery(db, { id, accountId, now: now() }))
+    if (hold === 'held') observer.attemptSkipped(id, 'account_banned')
+    return hold
   }
 
   /**

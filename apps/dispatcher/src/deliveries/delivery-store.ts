@@ -121,24 +121,28 @@ export async function cancelDelivery(db: Queryable, id: DeliveryId, reason: Canc
 }
 
 /**
- * Holds a pending delivery until the ban of its account ends. False if the account is no longer banned at `now`:
- * because of the lock, lifting a ban cannot miss a delivery that is being held at the same moment.
+ * Holds a pending delivery until the ban of its account ends, unless the account is no longer banned at `now`. Because of the lock,
+ * lifting a ban cannot miss a delivery that is being held at the same moment. `changing`: a transaction is at the account's row, and
+ * nobody waits for it, or all connections soon would.
  */
 export async function holdDelivery(
   db: Queryable,
   { id, accountId, now }: { id: DeliveryId; accountId: string; now: Date },
-): Promise<boolean> {
-  const { rows } = await db.query(
+): Promise<'held' | 'not_banned' | 'changing'> {
+  const { rows } = await db.query<{ held: boolean; banned: boolean }>(
     `with ban as materialized (
-       select banned_until from account_states where account_id = $2 and banned_until > $3 for share
+       select banned_until from account_states where account_id = $2 and banned_until > $3 for share skip locked
      ), held as (
        update webhook_deliveries set next_attempt_at = (select banned_until from ban)
        where id = $1 and status = 0 and exists (select from ban)
      )
-     select from ban`,
+     select exists (select from ban) as held,
+       exists (select from account_states where account_id = $2 and banned_until > $3) as banned`,
     [id, accountId, now],
   )
-  return rows.length > 0
+  const [row] = rows
+  if (row?.held) return 'held'
+  return row?.banned ? 'changing' : 'not_banned'
 }
 
 /** `dueAt` is PostgreSQL's text, because a Date would lose the microseconds that paging needs. */
