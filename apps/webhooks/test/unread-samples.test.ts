@@ -4,6 +4,7 @@ import { expect, it } from '@jest/globals'
 import { waitFor } from '@signet/testkit'
 import { useApi } from './support/api.js'
 import { callTool, errorOf, post, request, type Message } from './support/mcp.js'
+import { receivedDuring } from './support/queries.js'
 
 const api = useApi({ env: () => ({ WEBHOOKS_RATE_LIMITS_ENABLED: 'true' }) })
 
@@ -63,18 +64,15 @@ it('lets a batch call the tool twice', async () => {
 
 it('reads no more for a tool than that can return', async () => {
   const { accountId, token } = await anAccountWithEvents(9 * MIB, 9 * MIB)
-  let received = 0
-  const query = api.db.query.bind(api.db)
-  api.db.query = async (...args: Parameters<typeof query>) => {
-    const result = await query(...args)
-    received += JSON.stringify(result.rows).length
-    return result as never
-  }
-  const outcome = await callTool(api, token, 'list_event_samples', { limit: 10 })
-  api.db.query = query
-  expect(errorOf(outcome)['message']).toContain('2097152 characters')
+  const received = await receivedDuring(api.db, async () => {
+    const outcome = await callTool(api, token, 'list_event_samples', { limit: 10 })
+    expect(errorOf(outcome)['message']).toContain('2097152 characters')
+  })
   expect(received).toBeLessThan(2.1 * MIB)
-  await query('update webhook_events set body = left(body, $2) where account_id = $1', [accountId, MIB])
+  await api.db.query('update webhook_events set body = left(body, $2) where account_id = $1', [
+    accountId,
+    MIB,
+  ])
   const { structuredContent } = await callTool(api, token, 'list_event_samples', { limit: 1 })
   expect(structuredContent).toMatchObject({ items: [{ data: { audio_id: 'a' } }] })
 })

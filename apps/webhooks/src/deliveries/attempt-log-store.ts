@@ -39,20 +39,23 @@ export async function findDelivery(
   return row ? { delivery: toDelivery(row), nextAttemptAt: row.next_attempt_at } : null
 }
 
-/** The frozen body of the event of a delivery; null if there is none. */
+/** The beginning of a body, and the size of all of it. */
+export type Payload = { text: string; bytes: number }
+
+/** The first `maxLength` characters of the frozen body of the event of a delivery; null if there is none. */
 export async function findPayload(
   db: Queryable,
   { accountId, endpointId }: LogOwner,
-  id: DeliveryId,
-): Promise<string | null> {
-  const { rows } = await db.query<{ body: string | null }>(
-    `select e.body from webhook_deliveries d join webhook_events e on e.id = d.event_id
-     where d.id = $3 and d.endpoint_id = (
+  { id, maxLength }: { id: DeliveryId; maxLength: number },
+): Promise<Payload | null> {
+  const { rows } = await db.query<Payload>(
+    `select left(e.body, $4) as text, octet_length(e.body) as bytes from webhook_deliveries d join webhook_events e on e.id = d.event_id
+     where d.id = $3 and e.body is not null and d.endpoint_id = (
        select id from webhook_endpoints where id = $1 and account_id = $2 and deleted_at is null
      )`,
-    [endpointId, accountId, id],
+    [endpointId, accountId, id, maxLength],
   )
-  return rows[0]?.body ?? null
+  return rows[0] ?? null
 }
 
 /** The attempts of a delivery that the caller has found before, oldest first. */

@@ -1,7 +1,7 @@
 import type { Queryable } from '@signet/db'
 import type { DeliveryId, SecretBox } from '@signet/webhook-core'
 import { notFound } from '../errors/api-errors.js'
-import { findAttempts, findDelivery, findPayload } from './attempt-log-store.js'
+import { findAttempts, findDelivery, findPayload, type Payload } from './attempt-log-store.js'
 import { DeliveryCursors } from './delivery-cursor.js'
 import { DeliveryPager } from './delivery-pager.js'
 import type { Delivery, DeliveryDetail, DeliveryFilter, LogOwner } from './delivery-row.js'
@@ -30,9 +30,9 @@ export class DeliveryLog {
     return { ...found, attempts: await findAttempts(this.db, id) }
   }
 
-  /** The body of the requests of a delivery, byte for byte; null while there is none, or when its recording was deleted. */
-  payload(owner: LogOwner, id: DeliveryId): Promise<string | null> {
-    return findPayload(this.db, owner, id)
+  /** The beginning of the body of a delivery's requests; null while there is none, or when its recording was deleted. */
+  payload(owner: LogOwner, id: DeliveryId, maxLength: number): Promise<Payload | null> {
+    return findPayload(this.db, owner, { id, maxLength })
   }
 
   async page(owner: LogOwner, place: { page: number; pageSize: number }): Promise<LogPage> {

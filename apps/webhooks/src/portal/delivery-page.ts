@@ -2,20 +2,21 @@ import type { Answer } from '@signet/http'
 import { html, type Html } from '@signet/pages'
 import { deliveryStatus } from '@signet/webhook-core'
 import type { Endpoint } from '@signet/webhook-core/stores'
+import type { Payload } from '../deliveries/attempt-log-store.js'
 import type { Attempt, DeliveryDetail } from '../deliveries/delivery-row.js'
 import type { Texts } from '../pages/texts.js'
 import type { PortalContext } from './portal-context.js'
 import { live, milliseconds, reasonInWords, statusInWords, timeOf } from './show.js'
 
 /** Characters of a payload that the page shows. */
-const MAX_SHOWN = 50_000
+export const MAX_SHOWN = 50_000
 
 /** One delivery: what was sent, how each attempt went, and how its signature is made. */
 export function deliveryPage(
   portal: PortalContext,
   { id: endpointId, url }: Endpoint,
   { delivery, nextAttemptAt, attempts }: DeliveryDetail,
-  payload: string | null,
+  payload: Payload | null,
 ): Answer {
   const { t } = portal
   const log = `/endpoints/${endpointId}/deliveries`
@@ -83,11 +84,11 @@ function attemptView(
   </section>`
 }
 
-function payloadView(t: Texts, payload: string | null): Html {
+function payloadView(t: Texts, payload: Payload | null): Html {
   if (payload === null) return html`<p class="soft">${t('portal.delivery.no-payload')}</p>`
-  const shown = payload.slice(0, MAX_SHOWN)
-  return html`<pre tabindex="0" aria-label="${t('portal.delivery.body')}">${shown}</pre>
-    ${shown.length < payload.length && html`<p class="soft">${t('portal.delivery.cut', { shown: MAX_SHOWN, all: payload.length })}</p>`}`
+  const { text, bytes } = payload
+  return html`<pre tabindex="0" aria-label="${t('portal.delivery.body')}">${text}</pre>
+    ${Buffer.byteLength(text) < bytes && html`<p class="soft">${t('portal.delivery.cut', { shown: MAX_SHOWN, all: bytes })}</p>`}`
 }
 
 const signatureView = (portal: PortalContext, { id, eventId, eventType }: DeliveryDetail['delivery']): Html =>

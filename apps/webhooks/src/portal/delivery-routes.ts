@@ -5,7 +5,7 @@ import { filterOf } from '../deliveries/delivery-filter.js'
 import type { ReplayService } from '../deliveries/replay-service.js'
 import type { EndpointService } from '../endpoints/endpoint-service.js'
 import type { Parameters } from '../oauth/parameters.js'
-import { deliveryPage } from './delivery-page.js'
+import { deliveryPage, MAX_SHOWN } from './delivery-page.js'
 import { deliveriesPage, RANGES } from './deliveries-page.js'
 import { portalGet, portalPost, type PortalDeps } from './portal-kit.js'
 import type { PortalContext } from './portal-context.js'
@@ -31,7 +31,7 @@ export const deliveryRoutes = (deps: Deps): Route[] => [
     const owner = { accountId: portal.accountId, endpointId: endpoint.id }
     const id = deliveryIdOf(portal.req)
     const detail = await deps.deliveryLog.detail(owner, id)
-    return deliveryPage(portal, endpoint, detail, await deps.deliveryLog.payload(owner, id))
+    return deliveryPage(portal, endpoint, detail, await deps.deliveryLog.payload(owner, id, MAX_SHOWN))
   }),
   portalPost(
     deps,

@@ -11,7 +11,7 @@ export const eventRoutes = (deps: PortalDeps & { samples: SampleService }): Rout
     const samples = await Promise.all(
       eventTypes.map(async (type) => ({
         type,
-        sample: (await deps.samples.list(portal.accountId, type, { limit: 1 }))[0] ?? '',
+        sample: (await deps.samples.list(portal.accountId, type, { limit: 1, maxLength: MAX_READ }))[0] ?? '',
       })),
     )
     const body = html`${samples.map(
@@ -19,12 +19,19 @@ export const eventRoutes = (deps: PortalDeps & { samples: SampleService }): Rout
         html`<section class="entry">
           <h2><code>${type}</code></h2>
           <p>${t('portal.events.sent-when', { what: definitionOf(type).sentWhen[t.language] })}</p>
-          <pre tabindex="0" aria-label="${t('portal.events.sample', { type })}">${pretty(sample)}</pre>
+          <pre tabindex="0" aria-label="${t('portal.events.sample', { type })}">${beginningOf(sample)}</pre>
         </section>`,
     )}`
     return portal.render({ title: t('portal.events.title'), section: 'events', body })
   }),
 ]
 
+/** Characters of an event that the page reads, and of those that it shows. */
+const MAX_READ = 50_000
 const MAX_SHOWN = 10_000
-const pretty = (json: string): string => JSON.stringify(JSON.parse(json), null, 2).slice(0, MAX_SHOWN)
+
+/** In lines, unless there is more of it than the page reads: what was cut is no JSON any more. */
+function beginningOf(text: string): string {
+  const isWhole = text.length < MAX_READ
+  return (isWhole ? JSON.stringify(JSON.parse(text), null, 2) : text).slice(0, MAX_SHOWN)
+}

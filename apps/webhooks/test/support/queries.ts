@@ -36,3 +36,20 @@ export async function failingQueries<T>(
     db.query = query
   }
 }
+
+/** About how many bytes the answers to the statements have that the service sends outside of transactions while `work` runs. */
+export async function receivedDuring(db: Db, work: () => Promise<unknown>): Promise<number> {
+  const query: Query = db.query.bind(db)
+  let received = 0
+  db.query = async (...statement) => {
+    const result = await query(...statement)
+    received += Buffer.byteLength(JSON.stringify(result.rows))
+    return result as never
+  }
+  try {
+    await work()
+  } finally {
+    db.query = query
+  }
+  return received
+}
