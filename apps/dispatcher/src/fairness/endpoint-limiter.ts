@@ -31,6 +31,10 @@ const FAST_TURNAROUND_MS = 3
 const MAX_LOCAL_WAIT_MS = 1000
 const MIN_DEFER_MS = 50
 const MAX_DEFER_MS = 30_000
+/** For a job that has been deferred before, however many of its endpoint there are. */
+const MAX_RETRY_WAIT_MS = 5 * 60_000
+/** Deferred jobs that come back for each permit that their endpoint frees. */
+const RETRIES_PER_PERMIT = 4
 /** Assumed duration of an attempt until one has been measured. */
 const INITIAL_ESTIMATE_MS = 100
 /** Idle endpoints to remember. */
@@ -62,6 +66,8 @@ class EndpointState {
   lastMs = 0
   /** When the next deferred job should come back. Each deferred job gets a later time than the one before. */
   nextTurnAt = 0
+  /** The same for jobs that came back and were deferred again. */
+  nextRetryAt = 0
 }
 
 /**
@@ -240,15 +246,25 @@ export class EndpointLimiter {
   /** Spaces newly deferred jobs as far apart as the endpoint frees permits. */
   #nextTurnMs(endpoint: EndpointState): number {
     const now = this.#now()
-    const turnaroundMs = this.#isSlow(endpoint)
-      ? Math.max(this.#turnaroundMs(endpoint), SLOW_MS / 8)
-      : this.#turnaroundMs(endpoint)
-    endpoint.nextTurnAt = Math.min(Math.max(endpoint.nextTurnAt, now) + turnaroundMs, now + MAX_DEFER_MS)
+    const nextAt = Math.max(endpoint.nextTurnAt, now) + this.#spacingMs(endpoint)
+    endpoint.nextTurnAt = Math.min(nextAt, now + MAX_DEFER_MS)
     return endpoint.nextTurnAt - now
   }
 
-  /** A job whose turn has come retries soon. If it queued behind newcomers every time, it would starve. */
+  /**
+   * A job whose turn has come retries soon: if it queued behind newcomers every time, it would starve. Those that retry queue behind
+   * one another, so that a long backlog comes back no more often than a short one.
+   */
   #retryWaitMs(endpoint: EndpointState): number {
-    return Math.min(4 * (endpoint.averageMs ?? INITIAL_ESTIMATE_MS), MAX_DEFER_MS)
+    const now = this.#now()
+    const nextAt = Math.max(endpoint.nextRetryAt, now) + this.#spacingMs(endpoint) / RETRIES_PER_PERMIT
+    endpoint.nextRetryAt = Math.min(nextAt, now + MAX_RETRY_WAIT_MS)
+    const soonMs = Math.min(4 * (endpoint.averageMs ?? INITIAL_ESTIMATE_MS), MAX_DEFER_MS)
+    return Math.max(soonMs, endpoint.nextRetryAt - now)
+  }
+
+  #spacingMs(endpoint: EndpointState): number {
+    const turnaroundMs = this.#turnaroundMs(endpoint)
+    return this.#isSlow(endpoint) ? Math.max(turnaroundMs, SLOW_MS / 8) : turnaroundMs
   }
 }
