@@ -5,9 +5,9 @@ import type { RecoveryCodeStore } from '../factors/recovery-code-store.js'
 import type { RequestMeta } from '../requests/request-meta.js'
 import type { SessionEnds } from '../sessions/session-ends.js'
 import type { SessionGate } from '../sessions/session-gate.js'
-import type { ListedSession, SessionStore } from '../sessions/session-store.js'
+import type { Listed, OpenSignIn, SessionListStore } from '../sessions/session-list-store.js'
 import type { UserStore } from '../users/user-store.js'
-import { isExpired, type Live, type SessionLimits } from '../sessions/session.js'
+import { limitTimesAt, type Live, type SessionLimits } from '../sessions/session.js'
 import { userView } from '../users/user-view.js'
 import type { CredentialStore } from '../webauthn/credential-store.js'
 import { eventOf, SHOWN_ACTIONS, type SecurityEvent } from './security-events.js'
@@ -15,7 +15,7 @@ import { eventOf, SHOWN_ACTIONS, type SecurityEvent } from './security-events.js
 type Deps = {
   db: Db
   users: UserStore
-  sessions: SessionStore
+  lists: SessionListStore
   entries: AuditListStore
   recoveryCodes: RecoveryCodeStore
   credentials: CredentialStore
@@ -27,29 +27,24 @@ type Deps = {
 }
 
 const RECENT = 30
-/** As much as one answer carries; older entries are left out. */
-const EXPORTED = 10_000
+/** Sign-ins that the page shows. */
+const SHOWN_SIGN_INS = 50
+/** As much as one answer carries; older ones are left out. */
+const EXPORTED_ENTRIES = 10_000
+const EXPORTED_SESSIONS = 1000
 
 /** What the service holds about one person, for that person (docs/specification.md#the-account-page). */
 export class AccountOverviewService {
   constructor(private readonly deps: Deps) {}
 
   /**
-   * Sign-ins of which something is open, the one used last first. To its owner a sign-in and the sessions that applications got
-   * out of it are one thing.
+   * The newest sign-ins of which something is open, `wanted` among them, and how many there are. To its owner a sign-in and the
+   * sessions that applications got out of it are one thing.
    */
-  async openSignIns(userId: string): Promise<ListedSession[]> {
-    const { db, sessions, limits, now } = this.deps
-    const signIns = new Map<string, ListedSession>()
-    for (const session of await sessions.listOf(db, userId)) {
-      if (session.revokedAt !== null || isExpired(session, limits, now())) continue
-      const latest = signIns.get(session.signInId)
-      // An application may call from its own server; the device is that of the pages.
-      if (latest === undefined) signIns.set(session.signInId, session)
-      else if (latest.handedOver && !session.handedOver)
-        signIns.set(session.signInId, { ...session, refreshedAt: latest.refreshedAt })
-    }
-    return [...signIns.values()]
+  async openSignIns(userId: string, wanted: string | null): Promise<Listed<OpenSignIn>> {
+    const { db, lists, limits, now } = this.deps
+    const at = now()
+    return lists.open(db, { userId, wanted, limit: SHOWN_SIGN_INS }, limitTimesAt(at, limits), at)
   }
 
   /** Signs out one of the caller's sign-ins; false for one that is not theirs, or over. */
@@ -98,10 +93,10 @@ export class AccountOverviewService {
 
   /** Everything, as JSON; secrets, hashes and codes stay here. */
   async export({ user }: Live) {
-    const { db, sessions, entries, recoveryCodes, credentials, now } = this.deps
+    const { db, lists, entries, recoveryCodes, credentials, now } = this.deps
     const [held, events, codes, passkeys] = await Promise.all([
-      sessions.listOf(db, user.id),
-      entries.about(db, user.id, null, EXPORTED),
+      lists.newest(db, user.id, EXPORTED_SESSIONS),
+      entries.about(db, user.id, null, EXPORTED_ENTRIES),
       recoveryCodes.count(db, user.id),
       credentials.passkeysOf(db, user.id),
     ])
@@ -116,7 +111,7 @@ export class AccountOverviewService {
         created_at: createdAt.toISOString(),
         last_used_at: lastUsedAt?.toISOString() ?? null,
       })),
-      sessions: held.map((session) => ({
+      sessions: held.rows.map((session) => ({
         id: session.id,
         device: session.userAgent,
         ip: session.ip,

@@ -8,6 +8,9 @@ import { captchaTokenOf } from '../requests/json-body.js'
 import { requestLanguage } from '../requests/request-language.js'
 import type { RequestMeta } from '../requests/request-meta.js'
 
+/** Browsers need less; the header is anybody's, and goes into rows. */
+const MAX_USER_AGENT_LENGTH = 300
+
 type Deps = { bearer: Bearer; captcha: CaptchaVerifier; addresses: ClientAddressConfig }
 
 /**
@@ -25,7 +28,7 @@ export class RequestGuard {
       route: context.route,
       ip: clientIp(req, addresses),
       client: clientOf(req, addresses),
-      userAgent: req.get('user-agent') ?? '',
+      userAgent: (req.get('user-agent') ?? '').slice(0, MAX_USER_AGENT_LENGTH),
       language: requestLanguage(req),
       get signal() {
         return context.signal

@@ -13,7 +13,7 @@ import type { RecoveryService } from '../otp/recovery-service.js'
 import type { ResendService } from '../otp/resend-service.js'
 import type { RequestMeta } from '../requests/request-meta.js'
 import type { SessionEnds } from '../sessions/session-ends.js'
-import type { ListedSession, SessionStore } from '../sessions/session-store.js'
+import type { Listed, ListedSession, SessionListStore } from '../sessions/session-list-store.js'
 import type { UserStore } from '../users/user-store.js'
 import type { User } from '../users/user.js'
 import { isUuid } from '../users/uuid.js'
@@ -27,7 +27,7 @@ type Deps = {
   db: Db
   users: UserStore
   lists: UserListStore
-  sessions: SessionStore
+  sessionLists: SessionListStore
   entries: AuditListStore
   credentials: CredentialStore
   recoveryCodes: RecoveryCodeStore
@@ -45,7 +45,7 @@ type Deps = {
 /** One person as operators see them. */
 export type PersonDetail = {
   user: User
-  sessions: ListedSession[]
+  sessions: Listed<ListedSession>
   entries: AuditEntry[]
   passkeys: Credential[]
   recoveryCodesLeft: number
@@ -75,17 +75,17 @@ export class OperatorService {
   }
 
   async person(id: string): Promise<PersonDetail> {
-    const { db, users, sessions, entries, credentials, recoveryCodes } = this.deps
-    const [user, held, about, passkeys, codes] = await Promise.all([
+    const { db, users, sessionLists, entries, credentials, recoveryCodes } = this.deps
+    const [user, sessions, about, passkeys, codes] = await Promise.all([
       users.findById(db, id),
-      sessions.listOf(db, id),
+      sessionLists.newest(db, id, SHOWN),
       entries.about(db, id, null, SHOWN),
       credentials.passkeysOf(db, id),
       recoveryCodes.count(db, id),
     ])
     if (user === null) throw userNotFound()
     const recoveryCodesLeft = codes?.left ?? 0
-    return { user, sessions: held.slice(0, SHOWN), entries: about, passkeys, recoveryCodesLeft }
+    return { user, sessions, entries: about, passkeys, recoveryCodesLeft }
   }
 
   /** The newest entries of everybody; `query` as in the admin API. */

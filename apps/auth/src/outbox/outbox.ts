@@ -16,9 +16,6 @@ export type OutboxMessage = {
   expiresAt: Date | null
 }
 
-/** Browsers need less; the header is anybody's. */
-const MAX_USER_AGENT_LENGTH = 300
-
 type Envelope = { meta: MessageOrigin; payload: object }
 type Deps = { store: OutboxStore; keys: { encryption: KeyObject; recipients: KeyObject }; now: () => Date }
 
@@ -39,15 +36,7 @@ export class Outbox {
     const id = randomUUID()
     const { kind, payload, expiresAt } = message
     const { requestId, route, ip, client, language, userAgent = '' } = meta
-    const kept = {
-      requestId,
-      route,
-      ip,
-      client,
-      language,
-      userAgent: userAgent.slice(0, MAX_USER_AGENT_LENGTH),
-    }
-    const envelope: Envelope = { meta: kept, payload }
+    const envelope: Envelope = { meta: { requestId, route, ip, client, language, userAgent }, payload }
     const recipient = keyedHash(keys.recipients, 'outbox', kind, message.recipient)
     const sealed = seal(keys.encryption, `outbox:${id}`, JSON.stringify(envelope))
     await store.insert(tx, { id, kind, recipient, payload: sealed, expiresAt }, now())

@@ -57,7 +57,7 @@ export function createAccountServices(parts: Parts, foundation: Foundation) {
     overviews: new AccountOverviewService({
       db,
       users,
-      sessions: stores.sessions,
+      lists: stores.sessionLists,
       entries: stores.auditLists,
       recoveryCodes: stores.recoveryCodes,
       credentials: stores.credentials,

@@ -31,7 +31,7 @@ export function createServices(parts: Parts) {
       ends: foundation.ends,
       users: stores.users,
       lists: stores.userLists,
-      sessions: stores.sessions,
+      sessionLists: stores.sessionLists,
       entries: stores.auditLists,
       credentials: stores.credentials,
       recoveryCodes: stores.recoveryCodes,

@@ -6,7 +6,7 @@ import type { Observer } from '../observers/observer.js'
 import type { RequestMeta } from '../requests/request-meta.js'
 import type { Found, RefreshStore } from './refresh-store.js'
 import type { PresentedToken, RefreshTokens } from './refresh-token.js'
-import type { SessionLimits, SignedIn } from './session.js'
+import { limitTimesAt, type SessionLimits, type SignedIn } from './session.js'
 
 type Deps = {
   db: Db
@@ -136,14 +136,7 @@ export class RefreshService {
   }
 
   #rulesAt(at: Date) {
-    const { limits, audited } = this.deps
-    const before = (ms: number | undefined) => (ms === undefined ? null : new Date(at.getTime() - ms))
-    return {
-      createdAfter: before(limits.timeboxMs),
-      activeAfter: before(limits.inactivityMs),
-      lowAalCreatedAfter: before(limits.lowAalMs),
-      audited,
-    }
+    return { ...limitTimesAt(at, this.deps.limits), audited: this.deps.audited }
   }
 }
 

@@ -5,16 +5,12 @@ import { accountColumn, toUser, type AccountRow } from '../users/user-rows.js'
 import type { User } from '../users/user.js'
 import { macMatches, type MacCheck, type PresentedToken } from './refresh-token.js'
 import { toAmr, type AmrJson } from './session-store.js'
-import type { Aal, AmrEntry, Session } from './session.js'
+import type { Aal, AmrEntry, LimitTimes, Session } from './session.js'
 
 /** A token, and what the exchange stores with its session. */
 export type Exchange = { presented: PresentedToken; check: MacCheck; userAgent: string; ip: string }
 
-export type RefreshRules = {
-  /** Earliest times that the session limits still accept; null for no limit. */
-  createdAfter: Date | null
-  activeAfter: Date | null
-  lowAalCreatedAfter: Date | null
+export type RefreshRules = LimitTimes & {
   /** Whether audit entries go to the database. */
   audited: boolean
 }

@@ -50,14 +50,11 @@ export type TokenHolder = { userId: string; sessionId: string | null }
 
 export type FoundCaller = { user: User; session: Session | null }
 
-/** A session as its owner recognises it. */
-export type ListedSession = Session & { userAgent: string; ip: string; amr: AmrEntry[] }
-
 /** What the newest refresh token of a session is made of, and its `amr`. */
 export type Chain = { counter: number; salt: Buffer; amr: AmrEntry[] }
 
 /** Times are dates in a row, and text inside JSON. */
-type SessionRow<Time = Date> = {
+export type SessionRow<Time = Date> = {
   id: string
   user_id: string
   sign_in_id: string
@@ -76,7 +73,7 @@ type CallerRow = AccountRow & { session: SessionRow<string> | null; place: numbe
 /** The column `amr`, newest first. */
 export type AmrJson = readonly { method: string; at: string; is_new?: boolean }[]
 
-const COLUMNS =
+export const SESSION_COLUMNS =
   'id, user_id, coalesce(sign_in_id, id) as sign_in_id, handed_over, aal, factor_id, passkey_id, refreshed_at, not_after, revoked_at, revoked_reason, created_at'
 
 export const toAmr = (json: AmrJson): AmrEntry[] =>
@@ -120,7 +117,7 @@ export class SessionStore {
     this.#callers = `
       select ${accountColumn(t)}, asked.place::int,
         (select row_to_json(s) from (
-           select ${COLUMNS} from ${t.sessions} where id = asked.session_id and user_id = u.id) s) as session
+           select ${SESSION_COLUMNS} from ${t.sessions} where id = asked.session_id and user_id = u.id) s) as session
       from unnest($1::uuid[], $2::uuid[]) with ordinality as asked (user_id, session_id, place)
         join ${t.users} u on u.id = asked.user_id`
   }
@@ -189,7 +186,7 @@ export class SessionStore {
   /** Locks the session until the transaction ends. The user's row must be locked first. */
   async lock(tx: Tx, userId: string, id: string): Promise<Session | null> {
     const { rows } = await tx.query<SessionRow>(
-      `select ${COLUMNS} from ${this.t.sessions} where id = $1 and user_id = $2 for no key update`,
+      `select ${SESSION_COLUMNS} from ${this.t.sessions} where id = $1 and user_id = $2 for no key update`,
       [id, userId],
     )
     return rows[0] ? toSession(rows[0]) : null
@@ -202,23 +199,6 @@ export class SessionStore {
     )
     const row = rows[0]
     return row ? { counter: row.refresh_counter, salt: row.refresh_salt, amr: toAmr(row.amr) } : null
-  }
-
-  /** All that are kept, ended ones too, the one used last first. */
-  async listOf(db: Queryable, userId: string): Promise<ListedSession[]> {
-    const { rows } = await db.query<
-      SessionRow & { user_agent: string | null; ip: string | null; amr: AmrJson }
-    >(
-      `select ${COLUMNS}, user_agent, ip, amr from ${this.t.sessions} where user_id = $1
-       order by coalesce(refreshed_at, created_at) desc, id`,
-      [userId],
-    )
-    return rows.map((row) => ({
-      ...toSession(row),
-      userAgent: row.user_agent ?? '',
-      ip: row.ip ?? '',
-      amr: toAmr(row.amr),
-    }))
   }
 
   /** Whether the user has signed in before, as far as ended sessions are kept. */
@@ -286,7 +266,7 @@ export class SessionStore {
   }
 }
 
-function toSession(row: SessionRow<Date | string>): Session {
+export function toSession(row: SessionRow<Date | string>): Session {
   const date = (time: Date | string | null) => (time === null ? null : new Date(time))
   return {
     id: row.id,

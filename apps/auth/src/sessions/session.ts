@@ -71,6 +71,22 @@ export type SessionLimits = {
   readonly singlePerUser: boolean
 }
 
+/** Earliest times that the session limits still accept; null for no limit. */
+export type LimitTimes = {
+  createdAfter: Date | null
+  activeAfter: Date | null
+  lowAalCreatedAfter: Date | null
+}
+
+export function limitTimesAt(now: Date, limits: SessionLimits): LimitTimes {
+  const before = (ms: number | undefined) => (ms === undefined ? null : new Date(now.getTime() - ms))
+  return {
+    createdAfter: before(limits.timeboxMs),
+    activeAfter: before(limits.inactivityMs),
+    lowAalCreatedAfter: before(limits.lowAalMs),
+  }
+}
+
 /** Whether a session is past its own end or one of the limits by time; the others need the database. */
 export function isExpired(session: Session, limits: SessionLimits, now: Date): boolean {
   const olderThan = (since: Date, ms = Infinity) => since.getTime() + ms < now.getTime()

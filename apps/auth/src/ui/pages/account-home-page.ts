@@ -31,6 +31,8 @@ export type AccountHomeView = AccountKeys & {
     linkable: readonly string[]
   } | null
   sessions: readonly ShownSession[]
+  /** Those that are left out. */
+  moreSessions: number
   events: readonly (SecurityEvent & { key: UiKey })[]
   links: { export: string; delete: string | null; home: { url: string; name: string } }
   signOut: { action: string; fields: readonly Html[] }
@@ -162,6 +164,9 @@ function sessionSection(t: UiTexts, view: AccountHomeView): Html {
         ),
       ),
     ),
+    view.moreSessions === 0
+      ? null
+      : html`<p class="soft">${t('me.sessions.more', { number: String(view.moreSessions) })}</p>`,
     view.sessions.length < 2 ? null : button(view, '/account/sessions/end', t('me.sessions.end')),
   )
 }

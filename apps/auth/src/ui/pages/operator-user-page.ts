@@ -115,8 +115,9 @@ const factors = (t: UiTexts, view: UserView): Html =>
       t,
     )}`
 
-const tables = (t: UiTexts, { user, sessions, entries, passkeys }: UserView): Html =>
-  html`<h2>${t('op.identities')}</h2>
+function tables(t: UiTexts, { user, sessions, entries, passkeys }: UserView): Html {
+  const more = sessions.total - sessions.rows.length
+  return html`<h2>${t('op.identities')}</h2>
     ${table(
       t('op.identities'),
       [t('op.provider'), t('op.provider-address'), t('op.last-used')],
@@ -142,7 +143,7 @@ const tables = (t: UiTexts, { user, sessions, entries, passkeys }: UserView): Ht
     ${table(
       t('op.sessions'),
       [t('op.device'), t('op.address'), t('op.level'), t('op.opened'), t('op.last-used'), t('op.ended')],
-      sessions.map((session) => [
+      sessions.rows.map((session) => [
         html`${deviceText(t, deviceOf(session.userAgent))}`,
         html`${session.ip}`,
         html`${session.aal}`,
@@ -154,5 +155,7 @@ const tables = (t: UiTexts, { user, sessions, entries, passkeys }: UserView): Ht
       ]),
       t,
     )}
+    ${more > 0 && html`<p class="soft">${t('op.sessions.more', { number: String(more) })}</p>`}
     <h2>${t('op.audit')}</h2>
     ${auditTable(t, entries)}`
+}

@@ -32,6 +32,7 @@ export const accountHomeRoutes = (deps: UiDeps): Route[] => [
     method: 'get',
     path: '/ui/account/export',
     docs: pageDocs('Download what is stored about the account'),
+    limit: deps.guard.limit(deps.limits.otp('/user')),
     handle({ req, res }) {
       const caller = deps.pages.open(req, res)
       return forPerson(deps, caller, async (person) => ({
@@ -107,8 +108,8 @@ async function showHome(
   const { pages, overviews, passkeys, recoveryCodes, ways, account, siteUrl } = deps
   const { t } = caller
   const { user } = person
-  const [sessions, events, codes, held] = await Promise.all([
-    overviews.openSignIns(user.id),
+  const [signIns, events, codes, held] = await Promise.all([
+    overviews.openSignIns(user.id, person.session.signInId),
     overviews.recentEvents(user.id),
     recoveryCodes.count(user.id),
     ways.passkey ? passkeys.list(user.id) : [],
@@ -140,14 +141,15 @@ async function showHome(
         })),
     recovery: factors.length === 0 ? null : { left: codes?.left ?? 0, href: path('/recovery-codes') },
     providers: providersOf(deps, person),
-    sessions: sessions.map((session) => ({
-      id: session.signInId,
-      device: deviceText(t, deviceOf(session.userAgent)),
-      ip: session.ip,
-      createdAt: session.createdAt,
-      lastUsedAt: session.refreshedAt ?? session.createdAt,
-      isCurrent: session.signInId === person.session.signInId,
+    sessions: signIns.rows.map(({ signInId, userAgent, ip, createdAt, usedAt }) => ({
+      id: signInId,
+      device: deviceText(t, deviceOf(userAgent)),
+      ip,
+      createdAt,
+      lastUsedAt: usedAt,
+      isCurrent: signInId === person.session.signInId,
     })),
+    moreSessions: signIns.total - signIns.rows.length,
     events: events.flatMap((event) => {
       const key = eventKey(event)
       return key === null ? [] : [{ ...event, key }]

@@ -83,7 +83,8 @@ async function hasLeftBehind({ overviews, state }: UiDeps, browser: Browser): Pr
   const { lastUserId } = browser
   if (lastUserId === null) return false
   const signInId = state.signInId(browser, lastUserId)
-  return (await overviews.openSignIns(lastUserId)).some((one) => one.signInId === signInId)
+  const { rows } = await overviews.openSignIns(lastUserId, signInId)
+  return rows.some((one) => one.signInId === signInId)
 }
 
 async function endLeftBehind(
