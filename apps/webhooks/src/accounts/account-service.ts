@@ -4,11 +4,11 @@ import type { WebhookQueues } from '@signet/webhook-core/queue'
 import { moveHeldDeliveries } from '@signet/webhook-core/stores'
 import type { Observer } from '../observers/observer.js'
 import type { IdentityUser } from '../identity/user-jwt.js'
-import { lockPersonalTokens } from '../personal-tokens/personal-token-store.js'
 import {
   admitsUser,
   deleteSessions,
   endIdentitySessions,
+  lockPersonalTokens,
   recordBan,
   recordSignOut,
   revokeGrants,

@@ -43,6 +43,11 @@ export async function revokeGrants(tx: Tx, { accountId, signedOutAt, reason }: E
   )
 }
 
+/** Whoever creates tokens of an account, or signs it out everywhere, waits here for the others. */
+export async function lockPersonalTokens(tx: Tx, accountId: string): Promise<void> {
+  await tx.query(`select pg_advisory_xact_lock(hashtextextended('personal-tokens:' || $1, 0))`, [accountId])
+}
+
 export async function revokePersonalTokens(
   tx: Tx,
   { accountId, signedOutAt, reason }: Ended,

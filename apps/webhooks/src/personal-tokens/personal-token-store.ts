@@ -1,4 +1,5 @@
 import type { Queryable, Tx } from '@signet/db'
+import { lockPersonalTokens } from '../accounts/account-store.js'
 import { accountAdmits } from '../credentials/account-access.js'
 import { IS_IDLE } from '../credentials/idleness.js'
 import type { PersonalToken, PersonalTokenStatus } from '../credentials/personal-token.js'
@@ -17,11 +18,6 @@ const COLUMNS = `id, name, hint, created_at, expires_at, last_used_at,
   case when revoked_at is not null or ${IS_IDLE} then 'inactive'
        when expires_at <= now() then 'expired'
        else 'active' end as status`
-
-/** Whoever creates tokens of an account, or signs it out everywhere, waits here for the others. */
-export async function lockPersonalTokens(tx: Tx, accountId: string): Promise<void> {
-  await tx.query(`select pg_advisory_xact_lock(hashtextextended('personal-tokens:' || $1, 0))`, [accountId])
-}
 
 /** How many tokens the account can use, under a lock that other creations of the account wait for. */
 export async function countUsableForUpdate(tx: Tx, accountId: string): Promise<number> {
