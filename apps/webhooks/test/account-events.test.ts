@@ -1,6 +1,7 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import { describe, expect, it } from '@jest/globals'
 import { waitFor } from '@signet/testkit'
+import { moveHeldDeliveries, releasedDeliveries } from '@signet/webhook-core/stores'
 import { at, banned, HOUR, plain, secretOf, sessionsEnded, teller } from './support/account-events.js'
 import type { User } from './support/identity-double.js'
 import { useOAuth } from './support/use-oauth.js'
@@ -70,6 +71,27 @@ describe('account events of the identity server', () => {
     expect(await tell(plain('user.unbanned', person.user))).toBe(204)
     // The failed sign-in left the browser with an anonymous session.
     expect(await person.answers()).toEqual({ ...POWER, browser: 'signed out' })
+  })
+
+  it('moves any number of held deliveries, a page at a time', async () => {
+    const user = harness.identity.addUser()
+    const until = at(HOUR)
+    await harness.db.query(
+      `with endpoint as (
+         insert into webhook_endpoints (account_id, url, url_href, secret_ciphertext, secret_key_id)
+         values ($1, 'https://example.com/', 'https://example.com/', '\\x00', 'k1') returning id
+       )
+       insert into webhook_deliveries (endpoint_id, event_id, event_type, next_attempt_at)
+       select endpoint.id, 'evt_' || lpad(n::text, 32, '0'), 'summary.completed', $2
+       from endpoint, generate_series(100, 104) n`,
+      [user.id, until],
+    )
+    const held = { accountId: user.id, from: until, to: at(-1000) }
+    expect(await harness.db.transaction((tx) => moveHeldDeliveries(tx, held, 2))).toBe(5)
+    const pages: number[] = []
+    for await (const page of releasedDeliveries(harness.db, { accountId: user.id, dueAt: held.to }, 2))
+      pages.push(page.length)
+    expect(pages).toEqual([2, 2, 1])
   })
 
   it('gives held deliveries back to the queue when a ban is lifted, and moves them when it gets another end', async () => {

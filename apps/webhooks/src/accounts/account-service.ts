@@ -1,7 +1,7 @@
 import type { Db } from '@signet/db'
 import type { RequestMeta } from '@signet/telemetry'
 import type { WebhookQueues } from '@signet/webhook-core/queue'
-import { moveHeldDeliveries } from '@signet/webhook-core/stores'
+import { moveHeldDeliveries, releasedDeliveries } from '@signet/webhook-core/stores'
 import type { Observer } from '../observers/observer.js'
 import type { IdentityUser } from '../identity/user-jwt.js'
 import {
@@ -61,20 +61,30 @@ export class AccountService {
     { bannedUntil, decidedAt }: { bannedUntil: string | null; decidedAt: string },
     meta: RequestMeta,
   ): Promise<void> {
-    const { db, queues, observer, now } = this.deps
+    const { db, observer, now } = this.deps
+    const at = now().toISOString()
     const outcome = await db.transaction(async (tx) => {
       const change = await recordBan(tx, { accountId, bannedUntil, decidedAt })
-      if (!change?.before || change.before === change.after) return { change, moved: [] }
-      const to = change.after ?? now().toISOString()
-      return { change, moved: await moveHeldDeliveries(tx, { accountId, from: change.before, to }) }
+      if (!change?.before || change.before === change.after) return { change, moved: 0 }
+      return {
+        change,
+        moved: await moveHeldDeliveries(tx, { accountId, from: change.before, to: change.after ?? at }),
+      }
     })
     if (!outcome.change) return
-    observer.accountBanned({ accountId, until: outcome.change.after, moved: outcome.moved.length }, meta)
-    if (outcome.change.after !== null) return
-    // The rows are due already. If Redis is unavailable, the sweeper finds them.
-    await queues
-      .addDeliveries(outcome.moved)
-      .catch((error: unknown) => observer.releaseMissed(outcome.moved.length, error))
+    observer.accountBanned({ accountId, until: outcome.change.after, moved: outcome.moved }, meta)
+    if (outcome.change.after === null && outcome.moved > 0) await this.#release(accountId, at)
+  }
+
+  /** The rows are due already. What does not get its job here, because Redis is unavailable or a process ends, the sweeper finds. */
+  async #release(accountId: string, dueAt: string): Promise<void> {
+    const { db, queues, observer } = this.deps
+    try {
+      for await (const deliveries of releasedDeliveries(db, { accountId, dueAt }))
+        await queues.addDeliveries(deliveries)
+    } catch (error) {
+      observer.releaseMissed(accountId, error)
+    }
   }
 
   /** False for a user who is banned or deleted, or whose JWT is older than the last time everything was signed out. */

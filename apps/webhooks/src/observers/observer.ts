@@ -99,8 +99,8 @@ export function createObserver(log: Logger, registry: Registry) {
     unknownAccountEvent({ requestId }: RequestMeta) {
       log.warn('account event of an unknown type ignored', { request_id: requestId })
     },
-    releaseMissed(count: number, error: unknown) {
-      log.warn('released deliveries left to the sweeper', { count, error })
+    releaseMissed(accountId: string, error: unknown) {
+      log.warn('released deliveries left to the sweeper', { account_id: accountId, error })
     },
     login(result: LoginResult, fields: { accountId?: string; reason?: string }, { requestId }: RequestMeta) {
       logins.inc({ result })

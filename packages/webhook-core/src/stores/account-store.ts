@@ -21,29 +21,61 @@ export async function writeTombstone(tx: Tx, accountId: string, deletedAt: Date)
   )
 }
 
+/** Rows of one statement: any number of deliveries may be held, and a statement has a time limit. */
+const PAGE = 1000
+
 /**
  * Reschedules deliveries held until `from`, because the ban was lifted or its end changed. Call it in the transaction that changes
- * the ban, after that change. Returns the deliveries that were moved.
+ * the ban, after that change. Returns how many were moved.
  */
 export async function moveHeldDeliveries(
   tx: Tx,
   { accountId, from, to }: { accountId: string; from: string; to: string },
-): Promise<{ id: DeliveryId; endpointId: EndpointId; accountId: string }[]> {
-  const { rows } = await tx.query<{ id: DeliveryId; endpoint_id: EndpointId }>(
-    // Endpoints before deliveries, each by ascending id (packages/webhook-core/README.md#lock-order).
-    `with endpoint as materialized (
-       select id from webhook_endpoints where account_id = $1 and deleted_at is null order by id for no key update
-     ), delivery as materialized (
-       select id from webhook_deliveries
-       where endpoint_id = any (array(select id from endpoint)) and next_attempt_at = $2::timestamptz
-       order by id for no key update
-     )
-     update webhook_deliveries set next_attempt_at = $3::timestamptz
-     where id = any (array(select id from delivery)) and status = 0
-     returning id, endpoint_id`,
-    [accountId, from, to],
-  )
-  return rows.map(({ id, endpoint_id }) => ({ id, endpointId: endpoint_id, accountId }))
+  pageSize = PAGE,
+): Promise<number> {
+  let moved = 0
+  for (let after: string | undefined = '0'; after !== undefined;) {
+    const { rows }: { rows: { last: string | null; moved: number }[] } = await tx.query(
+      // Endpoints before deliveries, each by ascending id (packages/webhook-core/README.md#lock-order).
+      `with endpoint as materialized (
+         select id from webhook_endpoints where account_id = $1 and deleted_at is null order by id for no key update
+       ), delivery as materialized (
+         select id from webhook_deliveries
+         where next_attempt_at = $2::timestamptz and id > $4 and endpoint_id = any (array(select id from endpoint))
+         order by id limit $5 for no key update
+       ), moved as (
+         update webhook_deliveries set next_attempt_at = $3::timestamptz
+         where id = any (array(select id from delivery)) and status = 0
+         returning id
+       )
+       select (select max(id) from delivery) as last, (select count(*)::integer from moved) as moved`,
+      [accountId, from, to, after, pageSize],
+    )
+    moved += rows[0]?.moved ?? 0
+    after = rows[0]?.last ?? undefined
+  }
+  return moved
+}
+
+export type ReleasedDelivery = { id: DeliveryId; endpointId: EndpointId; accountId: string }
+
+/** What {@link moveHeldDeliveries} has made due at a time, a page after another. */
+export async function* releasedDeliveries(
+  db: Queryable,
+  { accountId, dueAt }: { accountId: string; dueAt: string },
+  pageSize = PAGE,
+): AsyncGenerator<ReleasedDelivery[]> {
+  for (let after: string | undefined = '0'; after !== undefined;) {
+    const { rows }: { rows: { id: DeliveryId; endpoint_id: EndpointId }[] } = await db.query(
+      `select id, endpoint_id from webhook_deliveries
+       where next_attempt_at = $2::timestamptz and id > $3
+         and endpoint_id = any (array(select id from webhook_endpoints where account_id = $1))
+       order by id limit $4`,
+      [accountId, dueAt, after, pageSize],
+    )
+    if (rows.length > 0) yield rows.map(({ id, endpoint_id }) => ({ id, endpointId: endpoint_id, accountId }))
+    after = rows.at(-1)?.id
+  }
 }
 
 /** Tables without an `account_id`, each with the query that counts an account's rows in it. */

@@ -3,7 +3,13 @@
  * (packages/webhook-core/README.md#lock-order). PostgreSQL is the source of truth for events, deliveries and endpoints; the
  * queue is a schedule that may be lost.
  */
-export { writeTombstone, countAccountRows, isOfDeletedAccount, moveHeldDeliveries } from './account-store.js'
+export {
+  writeTombstone,
+  countAccountRows,
+  isOfDeletedAccount,
+  moveHeldDeliveries,
+  releasedDeliveries,
+} from './account-store.js'
 export { findEndpointHealth, type EndpointHealth } from './endpoint-health-store.js'
 export {
   deleteEndpoint,
