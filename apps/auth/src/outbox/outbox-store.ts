@@ -55,7 +55,10 @@ export class OutboxStore {
     )
   }
 
-  /** Claims the due row that has waited longest. */
+  /**
+   * Claims the due row that has waited longest. It may be locked for the key by a transaction that adds an account event behind
+   * it, which takes as long as that transaction likes.
+   */
   async claim(db: Queryable, { kind, ordered, busy, now, until }: Claim): Promise<ClaimedRow | null> {
     const head = `and not exists (select from ${this.t.outbox} e
       where e.kind = o.kind and e.recipient = o.recipient and e.position < o.position)`
@@ -65,7 +68,7 @@ export class OutboxStore {
         text: `update ${this.t.outbox} set attempts = attempts + 1, next_attempt_at = $4 where id = (
             select o.id from ${this.t.outbox} o
             where o.kind = $1 and o.next_attempt_at <= $2 and o.recipient <> all($3::bytea[]) ${ordered ? head : ''}
-            order by o.next_attempt_at, o.position limit 1 for update skip locked)
+            order by o.next_attempt_at, o.position limit 1 for no key update skip locked)
           returning id, recipient, payload, attempts, expires_at, created_at`,
       },
       [kind, now, busy, until],

@@ -1,0 +1,124 @@
+import { randomUUID } from 'node:crypto'
+import { afterAll, beforeAll, beforeEach, expect, it } from '@jest/globals'
+import { listen, type Listener } from '@signet/http'
+import { createLogger } from '@signet/telemetry'
+import { waitFor } from '@signet/testkit'
+import { createContext, type AuthContext } from '../src/context.js'
+import { waitForLocks } from './support/locks.js'
+import { startServer, type TestServer } from './support/server.js'
+
+type Told = { type: string; data: { user_id: string } }
+
+/** A receiver that is away until it is told otherwise. */
+let isAway = true
+let told: Told[] = []
+let receiver: Listener
+let server: TestServer
+beforeAll(async () => {
+  receiver = await listen(
+    (req, res) => {
+      const chunks: Buffer[] = []
+      req.on('data', (chunk: Buffer) => chunks.push(chunk))
+      req.on('end', () => {
+        if (!isAway) told.push(JSON.parse(Buffer.concat(chunks).toString()) as Told)
+        res.writeHead(isAway ? 503 : 204).end()
+      })
+    },
+    { port: 0, host: '127.0.0.1' },
+  )
+  server = await startServer(
+    {
+      AUTH_EVENTS_URL: `http://127.0.0.1:${receiver.port}/`,
+      AUTH_EVENTS_SECRET: `whsec_${Buffer.alloc(32, 7).toString('base64')}`,
+    },
+    { now: () => new Date() },
+  )
+})
+afterAll(async () => {
+  await server.close()
+  await receiver.close(0)
+})
+beforeEach(() => {
+  isAway = true
+  told = []
+})
+
+const users = (count: number) => Array.from({ length: count }, () => randomUUID())
+/** Each of them a number of events, in order: 1, 2, 3. */
+const tell = (ids: readonly string[], count: number) =>
+  server.context.db.query(
+    `select tell_account_event(id, n::text, now(), '{}')
+     from generate_series(1, $2) n cross join unnest($1::uuid[]) as id order by n`,
+    [ids, count],
+  )
+const typesOf = (id: string) => told.filter(({ data }) => data.user_id === id).map(({ type }) => type)
+const count = async (condition: string) => {
+  const { rows } = await server.context.db.query<{ n: number }>(
+    `select count(*)::int as n from outbox where kind = 'account_event' and ${condition}`,
+  )
+  return rows[0]?.n
+}
+const allSent = () => waitFor(async () => (await count('true')) === 0)
+
+it('leaves to the claims nothing but the first event of each user, however many wait behind it', async () => {
+  await tell(users(5), 400)
+  expect(await count('true')).toBe(2000)
+  // What is due at some time, and so all that the index of the claim leads to.
+  expect(await count(`next_attempt_at < 'infinity'`)).toBe(5)
+  isAway = false
+  await server.context.db.query(`delete from outbox where position > (select min(position) + 50 from outbox)`)
+  await allSent()
+})
+
+it('sends the events of each user in order, by whichever of several replicas', async () => {
+  const ids = users(6)
+  await tell(ids, 10)
+  const replicas: AuthContext[] = []
+  for (let started = 0; started < 2; started += 1)
+    replicas.push(
+      await createContext(server.context.config, {
+        log: createLogger({ level: 'error', component: 'api', sink: () => undefined }),
+        now: () => new Date(),
+      }),
+    )
+  const stops = replicas.map(({ outboxSender }) => outboxSender.start())
+  isAway = false
+  try {
+    await tell(ids, 10)
+    await allSent()
+  } finally {
+    for (const stop of stops) await stop()
+    for (const replica of replicas) await replica.close()
+  }
+  const once = Array.from({ length: 10 }, (_, n) => String(n + 1))
+  expect(ids.map(typesOf)).toEqual(ids.map(() => [...once, ...once]))
+})
+
+it('sends an event that is decided while the one in front of it is being removed', async () => {
+  const [id = ''] = users(1)
+  await tell([id], 1)
+  await server.context.db.transaction(async (tx) => {
+    await tx.query(`select tell_account_event($1, 'second', now(), '{}')`, [id])
+    isAway = false
+    // Sent, and its removal waits for what is being decided.
+    await waitForLocks(server, 1)
+  })
+  await allSent()
+  expect(typesOf(id)).toEqual(['1', 'second'])
+})
+
+it('sends an event that is decided while the one in front of it has just gone', async () => {
+  const { db } = server.context
+  const [id = ''] = users(1)
+  await tell([id], 1)
+  const { decided } = await db.transaction(async (tx) => {
+    await tx.query(`delete from outbox where payload like '%' || $1 || '%'`, [id])
+    isAway = false
+    const pending = db.query(`select tell_account_event($1, 'second', now(), '{}')`, [id])
+    await waitForLocks(server, 1)
+    return { decided: pending }
+  })
+  await decided
+  await allSent()
+  expect(typesOf(id)).toEqual(['second'])
+})
