@@ -35,8 +35,9 @@ export async function serve(env: Environment): Promise<Service> {
       setting: 'AUTH_API_PORT',
       drain: context.drain,
     })
-    open.push(() => listener.close())
-    if (config.dbCleanupEnabled) open.push(context.cleanup.start())
+    const stopCleanup = config.dbCleanupEnabled ? context.cleanup.start() : undefined
+    // Beside each other: neither requests nor a batch of the clean-up are to use up the other's time to finish.
+    open.push(() => Promise.all([listener.close(), stopCleanup?.()]))
     context.observer.started(listener.port)
     return { drain: context.drain, close }
   } catch (error) {

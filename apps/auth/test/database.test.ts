@@ -4,6 +4,7 @@ import { createTestDatabase } from '@signet/testkit'
 import pg from 'pg'
 import { migrateDatabase } from '../src/migrations.js'
 import { anEmail, aUser, call, get, PASSWORD, post, put } from './support/api.js'
+import { waitForLocks } from './support/locks.js'
 import { NO_EMAIL_GAPS, startServer, type TestServer } from './support/server.js'
 import { serviceToken } from './support/tokens.js'
 
@@ -205,6 +206,27 @@ describe('the clean-up', () => {
     expect(await count('sessions', user.user.id)).toBe(1)
     await server.context.cleanup.run()
     expect(await count('sessions', user.user.id)).toBe(0)
+  })
+
+  it('ends with the batch that it is in when the process stops', async () => {
+    const user = await aUser(server)
+    const { db, cleanup } = server.context
+    await db.query(
+      `insert into sessions (id, user_id, aal, created_at, updated_at, amr, refresh_salt, not_after)
+       select gen_random_uuid(), $1, 'aal1', $2, $2, '[]', sha256('salt'), $2 from generate_series(1, 1200)`,
+      [user.user.id, new Date(server.clock.now().getTime() - 40 * DAY)],
+    )
+    const stop = new AbortController()
+    const { run } = await db.transaction(async (tx) => {
+      await tx.query('lock table sessions in share mode')
+      const pending = cleanup.run(stop.signal)
+      await waitForLocks(server, 1)
+      stop.abort()
+      return { run: pending }
+    })
+    await run
+    expect(await count('sessions', user.user.id)).toBe(1201 - 500)
+    await cleanup.run()
   })
 
   it('runs in one process at a time', async () => {

@@ -9,13 +9,14 @@ export type Service = {
   close(): Promise<void>
 }
 
-const STOP_LIMIT_MS = 10_000
+/** Longer than the 10 s that a listener gives to requests: after those, what they used still has to close. */
+const STOP_LIMIT_MS = 13_000
 
 /**
  * The life of a process: start, wait for SIGINT, SIGTERM or the end of the parent that forked us, drain, close, exit. Only
  * SIGTERM drains, because that is how a platform moves requests elsewhere, and a second signal ends the wait. A start
  * that fails says why (for a `ConfigError` the whole list of problems) and exits with 1; so does a stop that
- * takes longer than 10 s, because a stuck connection must not hold a deploy.
+ * takes longer than 13 s, because a stuck connection must not hold a deploy.
  */
 export async function runService(component: string, start: () => Promise<Service>): Promise<void> {
   const processLog = createProcessLog(component)

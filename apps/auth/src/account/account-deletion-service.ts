@@ -93,10 +93,10 @@ export class AccountDeletionService {
     })
   }
 
-  /** Deletes the accounts whose time has come, one transaction each, and returns how many. */
-  async finish(): Promise<number> {
+  /** Deletes the accounts whose time has come, one transaction each, until it is told to stop. Returns how many. */
+  async finish(stop?: Pick<AbortSignal, 'aborted'>): Promise<number> {
     let deleted = 0
-    while (await this.#finishNext()) deleted += 1
+    while (!stop?.aborted && (await this.#finishNext())) deleted += 1
     return deleted
   }
 

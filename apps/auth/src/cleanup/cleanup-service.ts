@@ -14,7 +14,7 @@ type Deps = {
   db: Db
   store: CleanupStore
   observer: Observer
-  deletions: { finish(): Promise<number> }
+  deletions: { finish(stop?: StopSignal): Promise<number> }
   rules: {
     /** Tables of one namespace are cleaned by one process at a time. */
     lockName: string
@@ -34,23 +34,26 @@ type Deps = {
   now: () => Date
 }
 
+/** Asks a run to end after the batch that it is in. */
+type StopSignal = Pick<AbortSignal, 'aborted'>
+
 /** Deletes rows that are no longer needed (docs/specification.md#data-at-rest). */
 export class CleanupService {
   constructor(private readonly deps: Deps) {}
 
   /** One run over all tables; does nothing while another process is cleaning up. */
-  async run(): Promise<void> {
+  async run(stop?: StopSignal): Promise<void> {
     const { db, rules, deletions, observer } = this.deps
     await withAdvisoryLock(db, rules.lockName, async () => {
-      observer.cleanedUp('users', await deletions.finish())
-      for (const rule of this.#rules()) await this.#runRule(rule)
+      observer.cleanedUp('users', await deletions.finish(stop))
+      for (const rule of this.#rules()) await this.#runRule(rule, stop)
     })
   }
 
-  async #runRule(rule: CleanupRule): Promise<void> {
+  async #runRule(rule: CleanupRule, stop: StopSignal | undefined): Promise<void> {
     const { db, store, observer } = this.deps
     let total = 0
-    for (;;) {
+    while (!stop?.aborted) {
       const rows = await store.deleteBatch(db, rule)
       total += rows
       if (rows === 0) break
@@ -117,16 +120,16 @@ export class CleanupService {
     ]
   }
 
-  /** Runs periodically until the returned function is called, which waits for a run in progress. */
+  /** Runs periodically until the returned function is called, which waits for the batch in progress. */
   start(): () => Promise<void> {
     const { observer } = this.deps
-    let stopped = false
+    const stop = new AbortController()
     let timer: NodeJS.Timeout | undefined
     let running = Promise.resolve()
     const schedule = () => {
-      if (stopped) return
+      if (stop.signal.aborted) return
       timer = setTimeout(() => {
-        running = this.run()
+        running = this.run(stop.signal)
           .catch((error: unknown) => observer.cleanUpFailed(error))
           .finally(schedule)
       }, PAUSE_MS)
@@ -134,7 +137,7 @@ export class CleanupService {
     }
     schedule()
     return async () => {
-      stopped = true
+      stop.abort()
       clearTimeout(timer)
       await running
     }
