@@ -1,12 +1,14 @@
-import { beforeAll, describe } from '@jest/globals'
+import { beforeAll, describe, expect, it } from '@jest/globals'
 import type { Tx } from '@signet/db'
 import { itReadsByIndexes, useWebhooksDatabase } from '@signet/webhook-testkit/jest'
 import { fillTables, type HotQuery } from '@signet/webhook-testkit'
+import { plansOf } from '@signet/testkit'
 import { newEventId, type DeliveryId, type EndpointId } from '@signet/webhook-core'
 import {
   activateNextSecret,
   cancelNextSecret,
   closeAccount,
+  countAccountRows,
   deleteAccountEndpoints,
   deleteAccountEvents,
   deleteEndpoint,
@@ -230,4 +232,10 @@ describe('hot queries use their index and read no table in full', () => {
       ['webhook_deliveries_log_idx', 'webhook_deliveries_pkey'],
     ],
   ])
+})
+
+it('counts what an account has without reading the largest tables in full', async () => {
+  const { fullScans } = await plansOf(database.db, (spy) => countAccountRows(spy, accountId))
+  const largest = ['webhook_events', 'webhook_deliveries', 'webhook_attempts', 'transcripts', 'summaries']
+  expect(fullScans.filter((table) => largest.includes(table))).toEqual([])
 })

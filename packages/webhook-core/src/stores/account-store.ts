@@ -78,6 +78,14 @@ export async function* releasedDeliveries(
   }
 }
 
+/** Of either kind, because each has an index of its own. */
+const OF_ACCOUNT = `account_id = $1 and (deleted_at is null or deleted_at is not null)`
+/** Begins at the account's own rows: there may be millions of deliveries of others. */
+const DELIVERIES = `
+  select d.id from webhook_endpoints e join webhook_deliveries d on d.endpoint_id = e.id where e.${OF_ACCOUNT}
+  union
+  select d.id from webhook_events v join webhook_deliveries d on d.event_id = v.id where v.account_id = $1`
+
 /** Tables without an `account_id`, each with the query that counts an account's rows in it. */
 const DERIVED: Readonly<Record<string, string>> = {
   oauth_authorizations: `select count(*) from oauth_authorizations a join login_sessions s on s.id_hash = a.session_hash
@@ -90,14 +98,10 @@ const DERIVED: Readonly<Record<string, string>> = {
     where s.account_id = $1`,
   page_handovers: `select count(*) from page_handovers h join login_sessions s on s.id_hash = h.session_hash
     where s.account_id = $1`,
-  webhook_deliveries: `select count(*) from webhook_deliveries d
-    where d.endpoint_id in (select id from webhook_endpoints where account_id = $1)
-       or d.event_id in (select id from webhook_events where account_id = $1)`,
-  webhook_attempts: `select count(*) from webhook_attempts a join webhook_deliveries d on d.id = a.delivery_id
-    where d.endpoint_id in (select id from webhook_endpoints where account_id = $1)
-       or d.event_id in (select id from webhook_events where account_id = $1)`,
+  webhook_deliveries: `select count(*) from (${DELIVERIES}) as owned`,
+  webhook_attempts: `select count(*) from (${DELIVERIES}) as owned join webhook_attempts a on a.delivery_id = owned.id`,
   webhook_endpoint_warnings: `select count(*) from webhook_endpoint_warnings w join webhook_endpoints e on e.id = w.endpoint_id
-    where e.account_id = $1`,
+    where e.${OF_ACCOUNT}`,
   webhook_first_attempts: `select count(*) from webhook_first_attempts f join webhook_events e on e.id = f.event_id
     where e.account_id = $1`,
   webhook_queued_events: `select count(*) from webhook_queued_events q join webhook_events e on e.id = q.event_id
