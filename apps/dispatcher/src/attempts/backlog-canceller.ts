@@ -1,7 +1,7 @@
 import type { Queryable } from '@signet/db'
 import type { EndpointId } from '@signet/webhook-core'
+import { cancelBacklog, type BacklogPosition } from '@signet/webhook-core/stores'
 import type { RetryWhileUnavailable } from '../database/retry-while-unavailable.js'
-import { cancelOfDisabled, type BacklogPosition } from '../deliveries/cancel-store.js'
 import type { Observer } from '../observers/observer.js'
 
 export type BacklogCancellerDeps = {
@@ -15,7 +15,7 @@ export type BacklogCancellerDeps = {
 const PAGE = 1000
 
 /**
- * Cancels what is pending for endpoints that were disabled, a page at a time: a receiver that was down for long may have millions,
+ * Cancels what is pending for endpoints that were disabled or deleted, a page at a time: a receiver that was down for long may have millions,
  * and no result has to wait for them. Endpoints take turns. What a process leaves undone the sweeper requests again, and an attempt
  * that comes first ends its delivery the same way.
  */
@@ -59,7 +59,8 @@ export class BacklogCanceller {
   async #cancel(endpointId: EndpointId, position: BacklogPosition | null): Promise<BacklogPosition | null> {
     const { db, retryWhileUnavailable, observer, pageSize = PAGE } = this.deps
     try {
-      return await retryWhileUnavailable(() => cancelOfDisabled(db, endpointId, position, pageSize))
+      const { next } = await retryWhileUnavailable(() => cancelBacklog(db, endpointId, position, pageSize))
+      return next
     } catch (error) {
       observer.cancellingFailed(endpointId, error)
       return null

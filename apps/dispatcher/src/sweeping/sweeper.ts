@@ -3,7 +3,7 @@ import { withAdvisoryLock, type Db } from '@signet/db'
 import type { EndpointId, EventId } from '@signet/webhook-core'
 import type { EventToPublish, WebhookQueues } from '@signet/webhook-core/queue'
 import type { BacklogCanceller } from '../attempts/backlog-canceller.js'
-import { findDisabledWithBacklog } from '../deliveries/cancel-store.js'
+import { findEndedWithBacklog } from '../deliveries/cancel-store.js'
 import { findOverdueDeliveries, type OverdueDelivery } from '../deliveries/delivery-store.js'
 import {
   concludeFirstAttempts,
@@ -154,7 +154,7 @@ export class Sweeper {
   async #sweepBacklogs(before: Date): Promise<void> {
     const { db, canceller } = this.deps
     await this.#eachPage<{ id: EndpointId }>(
-      (after) => findDisabledWithBacklog(db, { before, after, limit: PAGE }),
+      (after) => findEndedWithBacklog(db, { before, after, limit: PAGE }),
       (page) => {
         for (const { id } of page) canceller.request(id)
         return Promise.resolve(page.length)

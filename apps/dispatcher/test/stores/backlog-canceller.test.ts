@@ -3,9 +3,9 @@ import type { Queryable } from '@signet/db'
 import { useWebhooksDatabase } from '@signet/webhook-testkit/jest'
 import { anEndpoint, deliveryState, later, NOW } from '@signet/webhook-testkit'
 import type { EndpointId } from '@signet/webhook-core'
-import { enableEndpoint, type Endpoint } from '@signet/webhook-core/stores'
+import { deleteEndpoint, enableEndpoint, type Endpoint } from '@signet/webhook-core/stores'
 import { BacklogCanceller } from '../../src/attempts/backlog-canceller.js'
-import { findDisabledWithBacklog } from '../../src/deliveries/cancel-store.js'
+import { findEndedWithBacklog } from '../../src/deliveries/cancel-store.js'
 import { openDeliveries, pendingDeliveries, type TestDelivery } from '../support/deliveries.js'
 
 const database = useWebhooksDatabase()
@@ -84,10 +84,29 @@ describe('cancelling what is pending for a disabled endpoint', () => {
     ])
   })
 
+  it('goes on where the deletion of an endpoint left a long backlog', async () => {
+    const endpoint = await anEndpoint(database.db)
+    const deliveries = await pendingDeliveries(database.db, endpoint, 7)
+    const { accountId, id } = endpoint
+    expect(await deleteEndpoint(database.db, accountId, id, { pages: 2, rows: 2 })).toEqual({
+      cancelledDeliveries: 4,
+    })
+    expect(
+      (await findEndedWithBacklog(database.db, { before: new Date(Date.now() + 60_000), limit: 1000 })).map(
+        (row) => row.id,
+      ),
+    ).toContain(id)
+    const { canceller, pages } = cancelling()
+    canceller.request(id)
+    await canceller.finished()
+    expect(pages).toHaveLength(2)
+    expect(await statesOf(deliveries)).toEqual(all(7, 'endpoint_deleted'))
+  })
+
   it('leaves the rest to the sweeper when it is stopped or a statement fails', async () => {
     const before = later(1)
     const found = async () => {
-      const page = await findDisabledWithBacklog(database.db, { before, limit: 1000 })
+      const page = await findEndedWithBacklog(database.db, { before, limit: 1000 })
       return page.map(({ id }) => id)
     }
     const [stopped, failed] = [await disabled(5), await disabled(5)]

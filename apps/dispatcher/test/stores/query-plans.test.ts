@@ -13,7 +13,8 @@ import {
 } from '../../src/admin/admin-store.js'
 import { countDisabledEndpoints, readBacklog, readUndispatched } from '../../src/backlog/backlog-store.js'
 import { listAttempts, recordAttempts, recordFirstAttempts } from '../../src/deliveries/attempt-store.js'
-import { cancelOfDisabled, findDisabledWithBacklog } from '../../src/deliveries/cancel-store.js'
+import { cancelBacklog } from '@signet/webhook-core/stores'
+import { findEndedWithBacklog } from '../../src/deliveries/cancel-store.js'
 import { findAttemptPlans, findOverdueDeliveries } from '../../src/deliveries/delivery-store.js'
 import { dispatchEvents } from '../../src/dispatching/dispatch-store.js'
 import {
@@ -105,13 +106,17 @@ describe('hot queries use their index and read no table in full', () => {
     ],
     [
       'cancelling what is pending for a disabled endpoint',
-      (db) => cancelOfDisabled(db, endpointId, null, 1000),
+      (db) => cancelBacklog(db, endpointId, null, 1000),
       ['webhook_deliveries_pending_idx', 'webhook_deliveries_pkey', 'webhook_endpoints_pkey'],
     ],
     [
-      'sweeping disabled endpoints',
-      (db) => findDisabledWithBacklog(db, { before: new Date(), limit: 100 }),
-      ['webhook_deliveries_pending_idx', 'webhook_endpoints_disabled_idx'],
+      'sweeping disabled and deleted endpoints',
+      (db) => findEndedWithBacklog(db, { before: new Date(), limit: 100 }),
+      [
+        'webhook_deliveries_pending_idx',
+        'webhook_endpoints_disabled_idx',
+        'webhook_endpoints_deleted_at_idx',
+      ],
     ],
     ['listing attempts', (db) => listAttempts(db, deliveryIds), ['webhook_attempts_pkey']],
     [

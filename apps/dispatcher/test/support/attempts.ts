@@ -1,12 +1,11 @@
 import type { Db } from '@signet/db'
 import { anEndpoint } from '@signet/webhook-testkit'
-import type { Endpoint } from '@signet/webhook-core/stores'
+import { cancelBacklog, type Endpoint } from '@signet/webhook-core/stores'
 import {
   recordAttempts,
   type AttemptResult,
   type RecordedAttempt,
 } from '../../src/deliveries/attempt-store.js'
-import { cancelOfDisabled } from '../../src/deliveries/cancel-store.js'
 import { pendingDeliveries, type TestDelivery } from './deliveries.js'
 
 /** What tests of results begin with. `database` may be there only later. */
@@ -28,7 +27,7 @@ export const attemptsIn = (database: { readonly db: Db }) => ({
     const recorded = await recordAttempts(db, results)
     for (const { deliveryId, disabledEndpoint } of recorded) {
       const endpointId = results.find((result) => result.deliveryId === deliveryId)?.endpointId
-      if (disabledEndpoint && endpointId) await cancelOfDisabled(db, endpointId, null, 1000)
+      if (disabledEndpoint && endpointId) await cancelBacklog(db, endpointId, null, 1000)
     }
     return recorded
   },

@@ -4,6 +4,7 @@ import { endpointStatus, type EndpointStatus } from '../delivery/states.js'
 import type { EndpointId } from '../ids.js'
 import type { SealedSecret } from '../signature/secret-box.js'
 import { ERASED_SECRETS } from './erased-secrets.js'
+import { cancelBacklog, type BacklogPosition } from './backlog-store.js'
 
 /** A webhook without its signing secret, which is only read together with a delivery to attempt. */
 export type Endpoint = {
@@ -192,39 +193,34 @@ export async function enableEndpoint(
   return rows.map(toEndpoint)[0] ?? null
 }
 
+/** How much of a backlog a deletion cancels itself, in pages. */
+const BACKLOG = { pages: 10, rows: 1000 }
+
 /**
- * Deletes an endpoint, erases its secret and cancels its pending deliveries; null if there is no such endpoint. An attempt in
- * flight still records its result. What became pending while the first statement waited for the endpoint is cancelled by a second.
+ * Deletes an endpoint and erases its secret, then cancels its pending deliveries; null if there is no such endpoint. An attempt in
+ * flight still records its result. What is left of a long backlog, or by a process that ends, a dispatcher's sweeper cancels.
  */
 export async function deleteEndpoint(
   db: Queryable,
   accountId: string,
   id: EndpointId,
+  { pages, rows }: typeof BACKLOG = BACKLOG,
 ): Promise<{ cancelledDeliveries: number } | null> {
-  const { rows } = await db.query<{ found: boolean; cancelled: number }>(
-    `with endpoint as (
-       update webhook_endpoints
-       set deleted_at = now(), updated_at = clock_timestamp(), ${ERASED_SECRETS}
-       where account_id = $1 and id = $2 and deleted_at is null
-       returning id
-     ), cancelled as (
-       update webhook_deliveries set status = 2, last_error = 'endpoint_deleted', next_attempt_at = null
-       where status = 0 and id = any (array(
-         select id from webhook_pending_deliveries where endpoint_id = any (array(select id from endpoint))
-       ))
-       returning id
-     )
-     select exists (select from endpoint) as found, (select count(*)::integer from cancelled) as cancelled`,
+  const { rowCount } = await db.query(
+    `update webhook_endpoints
+     set deleted_at = now(), updated_at = clock_timestamp(), ${ERASED_SECRETS}
+     where account_id = $1 and id = $2 and deleted_at is null`,
     [accountId, id],
   )
-  const [row] = rows
-  if (!row?.found) return null
-  const { rowCount } = await db.query(
-    `update webhook_deliveries set status = 2, last_error = 'endpoint_deleted', next_attempt_at = null
-     where status = 0 and id = any (array(
-       select id from webhook_pending_deliveries where endpoint_id = $1 order by id
-     ))`,
-    [id],
-  )
-  return { cancelledDeliveries: row.cancelled + (rowCount ?? 0) }
+  if (rowCount !== 1) return null
+  let cancelledDeliveries = 0
+  let after: BacklogPosition | null = null
+  for (let page = 0; page < pages; page += 1) {
+    // Whoever made one pending while the first statement waited for the endpoint has committed it.
+    const { cancelled, next } = await cancelBacklog(db, id, after, rows)
+    cancelledDeliveries += cancelled
+    after = next
+    if (next === null) break
+  }
+  return { cancelledDeliveries }
 }

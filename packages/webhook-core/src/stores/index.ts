@@ -10,6 +10,7 @@ export {
   moveHeldDeliveries,
   releasedDeliveries,
 } from './account-store.js'
+export { cancelBacklog, type BacklogPosition } from './backlog-store.js'
 export { findEndpointHealth, type EndpointHealth } from './endpoint-health-store.js'
 export {
   deleteEndpoint,
