@@ -6,6 +6,7 @@ import { plansOf } from '@signet/testkit'
 import { newEventId, type DeliveryId, type EndpointId } from '@signet/webhook-core'
 import {
   activateNextSecret,
+  cancelBacklog,
   cancelNextSecret,
   closeAccount,
   countAccountRows,
@@ -103,7 +104,12 @@ describe('hot queries use their index and read no table in full', () => {
     [
       'deleting an endpoint',
       (db) => deleteEndpoint(db, accountId, endpointId),
-      ['webhook_deliveries_pending_idx', 'webhook_endpoints_account_idx'],
+      ['webhook_endpoints_account_idx'],
+    ],
+    [
+      'cancelling what is pending for a deleted endpoint',
+      (db) => cancelBacklog(db, endpointId, null, 1000),
+      ['webhook_deliveries_pending_idx', 'webhook_deliveries_pkey', 'webhook_endpoints_pkey'],
     ],
     [
       'purging a recording',
