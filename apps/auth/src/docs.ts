@@ -12,6 +12,7 @@ import { GUESSES_OF_ASKERS, MAX_ASKERS } from './one-time-tokens/code-attempts.j
 import { MAX_LIVE } from './one-time-tokens/one-time-tokens.js'
 import { MAX_BYTES as MAX_BODY_BYTES } from './requests/json-body.js'
 import { MAX_PENDING } from './sign-up/registration.js'
+import { MAX_OPEN_SESSIONS } from './sessions/session-bounds-store.js'
 import { KNOWN_NETWORKS } from './users/known-networks.js'
 import { MAX_BYTES as MAX_METADATA_BYTES } from './users/metadata-limit.js'
 
@@ -27,6 +28,10 @@ export async function generatedDocs(): Promise<Record<string, string>> {
 }
 
 const FIXED_LIMITS = [
+  {
+    of: 'open sessions of one user; a sign-in beyond them ends those used longest ago',
+    limit: String(MAX_OPEN_SESSIONS),
+  },
   { of: 'networks that an account knows', limit: String(KNOWN_NETWORKS) },
   {
     of: 'links and codes of one kind that different networks requested, and that are valid beside each other',

@@ -1,4 +1,4 @@
-import type { Tx } from '@signet/db'
+import { isUnavailable, type Db, type Tx } from '@signet/db'
 import { isAppError, type AppError } from '@signet/errors'
 import type { Address } from '../addresses/address.js'
 import { traitsOf } from '../admin/admin-user-service.js'
@@ -9,6 +9,7 @@ import type { OneTimeTokenStore } from '../one-time-tokens/one-time-token-store.
 import type { MessageOrigin } from '../outbox/outbox-handler.js'
 import type { PasswordHasher } from '../passwords/password-hasher.js'
 import type { RequestMeta } from '../requests/request-meta.js'
+import type { SessionBoundsStore } from '../sessions/session-bounds-store.js'
 import type { SessionEnds } from '../sessions/session-ends.js'
 import { requireStrong, type SessionGate } from '../sessions/session-gate.js'
 import type { Live } from '../sessions/session.js'
@@ -28,10 +29,12 @@ export type DeletionRules = {
 export type DeletionProof = 'password' | 'nonce' | 'none'
 
 type Deps = {
+  db: Db
   users: UserStore
   tokens: OneTimeTokenStore
   gate: SessionGate
   ends: SessionEnds
+  bounds: SessionBoundsStore
   guesses: Guesses
   passwords: Pick<PasswordChanges, 'isRightNonce'>
   hasher: PasswordHasher
@@ -40,6 +43,9 @@ type Deps = {
   rules: DeletionRules
   now: () => Date
 }
+
+/** Asks to end after the batch in progress. */
+export type StopSignal = Pick<AbortSignal, 'aborted'>
 
 /** Who the clean-up is, in audit entries and messages. */
 const CLEANUP: MessageOrigin = { requestId: '', route: '', ip: '' }
@@ -64,6 +70,7 @@ export class AccountDeletionService {
     const { user: asking } = caller
     const kind = this.proofOf(asking)
     if (kind === 'password') await this.#checkPassword(asking, proof.password, meta)
+    if (this.deps.rules.graceMs === 0) await this.#removeEndedSessions(asking.id, meta.signal)
     // A wrong nonce must stay counted, so the transaction returns the error instead of throwing it.
     const outcome = await audit.transaction<Date | null | AppError>(meta, async (tx, record) => {
       const held = await gate.hold(tx, { userId: asking.id, sessionId: caller.session.id })
@@ -93,17 +100,35 @@ export class AccountDeletionService {
     })
   }
 
-  /** Deletes the accounts whose time has come, one transaction each, until it is told to stop. Returns how many. */
-  async finish(stop?: Pick<AbortSignal, 'aborted'>): Promise<number> {
+  /**
+   * Deletes the accounts whose time has come, one transaction each, until it is told to stop. Returns how many. One that cannot
+   * be deleted is reported, and does not hold up the others.
+   */
+  async finish(stop: StopSignal, failed: (error: Error) => void): Promise<number> {
+    const { db, users, now } = this.deps
+    const left: string[] = []
     let deleted = 0
-    while (!stop?.aborted && (await this.#finishNext())) deleted += 1
+    while (!stop.aborted) {
+      const id = await users.findDueForDeletion(db, now(), left)
+      if (id === null) break
+      try {
+        if (await this.#finishOne(id, stop)) deleted += 1
+        else left.push(id)
+      } catch (error) {
+        if (isUnavailable(error)) throw error
+        failed(new Error(`the account ${id} could not be deleted`, { cause: error }))
+        left.push(id)
+      }
+    }
     return deleted
   }
 
-  #finishNext(): Promise<boolean> {
+  async #finishOne(id: string, stop: StopSignal): Promise<boolean> {
     const { audit, users, now } = this.deps
+    await this.#removeEndedSessions(id, stop)
+    if (stop.aborted) return false
     return audit.transaction(CLEANUP, async (tx, record) => {
-      const user = await users.lockDueForDeletion(tx, now())
+      const user = await users.lockDueForDeletion(tx, id, now())
       if (user === null) return false
       record('user_deleted', SERVICE, traitsOf(user))
       await this.#remove(tx, user, CLEANUP)
@@ -127,6 +152,12 @@ export class AccountDeletionService {
     const variables = { email: email ?? '', deletionDate, confirmationUrl: rules.keepUrl, data }
     await mailer.notify(tx, 'account_deletion_requested_notification', email ?? '', variables, meta)
     return dueAt
+  }
+
+  /** Before the transaction that deletes the account: they may be too many for one statement. */
+  async #removeEndedSessions(userId: string, stop?: StopSignal): Promise<void> {
+    const { db, bounds } = this.deps
+    while (!stop?.aborted && (await bounds.removeEnded(db, userId)));
   }
 
   async #remove(tx: Tx, user: User, meta: MessageOrigin): Promise<void> {

@@ -1,8 +1,9 @@
 import { createHash } from 'node:crypto'
-import type { Tx } from '@signet/db'
+import type { Db, Tx } from '@signet/db'
 import type { AuditLog } from '../audit/audit-log.js'
 import type { OneTimeTokenStore } from '../one-time-tokens/one-time-token-store.js'
 import type { RequestMeta } from '../requests/request-meta.js'
+import type { SessionBoundsStore } from '../sessions/session-bounds-store.js'
 import type { SessionEnds } from '../sessions/session-ends.js'
 import type { PendingSignUpStore } from '../users/pending-sign-up-store.js'
 import type { IdentityStore } from '../users/identity-store.js'
@@ -11,9 +12,11 @@ import type { User } from '../users/user.js'
 import { actorOf, traitsOf, userNotFound, type Admin } from './admin-user-service.js'
 
 type Deps = {
+  db: Db
   users: UserStore
   identities: IdentityStore
   ends: SessionEnds
+  bounds: SessionBoundsStore
   tokens: OneTimeTokenStore
   signUps: PendingSignUpStore
   audit: AuditLog
@@ -25,7 +28,9 @@ export class UserRemovalService {
   constructor(private readonly deps: Deps) {}
 
   async remove(admin: Admin, id: string, softly: boolean, meta: RequestMeta): Promise<void> {
-    const { users, audit } = this.deps
+    const { db, users, bounds, audit } = this.deps
+    // Not in the transaction: the rows of ended sessions may be too many for one statement.
+    if (!softly) while (!meta.signal?.aborted && (await bounds.removeEnded(db, id)));
     await audit.transaction(meta, async (tx, record) => {
       const user = await users.lockById(tx, id)
       if (user === null) throw userNotFound()

@@ -1,4 +1,5 @@
-import { withAdvisoryLock, type Db } from '@signet/db'
+import { isUnavailable, withAdvisoryLock, type Db } from '@signet/db'
+import type { StopSignal } from '../account/account-deletion-service.js'
 import type { Observer } from '../observers/observer.js'
 import type { CleanupRule, CleanupStore } from './cleanup-store.js'
 
@@ -14,7 +15,7 @@ type Deps = {
   db: Db
   store: CleanupStore
   observer: Observer
-  deletions: { finish(stop?: StopSignal): Promise<number> }
+  deletions: { finish(stop: StopSignal, failed: (error: Error) => void): Promise<number> }
   rules: {
     /** Tables of one namespace are cleaned by one process at a time. */
     lockName: string
@@ -34,26 +35,30 @@ type Deps = {
   now: () => Date
 }
 
-/** Asks a run to end after the batch that it is in. */
-type StopSignal = Pick<AbortSignal, 'aborted'>
-
 /** Deletes rows that are no longer needed (docs/specification.md#data-at-rest). */
 export class CleanupService {
   constructor(private readonly deps: Deps) {}
 
-  /** One run over all tables; does nothing while another process is cleaning up. */
-  async run(stop?: StopSignal): Promise<void> {
+  /**
+   * One run over all tables; does nothing while another process is cleaning up. What cannot be deleted is reported, and does not
+   * hold up the rest.
+   */
+  async run(stop: StopSignal = { aborted: false }): Promise<void> {
     const { db, rules, deletions, observer } = this.deps
     await withAdvisoryLock(db, rules.lockName, async () => {
-      observer.cleanedUp('users', await deletions.finish(stop))
-      for (const rule of this.#rules()) await this.#runRule(rule, stop)
+      observer.cleanedUp('users', await deletions.finish(stop, (error) => observer.cleanUpFailed(error)))
+      for (const rule of this.#rules())
+        await this.#runRule(rule, stop).catch((error: unknown) => {
+          if (isUnavailable(error)) throw error
+          observer.cleanUpFailed(new Error(`rows of ${rule.table} could not be deleted`, { cause: error }))
+        })
     })
   }
 
-  async #runRule(rule: CleanupRule, stop: StopSignal | undefined): Promise<void> {
+  async #runRule(rule: CleanupRule, stop: StopSignal): Promise<void> {
     const { db, store, observer } = this.deps
     let total = 0
-    while (!stop?.aborted) {
+    while (!stop.aborted) {
       const rows = await store.deleteBatch(db, rule)
       total += rows
       if (rows === 0) break

@@ -68,6 +68,8 @@ export function createAccountServices(parts: Parts, foundation: Foundation) {
       now,
     }),
     deletions: new AccountDeletionService({
+      db,
+      bounds: stores.sessionBounds,
       users,
       tokens: stores.tokens,
       gate,

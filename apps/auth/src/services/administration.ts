@@ -41,6 +41,8 @@ export function createAdministrationServices(
       now,
     }),
     userRemovals: new UserRemovalService({
+      db,
+      bounds: stores.sessionBounds,
       users,
       identities,
       ends,

@@ -99,6 +99,7 @@ export function createFoundation(parts: Parts) {
   const sessions = new SessionService({
     db,
     sessions: stores.sessions,
+    bounds: stores.sessionBounds,
     ends,
     gate,
     refreshTokens,

@@ -15,6 +15,7 @@ import { OneTimeTokenStore } from '../one-time-tokens/one-time-token-store.js'
 import { OutboxStore } from '../outbox/outbox-store.js'
 import { MessageRequestStore } from '../messages/message-request-store.js'
 import { RefreshStore } from '../sessions/refresh-store.js'
+import { SessionBoundsStore } from '../sessions/session-bounds-store.js'
 import { SessionListStore } from '../sessions/session-list-store.js'
 import { SessionStore } from '../sessions/session-store.js'
 import { GuessStore } from '../sign-in/guess-store.js'
@@ -33,6 +34,7 @@ export function createStores(tables: Tables) {
     users: new UserStore(tables),
     identities: new IdentityStore(tables),
     sessions: new SessionStore(tables),
+    sessionBounds: new SessionBoundsStore(tables),
     sessionLists: new SessionListStore(tables),
     refresh: new RefreshStore(tables),
     flows: new FlowStore(tables),

@@ -110,7 +110,7 @@ export class RefreshStore {
             when u.deleted_at is not null then 'unknown'
             when u.banned_until > ${NOW} then 'banned'
             when s.revoked_reason = 'reuse' then 'already_used'
-            when s.revoked_reason = 'single_session' then 'expired'
+            when s.revoked_reason in ('single_session', 'too_many') then 'expired'
             when s.revoked_at is not null or s.refresh_counter < p.counter then 'unknown'
             when s.refresh_counter > p.counter and not (s.refresh_counter = p.counter + 1
               and (not $13::boolean or s.refreshed_at >= $14 or seen.refresh_counter = p.counter))

@@ -9,12 +9,14 @@ import { isBanned, isProven, type User } from '../users/user.js'
 import type { RefreshTokens } from './refresh-token.js'
 import type { SessionEnds } from './session-ends.js'
 import { sessionNotFound, userNotFound, type SessionGate } from './session-gate.js'
+import type { SessionBoundsStore } from './session-bounds-store.js'
 import type { PageSignIn, SessionStore } from './session-store.js'
 import type { Aal, Held, Live, Session, SessionLimits, SignedIn } from './session.js'
 
 type Deps = {
   db: Db
   sessions: SessionStore
+  bounds: SessionBoundsStore
   ends: SessionEnds
   gate: SessionGate
   refreshTokens: RefreshTokens
@@ -90,9 +92,10 @@ export class SessionService {
    * that one: passing it on neither strengthens a sign-in nor prolongs it.
    */
   async openBeside(tx: Tx, { user, session: { id: besideId, aal, createdAt } }: Held): Promise<SignedIn> {
-    const { sessions, ends, refreshTokens, limits, now } = this.deps
+    const { sessions, bounds, ends, refreshTokens, limits, now } = this.deps
     const id = randomUUID()
     const refreshSalt = refreshTokens.newSalt()
+    await bounds.makeRoom(tx, user.id, now())
     await sessions.openBeside(tx, { id, besideId, notAfter: this.#endOf(createdAt), refreshSalt }, now())
     const chain = await sessions.chainOf(tx, id)
     if (chain === null) throw sessionNotFound()
@@ -174,8 +177,9 @@ export class SessionService {
     { user, method, aal, passkeyId, passwordHash, auditRows, countedIn }: Opening,
     meta: RequestMeta,
   ): Promise<SignedIn | null> {
-    const { sessions, refreshTokens } = this.deps
+    const { sessions, bounds, refreshTokens } = this.deps
     const now = this.deps.now()
+    await bounds.makeRoom(db, user.id, now)
     const session = { id: randomUUID(), aal, createdAt: now }
     const refreshSalt = refreshTokens.newSalt()
     const opened = await sessions.open(

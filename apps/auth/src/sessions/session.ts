@@ -9,6 +9,8 @@ export type EndReason =
   | 'reuse'
   /** A newer sign-in, while AUTH_SESSIONS_SINGLE_PER_USER allows only one session. */
   | 'single_session'
+  /** A newer sign-in of a user with very many open sessions; this one was used longest ago. */
+  | 'too_many'
   | 'ban'
   | 'deletion'
   /** The owner asked for the deletion of the account. */

@@ -102,13 +102,24 @@ export class UserStore {
   }
 
   /** Locks one user whose deletion is due and has not been started elsewhere; null when there is none. */
-  async lockDueForDeletion(tx: Tx, now: Date): Promise<User | null> {
-    const { rows } = await tx.query<{ id: string }>(
-      `select id from ${this.t.users} where deletion_due_at <= $1 and deleted_at is null
-       order by deletion_due_at limit 1 for update skip locked`,
-      [now],
+  async findDueForDeletion(db: Queryable, now: Date, except: readonly string[]): Promise<string | null> {
+    const { rows } = await db.query<{ id: string }>(
+      `select id from ${this.t.users}
+       where deletion_due_at <= $1 and deleted_at is null and id <> all($2::uuid[])
+       order by deletion_due_at limit 1`,
+      [now, except],
     )
-    return rows[0] ? this.findById(tx, rows[0].id) : null
+    return rows[0]?.id ?? null
+  }
+
+  /** Null for one that is locked, kept by its owner or gone. */
+  async lockDueForDeletion(tx: Tx, id: string, now: Date): Promise<User | null> {
+    const { rows } = await tx.query(
+      `select 1 as found from ${this.t.users} where id = $1 and deletion_due_at <= $2 and deleted_at is null
+       for update skip locked`,
+      [id, now],
+    )
+    return rows.length === 0 ? null : this.findById(tx, id)
   }
 
   /** False when the id or the address is taken. */

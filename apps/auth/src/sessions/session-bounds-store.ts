@@ -1,0 +1,48 @@
+import type { Queryable } from '@signet/db'
+import { tellEndedSessions } from '../account-events/account-event-store.js'
+import type { Tables } from '../database/tables.js'
+
+/** Open sessions of one user. */
+export const MAX_OPEN_SESSIONS = 1000
+/** Rows that one statement ends or deletes. */
+const BATCH = 1000
+
+/** Keeps what one user's sessions cost within bounds, so that one statement can end all of them (decision 0256). */
+export class SessionBoundsStore {
+  readonly #makeRoom: string
+
+  constructor(private readonly t: Tables) {
+    // Rows that are locked belong to a request in progress, which must not wait for this one.
+    this.#makeRoom = `
+      with surplus as (
+        select id from ${t.sessions} where id in (
+          select id from ${t.sessions} where user_id = $1 and revoked_at is null
+          order by coalesce(refreshed_at, created_at) desc, id offset ${MAX_OPEN_SESSIONS - 1} limit ${BATCH}
+        ) for no key update skip locked
+      ), ended as (
+        update ${t.sessions} s set revoked_at = $2, revoked_reason = 'too_many', updated_at = $2
+        from surplus where s.id = surplus.id
+        returning s.id, s.user_id
+      ), told as materialized (${tellEndedSessions(t, { ended: 'ended', at: '$2' })})
+      select coalesce(sum(n), 0)::int as ended from told`
+  }
+
+  /** Ends the open sessions that a new one would be too many beside: those used longest ago. Returns how many. */
+  async makeRoom(db: Queryable, userId: string, now: Date): Promise<number> {
+    const { rows } = await db.query<{ ended: number }>({ name: 'session_make_room', text: this.#makeRoom }, [
+      userId,
+      now,
+    ])
+    return rows[0]?.ended ?? 0
+  }
+
+  /** Deletes a batch of a user's ended sessions; false when none is left. */
+  async removeEnded(db: Queryable, userId: string): Promise<boolean> {
+    const { rowCount } = await db.query(
+      `delete from ${this.t.sessions} where id in (
+         select id from ${this.t.sessions} where user_id = $1 and revoked_at is not null limit ${BATCH})`,
+      [userId],
+    )
+    return rowCount === BATCH
+  }
+}
