@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals'
 import { anEmail, call, expectError, get, post, type CallOptions, type Json } from './support/api.js'
 import { startServer, type TestServer } from './support/server.js'
 import { serviceToken } from './support/tokens.js'
@@ -109,5 +109,30 @@ describe('GET /admin/users and /admin/audit', () => {
     expect(new Set(await actions('?query=type:team'))).toEqual(new Set(['user_deleted', 'user_signedup']))
     expectError(await audit('?query=payload:x'), 400, 'validation_failed')
     expectError(await audit('?query=x'), 400, 'validation_failed')
+  })
+
+  it('counts ten thousand entries of the audit log, and beyond them one more than the page ends with', async () => {
+    await server.context.db.query(
+      `insert into audit_log_entries (payload, ip_address, created_at)
+       select jsonb_build_object('action', 'many', 'log_type', 'long'), '', $1 from generate_series(1, 10300)`,
+      [server.clock.now()],
+    )
+    const audit = async (page: number) => {
+      const { headers } = await get(server, `/admin/audit?query=type:long&per_page=100&page=${page}`, admin)
+      return [headers.get('x-total-count'), headers.get('link')?.includes('rel="next"')]
+    }
+    expect(await audit(1)).toEqual(['10000', true])
+    expect(await audit(100)).toEqual(['10001', true])
+    expect(await audit(103)).toEqual(['10300', false])
+  })
+
+  it('does not count the audit log for the operator page', async () => {
+    const { db, operators } = server.context
+    const query = jest.spyOn(db, 'query')
+    await operators.auditLog('')
+    const texts = query.mock.calls.map(([statement]) => JSON.stringify(statement))
+    query.mockRestore()
+    const read = texts.filter((text) => text.includes('audit_log_entries'))
+    expect(read).toEqual([expect.not.stringContaining('count(')])
   })
 })

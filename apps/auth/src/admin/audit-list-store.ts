@@ -50,11 +50,13 @@ export class AuditListStore {
     return rows
   }
 
-  async count(db: Queryable, search: AuditSearch): Promise<number> {
+  /** How many there are, up to a limit. */
+  async count(db: Queryable, search: AuditSearch, limit: number): Promise<number> {
     const { where, values } = conditionOf(search)
     const { rows } = await db.query<{ total: number }>(
-      `select count(*)::float8 as total from ${this.t.auditLogEntries} where ${where}`,
-      values,
+      `select count(*)::float8 as total from (
+         select 1 from ${this.t.auditLogEntries} where ${where} limit $${values.length + 1}) counted`,
+      [...values, limit],
     )
     return rows[0]?.total ?? 0
   }
