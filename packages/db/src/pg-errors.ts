@@ -26,13 +26,21 @@ export const isUnanswered = (error: unknown): error is Error =>
 /** True if the server aborted the transaction because of a deadlock or a serialization conflict. */
 export const isDeadlock = (error: unknown): boolean => ['40P01', '40001'].includes(codeOf(error))
 
+/** What sockets and name look-ups fail with: nobody there, no way there, or no socket left here. */
 const CONNECTION_CODES = new Set([
+  'EADDRNOTAVAIL',
+  'EAI_AGAIN',
+  'ECONNABORTED',
   'ECONNREFUSED',
   'ECONNRESET',
+  'EHOSTDOWN',
+  'EHOSTUNREACH',
+  'EMFILE',
+  'ENETDOWN',
+  'ENETUNREACH',
   'ENOTFOUND',
   'EPIPE',
   'ETIMEDOUT',
-  'EAI_AGAIN',
 ])
 
 /**
