@@ -121,7 +121,11 @@ describe('a changed AUTH_JWT_SECRET', () => {
     ])
     // The servers that still have the old one go on as if nothing had happened.
     expect(await kidsOf(server)).toEqual([old])
-    await operatorOf(changed).retire(old, { force: false })
+    await expect(operatorOf(changed).retire(old, { force: false })).rejects.toThrow(
+      /another AUTH_JWT_SECRET .* Use --force/,
+    )
+    expect(await kidsOf(server)).toEqual([old])
+    await operatorOf(changed).retire(old, { force: true })
   })
 })
 

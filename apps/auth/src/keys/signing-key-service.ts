@@ -121,7 +121,7 @@ export class SigningKeyService {
 
   /**
    * Retires a key: its tokens are refused. Never retires the signing key, and retires a key that live tokens may be
-   * signed with only when forced.
+   * signed with, or that other servers may sign with, only when forced.
    */
   async retire(kid: string, { force }: { force: boolean }): Promise<void> {
     const { db, store, now } = this.deps
@@ -132,6 +132,10 @@ export class SigningKeyService {
       if (!key) throw new KeyRefusal(`There is no key ${kid}.`)
       if (key.retiredAt !== null) return
       if (this.#open(key)) await this.#checkRetirable(tx, key, force)
+      else if (key.supersededAt === null && !force)
+        throw new KeyRefusal(
+          `${kid} is sealed with another AUTH_JWT_SECRET than this one, and servers that have it may sign with the key. Use --force once no server has it.`,
+        )
       await store.retire(tx, kid, now())
     })
   }
