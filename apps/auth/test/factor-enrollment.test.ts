@@ -69,10 +69,20 @@ describe('POST /factors, totp', () => {
       'mfa_phone_enroll_not_enabled',
     ],
     ['a long name', { factor_type: 'totp', friendly_name: 'x'.repeat(256) }, 400, 'validation_failed'],
+    [
+      'an issuer that no QR code holds',
+      { factor_type: 'totp', issuer: 'ー'.repeat(255) },
+      400,
+      'validation_failed',
+    ],
     ['a name that is no text', { factor_type: 'totp', friendly_name: 1 }, 400, 'bad_json'],
   ])('refuses %s', async (_name, body, status, code) => {
-    const { access_token } = await aUser(server)
+    const { access_token, user } = await aUser(server)
     expectError(await post(server, '/factors', body, { token: access_token }), status, code)
+    const { rows } = await server.context.db.query('select 1 as found from mfa_factors where user_id = $1', [
+      user.id,
+    ])
+    expect(rows).toEqual([])
   })
 
   it('refuses anonymous users, and tokens whose session ended', async () => {

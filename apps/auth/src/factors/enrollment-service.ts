@@ -18,7 +18,7 @@ import {
   type FactorType,
 } from './factor-rules.js'
 import type { FactorStore } from './factor-store.js'
-import { qrCodeSvg } from './qr-code.js'
+import { MAX_QR_BYTES, qrCodeSvg } from './qr-code.js'
 import type { SessionLevelStore } from './session-level-store.js'
 import { newTotpSecret, totpUri } from './totp.js'
 
@@ -55,11 +55,11 @@ export class EnrollmentService {
     const { id: userId } = caller.user
     const type = this.#typeOf(request)
     const friendlyName = visibleName(text('friendly_name', request.friendly_name))
-    const issuer = text('issuer', request.issuer)
     const phone = type === 'phone' ? normalisePhone(request.phone ?? '') : null
     const id = randomUUID()
     const secret = newTotpSecret()
-    const user = await audit.transaction(meta, async (tx, record) => {
+    const shown = type === 'totp' ? this.#authenticatorCode(secret, caller.user, request) : null
+    await audit.transaction(meta, async (tx, record) => {
       const { user: held, session } = await gate.hold(tx, { userId, sessionId: caller.session.id })
       this.#check(held, session, friendlyName, phone)
       const sealed = type === 'totp' ? seal(encryption, id, secret) : null
@@ -68,16 +68,22 @@ export class EnrollmentService {
       await factors.dropUnfinished(tx, userId, this.deps.rules.maxEnrolled - 1)
       await factors.insert(tx, factor, now())
       record('factor_in_progress', held, { factor_id: id, factor_type: type })
-      return held
     })
     if (phone !== null) return { id, friendlyName, type: 'phone', phone }
-    if (type === 'webauthn') return { id, friendlyName, type }
+    if (shown === null) return { id, friendlyName, type: 'webauthn' }
+    return { id, friendlyName, type: 'totp', secret, ...shown }
+  }
+
+  /** Made before anything is stored: an issuer of many characters that a URL has to encode does not fit into a QR code. */
+  #authenticatorCode(secret: string, { id, email, phone }: User, request: EnrollRequest) {
+    const issuer = text('issuer', request.issuer)
     const uri = totpUri({
       secret,
       issuer: issuer === '' ? this.deps.rules.siteHost : issuer,
-      account: user.email ?? user.phone ?? user.id,
+      account: email ?? phone ?? id,
     })
-    return { id, friendlyName, type: 'totp', secret, uri, qrCode: qrCodeSvg(uri) }
+    if (uri.length > MAX_QR_BYTES) throw invalid('issuer is too long for a QR code')
+    return { uri, qrCode: qrCodeSvg(uri) }
   }
 
   /** Owners choose which factor to remove by its name, so changing the name needs a second factor. */

@@ -1,6 +1,8 @@
 import { create } from 'qrcode'
 
 const MARGIN = 4
+/** The most that fits, with the error correction below (ISO/IEC 18004, version 40). */
+export const MAX_QR_BYTES = 2331
 
 /**
  * A QR code as SVG text. Clients put it unescaped behind `data:image/svg+xml;utf-8,` (docs/specification.md#factors), so it has
