@@ -50,5 +50,6 @@ export async function serve(env: Environment): Promise<Service> {
 function tellDoubts({ config, observer }: AuthContext, env: Environment): void {
   for (const name of unsupportedVariables(env)) observer.unsupportedVariable(name)
   for (const name of strayRedirectUris(config)) observer.strayRedirectUri(name)
-  if (config.phoneEnabled && smsConfig(config, '').gateway === undefined) observer.smsUnavailable()
+  const sendsCodes = config.phoneEnabled || config.mfaPhoneEnrollEnabled
+  if (sendsCodes && smsConfig(config, '').gateway === undefined) observer.smsUnavailable()
 }

@@ -35,3 +35,18 @@ it('settings that are probably mistakes are logged as warnings at start, by vari
   ])
   expect(JSON.stringify(server.lines())).not.toMatch(/vonage-key|operator-token|provider-secret/)
 })
+
+it.each<Record<string, string>>([
+  { AUTH_EXTERNAL_PHONE_ENABLED: 'true' },
+  { AUTH_MFA_PHONE_ENROLL_ENABLED: 'true' },
+])('codes by SMS that nothing can send are logged as a warning at start: %j', async (settings) => {
+  const served = await startServed(settings)
+  try {
+    await served.stop()
+    expect(served.lines().filter(({ level }) => level === 'warning')).toEqual([
+      expect.objectContaining({ msg: expect.stringContaining('AUTH_SMS_PROVIDER') as unknown }),
+    ])
+  } finally {
+    await served.close()
+  }
+})
