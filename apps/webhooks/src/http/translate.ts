@@ -1,7 +1,6 @@
-import { isStatementTimeout, isUnavailable } from '@signet/db'
+import { isCheckViolation, isStatementTimeout, isUnavailable } from '@signet/db'
 import { AppError } from '@signet/errors'
 import { JwksUnavailableError } from '@signet/jwt'
-import { isOfDeletedAccount } from '@signet/webhook-core/stores'
 
 const RETRY_AFTER_SECONDS = 5
 
@@ -12,7 +11,8 @@ const RETRY_AFTER_SECONDS = 5
 export const translateOutage =
   (code: string) =>
   (error: unknown): AppError | undefined => {
-    if (isOfDeletedAccount(error)) return new AppError('gone', 'account_deleted', 'This account was deleted')
+    if (isCheckViolation(error, 'account_is_not_deleted'))
+      return new AppError('gone', 'account_deleted', 'This account was deleted')
     return isUnavailable(error) || isStatementTimeout(error) || error instanceof JwksUnavailableError
       ? unavailable(code, error)
       : undefined

@@ -1,9 +1,4 @@
-import type {
-  RecordingFields,
-  SummaryFields,
-  TranscriptFields,
-  TranscriptSegment,
-} from '@signet/webhook-core/stores'
+import type { RecordingFields, SummaryFields, TranscriptFields } from '@signet/webhook-core/stores'
 import { storable } from '../text/storable.js'
 import type { RecordingParts } from './encoded-parts.js'
 
@@ -55,8 +50,10 @@ const transcriptOf = ({ language, text, segments }: TranscriptBody): TranscriptF
   segments: segments?.map(segmentOf) ?? undefined,
 })
 
+type Segment = NonNullable<TranscriptFields['segments']>[number]
+
 /** In the documented member order: stored and sent as it is. */
-const segmentOf = ({ speaker, start, end, text }: TranscriptSegment): TranscriptSegment => ({
+const segmentOf = ({ speaker, start, end, text }: Segment): Segment => ({
   speaker: storable(speaker),
   start,
   end,

@@ -1,9 +1,5 @@
-import { isCheckViolation, type Queryable, type Tx } from '@signet/db'
+import type { Queryable, Tx } from '@signet/db'
 import type { DeliveryId, EndpointId } from '../ids.js'
-
-/** True for the error of a statement that tried to write a row of a deleted account. */
-export const isOfDeletedAccount = (error: unknown): boolean =>
-  isCheckViolation(error, 'account_is_not_deleted')
 
 /**
  * Writes the account's tombstone, which is permanent. Waits for transactions that are writing its rows; later ones are refused.

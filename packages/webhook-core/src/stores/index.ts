@@ -3,13 +3,7 @@
  * (packages/webhook-core/README.md#lock-order). PostgreSQL is the source of truth for events, deliveries and endpoints; the
  * queue is a schedule that may be lost.
  */
-export {
-  writeTombstone,
-  countAccountRows,
-  isOfDeletedAccount,
-  moveHeldDeliveries,
-  releasedDeliveries,
-} from './account-store.js'
+export { writeTombstone, countAccountRows, moveHeldDeliveries, releasedDeliveries } from './account-store.js'
 export { cancelBacklog, type BacklogPosition } from './backlog-store.js'
 export { findEndpointHealth, type EndpointHealth } from './endpoint-health-store.js'
 export {
@@ -46,5 +40,4 @@ export {
   type RecordingRef,
   type SummaryFields,
   type TranscriptFields,
-  type TranscriptSegment,
 } from './recording-store.js'
