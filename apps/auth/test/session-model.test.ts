@@ -15,22 +15,14 @@ import {
   visitCorners,
   type Choice,
 } from './support/session-commands.js'
-import {
-  INACTIVITY_MS,
-  INTERVAL_MS,
-  Model,
-  REQUEST_LIMIT_MS,
-  REUSE_SETTING_MS,
-  SECOND_MS,
-} from './support/session-model.js'
+import { INACTIVITY_MS, INTERVAL_MS, Model, SECOND_MS } from './support/session-model.js'
 
 let server: TestServer
 beforeAll(async () => {
   server = await startServer({
     ...FACTOR_ENVIRONMENT,
     AUTH_JWT_EXP: '720h',
-    AUTH_SECURITY_REFRESH_TOKEN_REUSE_INTERVAL: `${REUSE_SETTING_MS}ms`,
-    AUTH_API_MAX_REQUEST_DURATION: `${REQUEST_LIMIT_MS}ms`,
+    AUTH_SECURITY_REFRESH_TOKEN_REUSE_INTERVAL: `${INTERVAL_MS}ms`,
     AUTH_SESSIONS_INACTIVITY_TIMEOUT: `${INACTIVITY_MS}ms`,
     AUTH_RATE_LIMIT_TOKEN_REFRESH: '1000000',
     AUTH_RATE_LIMIT_OTP: '1000000',

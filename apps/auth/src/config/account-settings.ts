@@ -110,7 +110,7 @@ export const accountSettings = {
   refreshTokenReuseInterval: span({
     env: 'AUTH_SECURITY_REFRESH_TOKEN_REUSE_INTERVAL',
     fallback: 10_000,
-    doc: 'How long the previous refresh token still returns the current one, for clients that refresh in parallel or got no answer. Counted from when the answer could last have been sent, which is `AUTH_API_MAX_REQUEST_DURATION` after the exchange began.',
+    doc: 'How long the previous refresh token still returns the current one, for clients that refresh in parallel or got no answer. Counted from when the exchange ended.',
   }),
   sessionsTimebox: span({
     env: 'AUTH_SESSIONS_TIMEBOX',

@@ -66,9 +66,7 @@ export const sessionLimits = (config: AuthConfig): SessionLimits => ({
 
 export const refreshRules = (config: AuthConfig) => ({
   rotation: config.refreshTokenRotationEnabled,
-  // The session remembers when the exchange began, and its answer may come as late as the limit of the request. A client
-  // that got none has only the old token to try again with.
-  reuseIntervalMs: config.refreshTokenReuseInterval + config.apiMaxRequestDuration,
+  reuseIntervalMs: config.refreshTokenReuseInterval,
 })
 
 export const registrationRules = (config: AuthConfig): RegistrationRules => ({

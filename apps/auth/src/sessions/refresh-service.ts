@@ -15,9 +15,8 @@ type Deps = {
   audit: AuditLog
   observer: Observer
   limits: SessionLimits
-  /** AUTH_SECURITY_REFRESH_TOKEN_ROTATION_ENABLED. */
+  /** AUTH_SECURITY_REFRESH_TOKEN_ROTATION_ENABLED and _REUSE_INTERVAL. */
   rotation: boolean
-  /** From the beginning of an exchange until its token counts as reused. */
   reuseIntervalMs: number
   audited: boolean
   now: () => Date
@@ -25,6 +24,9 @@ type Deps = {
 
 /** The session may change between the two statements; a client that hits this twice can retry. */
 const MAX_ROUNDS = 4
+
+/** An exchange that takes longer, because the database stalls, may have lost its client meanwhile. */
+const SLOW_MS = 1000
 
 type Request = { presented: PresentedToken; meta: RequestMeta }
 
@@ -58,12 +60,13 @@ export class RefreshService {
   }
 
   async #tryOften(request: Request): Promise<SignedIn> {
+    const begunAt = this.deps.now()
     for (let round = 0; round < MAX_ROUNDS; round += 1) {
       const found =
         round === 0
           ? await this.#batches.add(request)
           : (await this.#exchange([request], 'waiting')).get(request.presented.sessionId)
-      if (found) return this.#advanced(request, found)
+      if (found) return this.#advanced(request, found, begunAt)
       const sameChild = await this.#checkReuse(request)
       if (sameChild !== null) return sameChild
     }
@@ -78,14 +81,26 @@ export class RefreshService {
     return store.exchange(db, exchanges, nonce, this.#rulesAt(at), how, at)
   }
 
-  #advanced({ presented, meta }: Request, found: Found): SignedIn {
+  async #advanced({ presented, meta }: Request, found: Found, begunAt: Date): Promise<SignedIn> {
     const { user } = found
+    await this.#restartInterval(presented, begunAt)
     // The statement already wrote these entries to the table.
     this.deps.audit.publish(
       [auditPayload('token_refreshed', user), auditPayload('token_revoked', user)],
       meta,
     )
     return this.#withChild(presented, found)
+  }
+
+  /**
+   * The session has the time at which its exchange began. A client that was answered 504 has only the old token to try again with,
+   * so the interval begins when a slow exchange has ended.
+   */
+  async #restartInterval({ sessionId, counter }: PresentedToken, begunAt: Date): Promise<void> {
+    const { db, store, now } = this.deps
+    const at = now()
+    if (at.getTime() - begunAt.getTime() < SLOW_MS) return
+    await store.restartInterval(db, { sessionId, counter: counter + 1 }, at)
   }
 
   /** The answer for a token that is no longer the current one; null when the session can be advanced after all. */

@@ -65,6 +65,7 @@ const PRESENTED = `unnest($7::uuid[], $8::int[], $9::bytea[], $10::bytea[], $11:
 export class RefreshStore {
   readonly #exchange: { readonly [How in 'waiting' | 'passing']: string }
   readonly #checkReuse: string
+  readonly #restartInterval: string
 
   constructor(t: Tables) {
     const isAuthentic = macMatches({ keyed: 'p.keyed', expected: 'p.expected' }, NONCE, 's.refresh_salt')
@@ -102,6 +103,7 @@ export class RefreshStore {
       )
       select ${answer} from advanced f join ${t.users} u on u.id = f.user_id`
     this.#exchange = { waiting: exchange(''), passing: exchange('skip locked') }
+    this.#restartInterval = `update ${t.sessions} set refreshed_at = $3 where id = $1 and refresh_counter = $2`
     // `seen` is not locked, so it stays as it was when the statement began: a token that was current then and waited for an
     // exchange in progress is no reuse, however long the commit of that exchange took.
     this.#checkReuse = `
@@ -135,6 +137,15 @@ export class RefreshStore {
         ${tellEndedSessions(t, { ended: '(select session_id as id, user_id from ended) e', at: NOW })}
       )
       select ${answer}, f.verdict, (select sum(n) from told) as told from found f join ${t.users} u on u.id = f.user_id`
+  }
+
+  /** From now on the previous token of the session yields the current one for the whole interval; nothing if it advanced since. */
+  async restartInterval(
+    db: Queryable,
+    { sessionId, counter }: { sessionId: string; counter: number },
+    at: Date,
+  ): Promise<void> {
+    await db.query(this.#restartInterval, [sessionId, counter, at])
   }
 
   /**

@@ -1,8 +1,5 @@
 export const SECOND_MS = 1000
-export const REQUEST_LIMIT_MS = 30 * SECOND_MS
-export const REUSE_SETTING_MS = 10 * SECOND_MS
-/** Until the previous token counts as reused: the setting, from when the answer could last have been sent. */
-export const INTERVAL_MS = REQUEST_LIMIT_MS + REUSE_SETTING_MS
+export const INTERVAL_MS = 10 * SECOND_MS
 export const INACTIVITY_MS = 3600 * SECOND_MS
 
 /** The `counter`-th refresh token of the session that was opened as the `line`-th. */
