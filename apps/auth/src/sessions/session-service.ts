@@ -9,7 +9,7 @@ import { isBanned, isProven, type User } from '../users/user.js'
 import type { RefreshTokens } from './refresh-token.js'
 import type { SessionEnds } from './session-ends.js'
 import { sessionNotFound, userNotFound, type SessionGate } from './session-gate.js'
-import type { SessionBoundsStore } from './session-bounds-store.js'
+import { MAX_OPEN_SESSIONS, type SessionBoundsStore } from './session-bounds-store.js'
 import type { PageSignIn, SessionStore } from './session-store.js'
 import type { Aal, Held, Live, Session, SessionLimits, SignedIn } from './session.js'
 
@@ -95,8 +95,8 @@ export class SessionService {
     const { sessions, bounds, ends, refreshTokens, limits, now } = this.deps
     const id = randomUUID()
     const refreshSalt = refreshTokens.newSalt()
-    await bounds.makeRoom(tx, user.id, now())
     await sessions.openBeside(tx, { id, besideId, notAfter: this.#endOf(createdAt), refreshSalt }, now())
+    await bounds.makeRoom(tx, user.id, now())
     const chain = await sessions.chainOf(tx, id)
     if (chain === null) throw sessionNotFound()
     if (limits.singlePerUser) await ends.others(tx, user.id, id, 'single_session')
@@ -179,10 +179,9 @@ export class SessionService {
   ): Promise<SignedIn | null> {
     const { sessions, bounds, refreshTokens } = this.deps
     const now = this.deps.now()
-    await bounds.makeRoom(db, user.id, now)
     const session = { id: randomUUID(), aal, createdAt: now }
     const refreshSalt = refreshTokens.newSalt()
-    const opened = await sessions.open(
+    const beside = await sessions.open(
       db,
       {
         ...session,
@@ -200,7 +199,8 @@ export class SessionService {
       },
       now,
     )
-    if (!opened) return null
+    if (beside === null) return null
+    if (beside >= MAX_OPEN_SESSIONS) await bounds.makeRoom(db, user.id, now)
     return {
       user: { ...user, lastSignInAt: now, updatedAt: now },
       session,

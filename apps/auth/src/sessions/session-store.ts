@@ -6,6 +6,7 @@ import { KNOWN_NETWORKS } from '../users/known-networks.js'
 import { accountColumn, toUser, type AccountRow } from '../users/user-rows.js'
 import type { User } from '../users/user.js'
 import { takeBackGuess } from './right-guess.js'
+import { MAX_OPEN_SESSIONS } from './session-bounds-store.js'
 import type { Aal, AmrEntry, EndReason, Session } from './session.js'
 
 export type NewSession = {
@@ -113,7 +114,9 @@ export class SessionStore {
       )
       insert into ${t.sessions} (id, user_id, aal, user_agent, ip, not_after, created_at, updated_at, amr, refresh_salt,
         passkey_id)
-      select $1, owner.id, $3, $4, $5, $6, $7, $7, $8, $9, $13::uuid from owner`
+      select $1, owner.id, $3, $4, $5, $6, $7, $7, $8, $9, $13::uuid from owner
+      returning (select count(*)::int from (
+        select 1 from ${t.sessions} where user_id = $2 and revoked_at is null limit ${MAX_OPEN_SESSIONS}) o) as beside`
     this.#callers = `
       select ${accountColumn(t)}, asked.place::int,
         (select row_to_json(s) from (
@@ -122,9 +125,12 @@ export class SessionStore {
         join ${t.users} u on u.id = asked.user_id`
   }
 
-  /** Session, audit entries, the guess and the user's sign-in time: one statement. False when the user may no longer sign in. */
-  async open(db: Queryable, session: NewSession, now: Date): Promise<boolean> {
-    const { rowCount } = await db.query({ name: 'session_open', text: this.#open }, [
+  /**
+   * Session, audit entries, the guess and the user's sign-in time: one statement. Returns how many open sessions there were
+   * before, up to the maximum; null when the user may no longer sign in.
+   */
+  async open(db: Queryable, session: NewSession, now: Date): Promise<number | null> {
+    const { rows } = await db.query<{ beside: number }>({ name: 'session_open', text: this.#open }, [
       session.id,
       session.userId,
       session.aal,
@@ -140,7 +146,7 @@ export class SessionStore {
       session.passkeyId,
       session.countedIn,
     ])
-    return rowCount === 1
+    return rows[0]?.beside ?? null
   }
 
   /** The user of each bearer token and, if the token names one that exists, the session; in the requested order. */
