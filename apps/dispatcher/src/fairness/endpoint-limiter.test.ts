@@ -1,4 +1,4 @@
-import { describe, expect, it } from '@jest/globals'
+import { describe, expect, it, jest } from '@jest/globals'
 import { EndpointLimiter, type Acquisition, type Permit } from './endpoint-limiter.js'
 
 function setUp(options: { concurrency?: number; perEndpoint?: number } = {}) {
@@ -12,8 +12,8 @@ function setUp(options: { concurrency?: number; perEndpoint?: number } = {}) {
   /** Each endpoint is of an account of its own, unless the test says otherwise. */
   const acquire = (id: string, { accountId = `account of ${id}`, wasDeferred = false } = {}) =>
     limiter.acquire({ endpointId: id, accountId }, wasDeferred)
-  const acquireNow = (id: string, accountId?: string): Acquisition => {
-    const acquired = acquire(id, { accountId })
+  const acquireNow = (id: string, accountId?: string, wasDeferred = false): Acquisition => {
+    const acquired = acquire(id, { accountId, wasDeferred })
     if (acquired instanceof Promise) throw new Error('it waits')
     return acquired
   }
@@ -103,6 +103,24 @@ describe('EndpointLimiter', () => {
       expect(waits.filter((ms) => ms > 16_000 && ms <= 21_000)).toHaveLength(40)
     },
   )
+
+  it('defers a first attempt that waited in the process as a newcomer, and not behind all retries', async () => {
+    jest.useFakeTimers()
+    try {
+      const { acquire, acquireNow, once, pass } = setUp()
+      once('a', 100)
+      for (let i = 0; i < 8; i += 1) acquireNow('a')
+      const [first, again] = [acquire('a'), acquire('a', { wasDeferred: true })]
+      pass(1001)
+      for (let i = 0; i < 1000; i += 1) acquireNow('a', undefined, true)
+      jest.advanceTimersByTime(1000)
+      const waits = [await first, await again].map((acquired) => 'deferMs' in acquired && acquired.deferMs)
+      expect(waits).toEqual([125, expect.any(Number)])
+      expect(waits[1]).toBeGreaterThan(30_000)
+    } finally {
+      jest.useRealTimers()
+    }
+  })
 
   it('never defers a job for longer than the maximum, however many wait', () => {
     const { acquire, acquireNow, once } = setUp()

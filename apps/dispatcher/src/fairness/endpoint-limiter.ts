@@ -114,7 +114,7 @@ export class EndpointLimiter {
     if (endpoint.reserved < this.options.perEndpoint) return this.#reserve(endpoint)
     return this.#isSlow(endpoint) || !this.#isPermitExpectedSoon(endpoint)
       ? this.#defer(endpoint, 'endpoint_full', wasDeferred)
-      : this.#waitLocally(endpoint)
+      : this.#waitLocally(endpoint, wasDeferred)
   }
 
   /** Defers everybody who waits, and every later caller. */
@@ -220,7 +220,7 @@ export class EndpointLimiter {
     return (endpoint.averageMs ?? INITIAL_ESTIMATE_MS) / this.options.perEndpoint
   }
 
-  #waitLocally(endpoint: EndpointState): Promise<Acquisition> {
+  #waitLocally(endpoint: EndpointState, wasDeferred: boolean): Promise<Acquisition> {
     return new Promise((resolve) => {
       const settle = (acquire: () => Acquisition | Promise<Acquisition>) => {
         clearTimeout(timer)
@@ -229,7 +229,8 @@ export class EndpointLimiter {
       }
       const waiter: Waiter = {
         admit: () => settle(() => this.#reserve(endpoint)),
-        defer: () => settle(() => this.#defer(endpoint, this.#closed ? 'closing' : 'endpoint_full', true)),
+        defer: () =>
+          settle(() => this.#defer(endpoint, this.#closed ? 'closing' : 'endpoint_full', wasDeferred)),
       }
       const timer = setTimeout(waiter.defer, MAX_LOCAL_WAIT_MS)
       endpoint.waiters.push(waiter)
