@@ -30,7 +30,7 @@ export class BacklogCanceller {
   /** Begins soon, unless it is under way. */
   request(endpointId: EndpointId): void {
     if (!this.#positions.has(endpointId)) this.#positions.set(endpointId, null)
-    this.#running ??= this.#run().finally(() => (this.#running = undefined))
+    if (!this.#isStopping) this.#running ??= this.#run()
   }
 
   /** Resolves when nothing is left to cancel. */
@@ -45,14 +45,19 @@ export class BacklogCanceller {
   }
 
   async #run(): Promise<void> {
-    for (;;) {
-      const [next] = this.#positions
-      if (next === undefined || this.#isStopping) return
-      const [endpointId, position] = next
-      const reached = await this.#cancel(endpointId, position)
-      this.#positions.delete(endpointId)
-      // Behind the others.
-      if (reached !== null) this.#positions.set(endpointId, reached)
+    try {
+      for (;;) {
+        const [next] = this.#positions
+        if (next === undefined || this.#isStopping) return
+        const [endpointId, position] = next
+        const reached = await this.#cancel(endpointId, position)
+        this.#positions.delete(endpointId)
+        // Behind the others.
+        if (reached !== null) this.#positions.set(endpointId, reached)
+      }
+    } finally {
+      // In the same turn as the last look: a request in between would find it running, and nobody would look again.
+      this.#running = undefined
     }
   }
 
