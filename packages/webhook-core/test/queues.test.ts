@@ -108,6 +108,19 @@ describe('WebhookQueues', () => {
     }
   })
 
+  it('makes delayed jobs due, and passes over those that are due already or gone', async () => {
+    const { queues } = await connect({ url }, `${prefix}delayed`)
+    const due = { endpointId, accountId: 'account', delayMs: 60_000 }
+    const [waiting, delayed, gone] = ['1', '2', '3'].map(deliveryId) as [DeliveryId, DeliveryId, DeliveryId]
+    await queues.addDeliveries([
+      { ...due, id: waiting, delayMs: 0 },
+      { ...due, id: delayed },
+    ])
+    expect(await queues.startDelayed([{ id: waiting }, { id: delayed }, { id: gone }])).toBe(1)
+    expect(await queues.deliveries.getDelayedCount()).toBe(0)
+    expect(await queues.deliveries.getJobCountByTypes('waiting', 'prioritized')).toBe(2)
+  })
+
   it('rejects instead of waiting when Redis is away', async () => {
     const connection = connectRedis({ url: 'redis://127.0.0.1:1' }, 'request')
     connection.on('error', () => undefined)

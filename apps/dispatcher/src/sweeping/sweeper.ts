@@ -144,8 +144,7 @@ export class Sweeper {
         await queues.addDeliveries(lost)
         const latest = new Date(now().getTime() + MAX_DEFERRAL_MS)
         const delayed = await presence.deliveriesDelayedBeyond(page, latest)
-        await queues.startDelayed(delayed)
-        return lost.length + delayed.length
+        return lost.length + (await queues.startDelayed(delayed))
       },
     )
   }

@@ -1,4 +1,4 @@
-import { Queue, type DefaultJobOptions } from 'bullmq'
+import { ErrorCode, Queue, type DefaultJobOptions } from 'bullmq'
 import type { Cluster, Redis } from 'ioredis'
 import type { DeliveryId, EndpointId } from '../ids.js'
 import { DEFAULT_QUEUE_PREFIX } from './default-prefix.js'
@@ -108,13 +108,25 @@ export class WebhookQueues {
     )
   }
 
-  /** Makes delayed jobs of these deliveries due now. Rejects if Redis is unavailable. */
-  async startDelayed(deliveries: readonly { id: DeliveryId }[]): Promise<void> {
-    if (deliveries.length === 0) return
+  /** Makes delayed jobs of these deliveries due now, and returns how many. Rejects if Redis is unavailable. */
+  async startDelayed(deliveries: readonly { id: DeliveryId }[]): Promise<number> {
+    if (deliveries.length === 0) return 0
     this.assertConnected()
-    await Promise.all(
-      deliveries.map(async ({ id }) => (await this.deliveries.getJob(deliveryJobId(id)))?.promote()),
-    )
+    const started = await Promise.all(deliveries.map(({ id }) => this.#startDelayed(id)))
+    return started.filter(Boolean).length
+  }
+
+  async #startDelayed(id: DeliveryId): Promise<boolean> {
+    const job = await this.deliveries.getJob(deliveryJobId(id))
+    if (!job) return false
+    try {
+      await job.promote()
+      return true
+    } catch (error) {
+      // Workers go on meanwhile: it became due by itself, or is done.
+      if (isNoLongerDelayed(error)) return false
+      throw error
+    }
   }
 
   /** Pauses or resumes all workers. Rejects if Redis is unavailable. */
@@ -139,4 +151,9 @@ export class WebhookQueues {
   async close(): Promise<void> {
     await Promise.all([this.events.close(), this.deliveries.close()])
   }
+}
+
+const isNoLongerDelayed = (error: unknown): boolean => {
+  const { code } = error as { code?: unknown }
+  return code === ErrorCode.JobNotInState || code === ErrorCode.JobNotExist
 }
