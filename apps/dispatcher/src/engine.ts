@@ -21,8 +21,9 @@ export type EngineDeps = {
 }
 
 /**
- * By default an attempt takes at most 5 s, and the process may take 10 s to stop, including the commit and closing Redis
- * connections. With a longer `DISPATCHER_TIMEOUT_MS`, attempts still in flight after this time run again elsewhere.
+ * By default an attempt takes at most 5 s. `runService` exits 13 s after the signal, and besides the grace below, closing the
+ * listener and the connections takes its part of that. With a longer `DISPATCHER_TIMEOUT_MS`, attempts still in flight after this
+ * time run again elsewhere.
  */
 const DRAIN_MS = 7_000
 const ABORT_GRACE_MS = 1_000

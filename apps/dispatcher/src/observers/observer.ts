@@ -139,7 +139,7 @@ export function createObserver(log: Logger, registry: Registry) {
     },
 
     cancellingFailed(endpointId: EndpointId, error: unknown): void {
-      log.warn('cancelling deliveries of a disabled endpoint failed; the sweeper will catch up', {
+      log.warn('cancelling deliveries of a disabled or deleted endpoint failed; the sweeper will catch up', {
         endpoint_id: endpointId,
         error,
       })
