@@ -69,7 +69,8 @@ export function redisOptions(settings: RedisSettings, role: RedisRole): RedisOpt
     enableOfflineQueue: role === 'worker',
     retryStrategy: reconnectDelayMs,
     // Behind one address, another server may be the master by now. The command fails, and its caller decides (decision 0155).
-    reconnectOnError: ({ message }) => message.startsWith('READONLY'),
+    // Redis 6 puts other words before those of a command in a script, and BullMQ writes in scripts.
+    reconnectOnError: ({ message }) => message.includes('READONLY'),
   }
 }
 

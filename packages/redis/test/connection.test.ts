@@ -97,12 +97,17 @@ describe('connectRedis', () => {
     redis.disconnect()
   })
 
-  it('connects anew when the server has become a replica', async () => {
+  it.each([
+    ['a command', "READONLY You can't write against a read only replica."],
+    [
+      'a script of Redis 6',
+      "ERR Error running script (call to f_0f8c1d2e): @user_script:1: @user_script: 1: -READONLY You can't write against a read only replica.",
+    ],
+  ])('connects anew when the server has become a replica, as it says to %s', async (_, refusal) => {
     let connections = 0
     const server = createServer((socket) => {
       connections += 1
-      const answer =
-        connections === 1 ? "-READONLY You can't write against a read only replica.\r\n" : '+OK\r\n'
+      const answer = connections === 1 ? `-${refusal}\r\n` : '+OK\r\n'
       socket.on('error', () => undefined)
       socket.on('data', (text) => {
         const commands = text.toString().match(/^\*\d+/gm)?.length ?? 0
