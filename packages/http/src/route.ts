@@ -90,8 +90,9 @@ export type RouteSpec<Caller, Body> = {
   limit?: (req: Request, context: RequestContext) => Promise<void> | void
   authenticate?: (req: Request, context: RequestContext) => Promise<Caller> | Caller
   /**
-   * Decides about the credential again once the body is there, without counting against limits. A client can withhold a body
-   * for as long as a request may take, and what was revoked in the meantime must not take effect.
+   * Decides about the credential again once the body is there. One that still holds must not count against limits again; one that
+   * no longer does is a failure like any other. A client can withhold a body for as long as a request may take, and what was revoked
+   * in the meantime must not take effect.
    */
   authenticateAgain?: (req: Request, context: RequestContext) => Promise<Caller> | Caller
   /** For errors that take precedence over a bad body, such as 404 for the resource in the path. */
