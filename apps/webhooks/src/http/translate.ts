@@ -1,21 +1,20 @@
-import { isCheckViolation, isStatementTimeout, isUnavailable } from '@signet/db'
+import { isCheckViolation, isDeadlock, isStatementTimeout, isUnavailable } from '@signet/db'
 import { AppError } from '@signet/errors'
 import { JwksUnavailableError } from '@signet/jwt'
 
 const RETRY_AFTER_SECONDS = 5
 
 /**
- * For error handlers: an unreachable or slow database and unreachable signing keys become 503, with the API's own code. A write for
- * an account that was deleted at the same moment becomes 410.
+ * For error handlers: an unreachable or slow database, a transaction that it gave up for another one's sake, and unreachable signing keys
+ * become 503, with the API's own code. A write for an account that was deleted at the same moment becomes 410.
  */
 export const translateOutage =
   (code: string) =>
   (error: unknown): AppError | undefined => {
     if (isCheckViolation(error, 'account_is_not_deleted'))
       return new AppError('gone', 'account_deleted', 'This account was deleted')
-    return isUnavailable(error) || isStatementTimeout(error) || error instanceof JwksUnavailableError
-      ? unavailable(code, error)
-      : undefined
+    const isPassing = isUnavailable(error) || isStatementTimeout(error) || isDeadlock(error)
+    return isPassing || error instanceof JwksUnavailableError ? unavailable(code, error) : undefined
   }
 
 const unavailable = (code: string, cause: unknown): AppError =>
