@@ -1,9 +1,16 @@
 import { describe, expect, it } from '@jest/globals'
 import type { Queryable } from '@signet/db'
+import { waitFor } from '@signet/testkit'
 import { useWebhooksDatabase } from '@signet/webhook-testkit/jest'
-import { anEndpoint, deliveryState, later, NOW } from '@signet/webhook-testkit'
-import type { EndpointId } from '@signet/webhook-core'
-import { deleteEndpoint, enableEndpoint, type Endpoint } from '@signet/webhook-core/stores'
+import { anEndpoint, behindLock, deliveryState, later, NOW } from '@signet/webhook-testkit'
+import type { DeliveryId, EndpointId } from '@signet/webhook-core'
+import {
+  cancelBacklog,
+  deleteEndpoint,
+  enableEndpoint,
+  purgeRecording,
+  type Endpoint,
+} from '@signet/webhook-core/stores'
 import { BacklogCanceller } from '../../src/attempts/backlog-canceller.js'
 import { findEndedWithBacklog } from '../../src/deliveries/cancel-store.js'
 import { openDeliveries, pendingDeliveries, type TestDelivery } from '../support/deliveries.js'
@@ -48,6 +55,14 @@ const statesOf = async (deliveries: readonly TestDelivery[]) => {
   return states.map(({ status, last_error }) => (status === 0 ? 'pending' : last_error))
 }
 const all = (count: number, state: string) => Array.from({ length: count }, () => state)
+
+const waitForBlocked = (count: number) =>
+  waitFor(async () => {
+    const { rows } = await database.db.query(
+      `select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
+    )
+    return rows.length >= count
+  })
 
 describe('cancelling what is pending for a disabled endpoint', () => {
   it('takes page after page, endpoints in turn, and nothing of others', async () => {
@@ -101,6 +116,33 @@ describe('cancelling what is pending for a disabled endpoint', () => {
     await canceller.finished()
     expect(pages).toHaveLength(2)
     expect(await statesOf(deliveries)).toEqual(all(7, 'endpoint_deleted'))
+  })
+
+  it('never waits for a purge that waits for it', async () => {
+    const { endpoint, deliveries } = await disabled(2)
+    const [first, second] = deliveries.toSorted((a, b) => (a.eventId < b.eventId ? -1 : 1))
+    if (!first || !second) throw new Error('two deliveries')
+    // The delivery of the older event has the higher id, as after a replay.
+    const { rows } = await database.db.query<{ id: DeliveryId }>(
+      `update webhook_deliveries set id = default where id = $1 returning id`,
+      [first.id],
+    )
+    let cancelled: Promise<unknown> = Promise.resolve()
+    await behindLock(
+      database.db,
+      async (tx) => {
+        await tx.query('select from webhook_deliveries where id = $1 for update', [second.id])
+        cancelled = cancelBacklog(database.db, endpoint.id, null, 1000)
+        // Looked at below.
+        cancelled.catch(() => undefined)
+        await waitForBlocked(1)
+      },
+      2,
+      () => purgeRecording(database.db, { accountId: endpoint.accountId, audioId: 'rec_1001' }),
+    )
+    await cancelled
+    for (const id of [rows[0]?.id ?? second.id, second.id])
+      expect(await deliveryState(database.db, id)).toMatchObject({ status: 2 })
   })
 
   it('leaves the rest to the sweeper when it is stopped or a statement fails', async () => {

@@ -1,7 +1,8 @@
 import { describe, expect, it } from '@jest/globals'
+import type { Queryable } from '@signet/db'
 import { useWebhooksDatabase } from '@signet/webhook-testkit/jest'
 import { anAccount, anEndpoint, deliveryState } from '@signet/webhook-testkit'
-import { deleteEndpoint, storeNextSecret } from '@signet/webhook-core/stores'
+import { deleteEndpoint, findEndpoint, storeNextSecret } from '@signet/webhook-core/stores'
 import { recordAttempts } from '../../src/deliveries/attempt-store.js'
 import { aResult, pendingDeliveries, retry } from '../support/deliveries.js'
 
@@ -34,5 +35,21 @@ describe('deleteEndpoint', () => {
       [endpoint.id],
     )
     expect(rows).toEqual([{ secret_ciphertext: null, secret_key_id: null, next_secret_ciphertext: null }])
+  })
+
+  it('is done also where cancelling fails, which is left to the sweeper', async () => {
+    const { db } = database
+    const endpoint = await anEndpoint(db)
+    await pendingDeliveries(db, endpoint, 1)
+    const failure = new Error('cancelled on request')
+    const refusing: Queryable = {
+      query: (statement, values) =>
+        typeof statement === 'string' ? db.query(statement, values) : Promise.reject(failure),
+    }
+    expect(await deleteEndpoint(refusing, endpoint.accountId, endpoint.id)).toEqual({
+      cancelledDeliveries: 0,
+      failure,
+    })
+    expect(await findEndpoint(db, endpoint.accountId, endpoint.id)).toBeNull()
   })
 })

@@ -98,8 +98,11 @@ export class EndpointService {
   }
 
   async remove(accountId: string, id: EndpointId, meta: RequestMeta): Promise<void> {
-    if (!(await deleteEndpoint(this.deps.db, accountId, id))) throw notFound()
-    this.deps.webhookObserver.endpointDeleted({ endpointId: id, accountId }, meta)
+    const { db, webhookObserver } = this.deps
+    const deleted = await deleteEndpoint(db, accountId, id)
+    if (!deleted) throw notFound()
+    webhookObserver.endpointDeleted({ endpointId: id, accountId }, meta)
+    if (deleted.failure !== undefined) webhookObserver.backlogLeft(id, deleted.failure)
   }
 }
 

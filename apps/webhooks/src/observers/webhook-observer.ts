@@ -130,6 +130,12 @@ export function createWebhookObserver(log: Logger, registry: Registry) {
         source: fields.source,
       })
     },
+    backlogLeft(endpointId: string, error: unknown) {
+      log.warn('pending deliveries of a deleted endpoint left to the sweeper', {
+        endpoint_id: endpointId,
+        error,
+      })
+    },
     purgeFailed(error: unknown) {
       log.warn('rows of deleted accounts are left for the next run', { error })
     },

@@ -198,14 +198,14 @@ const BACKLOG = { pages: 10, rows: 1000 }
 
 /**
  * Deletes an endpoint and erases its secret, then cancels its pending deliveries; null if there is no such endpoint. An attempt in
- * flight still records its result. What is left of a long backlog, or by a process that ends, a dispatcher's sweeper cancels.
+ * flight still records its result. What is left of a long backlog, or after an error (`failure`), a dispatcher's sweeper cancels.
  */
 export async function deleteEndpoint(
   db: Queryable,
   accountId: string,
   id: EndpointId,
   { pages, rows }: typeof BACKLOG = BACKLOG,
-): Promise<{ cancelledDeliveries: number } | null> {
+): Promise<{ cancelledDeliveries: number; failure?: unknown } | null> {
   const { rowCount } = await db.query(
     `update webhook_endpoints
      set deleted_at = now(), updated_at = clock_timestamp(), ${ERASED_SECRETS}
@@ -215,12 +215,16 @@ export async function deleteEndpoint(
   if (rowCount !== 1) return null
   let cancelledDeliveries = 0
   let after: BacklogPosition | null = null
-  for (let page = 0; page < pages; page += 1) {
-    // Whoever made one pending while the first statement waited for the endpoint has committed it.
-    const { cancelled, next } = await cancelBacklog(db, id, after, rows)
-    cancelledDeliveries += cancelled
-    after = next
-    if (next === null) break
+  try {
+    for (let page = 0; page < pages; page += 1) {
+      // Whoever made one pending while the first statement waited for the endpoint has committed it.
+      const { cancelled, next } = await cancelBacklog(db, id, after, rows)
+      cancelledDeliveries += cancelled
+      after = next
+      if (next === null) break
+    }
+  } catch (failure) {
+    return { cancelledDeliveries, failure }
   }
   return { cancelledDeliveries }
 }

@@ -1,4 +1,6 @@
 import type { Queryable } from '@signet/db'
+import type { EndpointId } from '../ids.js'
+import { cancelBacklog, type BacklogPosition } from './backlog-store.js'
 import { ERASED_SECRETS } from './erased-secrets.js'
 import type { RecordingRef } from './recording-store.js'
 
@@ -28,10 +30,14 @@ export async function purgeRecording(
      endpoint as materialized (
        select id from webhook_endpoints where account_id = $1 and deleted_at is null order by id for no key update
      ),
+     delivery as materialized (
+       select id from webhook_deliveries
+       where event_id = any (array(select id from event)) and (select count(*) from endpoint) >= 0
+       order by id for no key update
+     ),
      cancelled as (
        update webhook_deliveries set status = 2, last_error = 'recording_deleted', next_attempt_at = null
-       where event_id = any (array(select id from event)) and status = 0
-         and (select count(*) from endpoint) >= 0
+       where id = any (array(select id from delivery)) and status = 0
        returning id
      ),
      -- A receiver may have sent back what it got.
@@ -51,7 +57,7 @@ export async function purgeRecording(
      where status = 0 and id = any (array(
        select d.id from webhook_events v join webhook_deliveries d on d.event_id = v.id
        where v.account_id = $1 and v.audio_id = $2 and d.status = 0
-       order by d.id
+       order by d.id for no key update of d
      ))`,
     [accountId, audioId],
   )
@@ -75,14 +81,16 @@ export async function endAccountEndpoints(db: Queryable, accountId: string): Pro
 
 /**
  * Stops an account before its events are deleted: purges those that wait for their dispatch, deletes its endpoints and recordings,
- * and cancels pending deliveries. Call it after `writeTombstone`. Each statement handles one batch, so that no amount of rows
- * runs into the time limit of a statement; a repeated call finishes what was interrupted.
+ * and cancels pending deliveries. Call it after `writeTombstone`. Each statement handles one page, and goes on where the one before
+ * ended; a repeated call finishes what was interrupted.
  */
 export async function closeAccount(db: Queryable, accountId: string): Promise<void> {
   // Events before endpoints (packages/webhook-core/README.md#lock-order).
-  while ((await purgeQueuedEvents(db, accountId)) > 0);
+  for (let after: string | null = ''; after !== null;) after = await purgeQueuedEvents(db, accountId, after)
   await endAccountEndpoints(db, accountId)
-  while ((await cancelPendingDeliveries(db, accountId)) > 0);
+  for (const id of await endpointsOf(db, accountId))
+    for (let page: { next: BacklogPosition | null } | undefined; page?.next !== null;)
+      page = await cancelBacklog(db, id, page?.next ?? null, ROWS)
   for (const table of ['recordings', 'transcripts', 'summaries'])
     while ((await deleteRows(db, table, accountId)) > 0);
 }
@@ -91,34 +99,32 @@ const ROWS = 1000
 /** A text has up to 32 MiB, in many rows of a table behind its own. */
 const TEXTS = 100
 
-async function purgeQueuedEvents(db: Queryable, accountId: string): Promise<number> {
-  const { rowCount } = await db.query(
-    `update webhook_events set state = 'purged', body = null
-     where id = any (array(
-       select id from webhook_events where account_id = $1 and state = 'queued' order by id limit $2 for update
-     ))`,
-    [accountId, TEXTS],
+/** Returns where the next page begins. Starts from the events that are queued: there may be millions that are not. */
+async function purgeQueuedEvents(db: Queryable, accountId: string, after: string): Promise<string | null> {
+  const { rows } = await db.query<{ last: string | null }>(
+    // With "offset 0" neither the account's events nor all that is queued are read for one page.
+    `with found as materialized (
+       select id from (select event_id as id from webhook_queued_events where event_id > $2 order by event_id offset 0) queued
+       where exists (select from webhook_events v where v.id = queued.id and v.account_id = $1 offset 0)
+       order by id limit $3
+     ), event as materialized (
+       select id from webhook_events where id = any (array(select id from found)) order by id for update
+     ), purged as (
+       update webhook_events set state = 'purged', body = null
+       where id = any (array(select id from event)) and state = 'queued'
+     )
+     select max(id) as last from found`,
+    [accountId, after, TEXTS],
   )
-  return rowCount ?? 0
+  return rows[0]?.last ?? null
 }
 
-/** Returns how many it found pending. Some of them may have ended while it waited. */
-async function cancelPendingDeliveries(db: Queryable, accountId: string): Promise<number> {
-  const { rows } = await db.query<{ found: number }>(
-    // Endpoints before deliveries (packages/webhook-core/README.md#lock-order).
-    `with endpoint as materialized (
-       select id from webhook_endpoints where account_id = $1 and deleted_at is not null order by id for no key update
-     ), pending as materialized (
-       select id from webhook_pending_deliveries
-       where endpoint_id = any (array(select id from endpoint)) order by id limit $2
-     ), cancelled as (
-       update webhook_deliveries set status = 2, last_error = 'endpoint_deleted', next_attempt_at = null
-       where status = 0 and id = any (array(select id from pending))
-     )
-     select count(*)::integer as found from pending`,
-    [accountId, ROWS],
+async function endpointsOf(db: Queryable, accountId: string): Promise<EndpointId[]> {
+  const { rows } = await db.query<{ id: EndpointId }>(
+    'select id from webhook_endpoints where account_id = $1 and deleted_at is not null order by id',
+    [accountId],
   )
-  return rows[0]?.found ?? 0
+  return rows.map(({ id }) => id)
 }
 
 /** Nobody else writes rows of a deleted account, so they stay where they were found. */
