@@ -12,7 +12,7 @@ import { GUESSES_OF_ASKERS, MAX_ASKERS } from './one-time-tokens/code-attempts.j
 import { MAX_LIVE } from './one-time-tokens/one-time-tokens.js'
 import { MAX_BYTES as MAX_BODY_BYTES } from './requests/json-body.js'
 import { MAX_PENDING } from './sign-up/registration.js'
-import { MAX_OPEN_SESSIONS } from './sessions/session-bounds-store.js'
+import { MAX_OPEN_SESSIONS } from './sessions/session.js'
 import { KNOWN_NETWORKS } from './users/known-networks.js'
 import { MAX_BYTES as MAX_METADATA_BYTES } from './users/metadata-limit.js'
 

@@ -1,9 +1,8 @@
 import type { Queryable } from '@signet/db'
 import { tellEndedSessions } from '../account-events/account-event-store.js'
 import type { Tables } from '../database/tables.js'
+import { MAX_OPEN_SESSIONS } from './session.js'
 
-/** Open sessions of one user. */
-export const MAX_OPEN_SESSIONS = 1000
 /** Rows that one statement ends or deletes. */
 const BATCH = 1000
 

@@ -9,9 +9,17 @@ import { isBanned, isProven, type User } from '../users/user.js'
 import type { RefreshTokens } from './refresh-token.js'
 import type { SessionEnds } from './session-ends.js'
 import { sessionNotFound, userNotFound, type SessionGate } from './session-gate.js'
-import { MAX_OPEN_SESSIONS, type SessionBoundsStore } from './session-bounds-store.js'
+import type { SessionBoundsStore } from './session-bounds-store.js'
 import type { PageSignIn, SessionStore } from './session-store.js'
-import type { Aal, Held, Live, Session, SessionLimits, SignedIn } from './session.js'
+import {
+  MAX_OPEN_SESSIONS,
+  type Aal,
+  type Held,
+  type Live,
+  type Session,
+  type SessionLimits,
+  type SignedIn,
+} from './session.js'
 
 type Deps = {
   db: Db

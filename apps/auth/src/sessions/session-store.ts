@@ -6,8 +6,7 @@ import { KNOWN_NETWORKS } from '../users/known-networks.js'
 import { accountColumn, toUser, type AccountRow } from '../users/user-rows.js'
 import type { User } from '../users/user.js'
 import { takeBackGuess } from './right-guess.js'
-import { MAX_OPEN_SESSIONS } from './session-bounds-store.js'
-import type { Aal, AmrEntry, EndReason, Session } from './session.js'
+import { MAX_OPEN_SESSIONS, type Aal, type AmrEntry, type EndReason, type Session } from './session.js'
 
 export type NewSession = {
   id: string

@@ -89,6 +89,9 @@ export function limitTimesAt(now: Date, limits: SessionLimits): LimitTimes {
   }
 }
 
+/** Open sessions of one user; more are ended (decision 0256). */
+export const MAX_OPEN_SESSIONS = 1000
+
 /** Whether a session is past its own end or one of the limits by time; the others need the database. */
 export function isExpired(session: Session, limits: SessionLimits, now: Date): boolean {
   const olderThan = (since: Date, ms = Infinity) => since.getTime() + ms < now.getTime()
