@@ -43,7 +43,6 @@ it('lets an account leave two lists of samples unread, and no more', async () =>
     '1',
     { error: { code: 'too_many_requests', message: expect.any(String) as unknown } },
   ])
-  expect(errorOf(await callTool(api, token, 'list_event_samples'))['code']).toBe('too_many_requests')
   const other = await anAccountWithEvents(1000)
   expect((await api.call('GET', PATH, { token: other.token })).status).toBe(200)
   answers[0]?.giveUp()
@@ -53,13 +52,13 @@ it('lets an account leave two lists of samples unread, and no more', async () =>
   answers[1]?.giveUp()
 })
 
-it('lets a batch call the tool twice', async () => {
+it('lets a batch call the tool as often as it likes: its results are small', async () => {
   const { token } = await anAccountWithEvents(1000)
   const batch = Array.from({ length: 5 }, (_, id) =>
     request('tools/call', { name: 'list_event_samples' }, id),
   )
   const answers = (await post(api, batch, { token })).body as Message[]
-  expect(answers.filter(({ result }) => !result?.['isError'])).toHaveLength(2)
+  expect(answers.filter(({ result }) => !result?.['isError'])).toHaveLength(5)
 })
 
 it('reads no more for a tool than that can return', async () => {
