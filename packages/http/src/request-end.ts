@@ -1,5 +1,6 @@
 import { AppError } from '@signet/errors'
 import type { Response } from 'express'
+import { isGone, onceGone } from './gone.js'
 
 /** The abort signal of a request, created on first use: it is not cheap, and most handlers never need it. */
 export class RequestEnd {
@@ -18,14 +19,14 @@ export class RequestEnd {
       if (!res.writableFinished) controller.abort()
     }
     if (this.#aborted) controller.abort()
-    else if (res.closed) onClose()
-    else res.once('close', onClose)
+    else if (isGone(res)) onClose()
+    else onceGone(res, onClose)
     return controller.signal
   }
 
   /** Whether the time is over or the client went away; needs no signal. */
   get isOver(): boolean {
-    return this.#aborted || (this.res.closed && !this.res.writableFinished)
+    return this.#aborted || (isGone(this.res) && !this.res.writableFinished)
   }
 
   abort(): void {

@@ -1,0 +1,75 @@
+import { once } from 'node:events'
+import { connect } from 'node:net'
+import { afterEach, expect, it } from '@jest/globals'
+import { AppError } from '@signet/errors'
+import { createLogger, createRegistry } from '@signet/telemetry'
+import express from 'express'
+import { docs } from '../test/echo-route.js'
+import {
+  errorHandler,
+  listen,
+  mountRoutes,
+  requestContext,
+  route,
+  type ErrorRenderer,
+  type Listener,
+} from './index.js'
+
+const errorRenderer: ErrorRenderer = {
+  bodyError: ({ message }) => new AppError('invalid', 'bad_body', message),
+  notFound: () => new AppError('not_found', 'not_found', 'No such thing'),
+  methodNotAllowed: () => new AppError('method_not_allowed', 'bad_method', 'Not like this'),
+  unexpected: (cause) => new AppError('internal', 'internal', 'Something broke', { cause }),
+  render: (error) => ({ body: { code: error.code } }),
+}
+
+let listener: Listener | undefined
+afterEach(() => listener?.close(0))
+
+it('is over for a request whose connection ends before its answer has its turn', async () => {
+  const handled: unknown[] = []
+  const aborted: boolean[] = []
+  let arrived = () => {}
+  const waiting = new Promise<void>((resolve) => (arrived = resolve))
+  const slow = route({
+    method: 'get',
+    path: '/:number',
+    docs,
+    async authenticate(req, context) {
+      if (req.params['number'] === '1') return
+      const early = context.signal
+      const closed = once(req.socket, 'close')
+      arrived()
+      await closed
+      aborted.push(early.aborted)
+    },
+    handle({ req, signal }) {
+      handled.push(req.params['number'])
+      return new Promise((resolve) => signal.addEventListener('abort', () => resolve()))
+    },
+  })
+  const late = route({
+    method: 'get',
+    path: '/late/:number',
+    docs,
+    async authenticate(req, context) {
+      await once(req.socket, 'close')
+      aborted.push(context.signal.aborted)
+    },
+    handle: () => void handled.push('late'),
+  })
+  const app = express()
+  const log = createLogger({ level: 'panic', component: 'test' })
+  app.use(requestContext({ log, registry: createRegistry({ runtime: false }) }))
+  mountRoutes(app, [slow, late], { errorRenderer })
+  app.use(errorHandler({ errorRenderer }))
+  listener = await listen(app, { port: 0, host: '127.0.0.1' })
+  const client = connect(listener.port, '127.0.0.1')
+  client.on('error', () => undefined)
+  client.write(['/1', '/late/2', '/3'].map((path) => `GET ${path} HTTP/1.1\r\nHost: x\r\n\r\n`).join(''))
+  await waiting
+  client.destroy()
+  while (aborted.length < 2) await new Promise(setImmediate)
+  await new Promise(setImmediate)
+  expect([aborted, handled]).toEqual([[true, true], ['1']])
+})
