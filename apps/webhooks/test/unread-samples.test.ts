@@ -1,8 +1,10 @@
 import { once } from 'node:events'
 import { get, type IncomingMessage } from 'node:http'
+import { connect } from 'node:net'
 import { expect, it } from '@jest/globals'
 import { waitFor } from '@signet/testkit'
 import { useApi } from './support/api.js'
+import { lockWaiters } from './support/lock-waiters.js'
 import { callTool, errorOf, post, request, type Message } from './support/mcp.js'
 import { receivedDuring } from './support/queries.js'
 
@@ -59,6 +61,28 @@ it('lets a batch call the tool as often as it likes: its results are small', asy
   )
   const answers = (await post(api, batch, { token })).body as Message[]
   expect(answers.filter(({ result }) => !result?.['isError'])).toHaveLength(5)
+})
+
+it('counts no answer whose client left while it waited behind another one', async () => {
+  const { token } = await anAccountWithEvents(16 * MIB)
+  const { hostname, port } = new URL(api.url)
+  const get = (path: string) => `GET ${path} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${token}\r\n\r\n`
+  await api.db.transaction(async (first) => {
+    await first.query('lock table webhook_endpoints in access exclusive mode')
+    await api.db.transaction(async (others) => {
+      await others.query('lock table webhook_events in access exclusive mode')
+      const socket = connect(Number(port), hostname)
+      socket.write(get('/v1/webhooks') + get(PATH).repeat(2))
+      await lockWaiters(api.db, 3)
+      socket.destroy()
+    })
+    const isFree = async () => {
+      const answers = [await unread(token), await unread(token)]
+      for (const { giveUp } of answers) giveUp()
+      return answers.every(({ status }) => status === 200)
+    }
+    await waitFor(isFree, { describe: 'two places for other answers' })
+  })
 })
 
 it('reads no more for a tool than that can return', async () => {

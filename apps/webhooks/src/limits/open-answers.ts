@@ -1,4 +1,5 @@
 import { AppError } from '@signet/errors'
+import { isGone, onceGone } from '@signet/http'
 import type { Response } from 'express'
 
 const RETRY_AFTER_SECONDS = 1
@@ -12,17 +13,17 @@ export class OpenAnswers {
 
   constructor(private readonly max: number) {}
 
-  /** Takes a permit until the response is closed, or throws `limited`. */
-  admit(key: string, res: Pick<Response, 'closed' | 'once'>): void {
+  /** Takes a permit until the response or its connection is closed, or throws `limited`. */
+  admit(key: string, res: Pick<Response, 'closed' | 'once' | 'off' | 'req'>): void {
     const open = this.#open.get(key) ?? 0
     if (open >= this.max)
       throw new AppError('limited', 'too_many_requests', 'Read the answers to your other requests first', {
         retryAfterSeconds: RETRY_AFTER_SECONDS,
       })
     // The client has left, so the request ends before it is handled, and nothing would return the permit.
-    if (res.closed) return
+    if (isGone(res)) return
     this.#open.set(key, open + 1)
-    res.once('close', () => this.#release(key))
+    onceGone(res, () => this.#release(key))
   }
 
   #release(key: string): void {
