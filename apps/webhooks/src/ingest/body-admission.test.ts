@@ -5,7 +5,9 @@ import { bodyAdmission, MAX_BODY_BYTES } from './body-admission.js'
 
 const request = (headers: Record<string, string | undefined>) => ({ headers }) as unknown as Request
 const ofLength = (bytes: number) => request({ 'content-length': String(bytes) })
-const response = () => new EventEmitter() as unknown as Response
+const aSocket = () => Object.assign(new EventEmitter(), { destroyed: false })
+const response = (socket = aSocket()) =>
+  Object.assign(new EventEmitter(), { closed: false, req: { socket } }) as unknown as Response
 const MIB = 1024 * 1024
 
 describe('bodyAdmission', () => {
@@ -17,6 +19,16 @@ describe('bodyAdmission', () => {
     expect(() => admit(ofLength(65_537), response())).toThrow('Too many large bodies')
     first.emit('close')
     admit(ofLength(5 * MIB), response())
+    expect(() => admit(ofLength(2 * MIB), response())).toThrow('Too many large bodies')
+  })
+
+  it('has room again when a connection ends on which a request waits for its turn', () => {
+    const admit = bodyAdmission(10 * MIB)
+    const socket = aSocket()
+    admit(ofLength(10 * MIB), response(socket))
+    Object.assign(socket, { destroyed: true }).emit('close')
+    admit(ofLength(10 * MIB), response(socket))
+    admit(ofLength(10 * MIB), response())
     expect(() => admit(ofLength(2 * MIB), response())).toThrow('Too many large bodies')
   })
 

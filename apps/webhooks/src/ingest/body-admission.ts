@@ -1,4 +1,5 @@
 import { AppError } from '@signet/errors'
+import { isGone, onceGone } from '@signet/http'
 import type { Request, Response } from 'express'
 
 /** Bodies up to here are parsed at once, in about a millisecond. Larger ones go to a thread. */
@@ -22,8 +23,10 @@ export function bodyAdmission(budgetBytes = BUDGET_BYTES): BodyAdmission {
         retryAfterSeconds: 5,
       })
     }
+    // The client has left, and nothing would give them back.
+    if (isGone(res)) return
     taken += bytes
-    res.once('close', () => (taken -= bytes))
+    onceGone(res, () => (taken -= bytes))
   }
 }
 
