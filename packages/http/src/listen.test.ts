@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import type { Server } from 'node:http'
-import { connect } from 'node:net'
+import { connect, type Socket } from 'node:net'
 import { afterEach, describe, expect, it } from '@jest/globals'
 import { listen, type Listener } from './index.js'
 
@@ -52,6 +52,43 @@ describe('listen', () => {
     socket.destroy()
   })
 
+  it('leaves a connection alone whose client reads slowly, and counts anew after all that it has read', async () => {
+    const half = 32 << 20
+    let serve = (_socket: Socket) => {}
+    const served = new Promise<Socket>((resolve) => (serve = resolve))
+    listener = await listen((_req, res) => void serve(res.end(Buffer.alloc(2 * half)).req.socket), {
+      ...stalling,
+      // It does not run out here: this test says when it has.
+      stallTimeoutMs: 600_000,
+    })
+    const client = connect(listener.port, '127.0.0.1').pause()
+    client.on('error', () => undefined).write('GET / HTTP/1.1\r\nHost: x\r\n\r\n')
+    const socket = await served
+    const { server } = socket as unknown as { server: Server }
+    const runOut = () => void server.emit('timeout', socket)
+    runOut()
+    runOut()
+    expect(socket.destroyed).toBe(false)
+    let received = 0
+    await new Promise<void>((resolve) => {
+      client.on('data', ({ length }: Buffer) => {
+        received += length
+        if (received < half) return
+        client.pause()
+        resolve()
+      })
+      client.resume()
+    })
+    runOut()
+    runOut()
+    expect(socket.destroyed).toBe(false)
+    while (!socket.destroyed) {
+      runOut()
+      await new Promise(setImmediate)
+    }
+    client.destroy()
+  })
+
   it('leaves a connection alone whose answer takes longer than that to make', async () => {
     listener = await listen(
       (_req, res) => void res.once('timeout', () => setImmediate(() => res.end('done'))),
@@ -62,7 +99,7 @@ describe('listen', () => {
 
   it('still closes connections that nobody uses', async () => {
     listener = await listen((req, res) => {
-      ;(req.socket as unknown as { server: Server }).server.keepAliveTimeout = 20
+      ;(req.socket as unknown as { server: Server }).server.keepAliveTimeout = 10
       res.end('done')
     }, stalling)
     const socket = connect(listener.port, '127.0.0.1')

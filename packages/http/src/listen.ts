@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import { createServer, type RequestListener, type Server } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import type { AddressInfo, Socket } from 'node:net'
 import type { Drain } from './drain.js'
 import { messageClassesOf } from './express-messages.js'
 
@@ -17,7 +17,7 @@ export type ListenOptions = {
   host?: string | undefined
   /** Name of the environment variable to mention in errors. */
   setting?: string
-  /** How long a client may take nothing of an answer that is waiting for it, in milliseconds, before its connection is closed. */
+  /** A third of how long, in milliseconds, a client may take nothing of an answer before its connection is closed. */
   stallTimeoutMs?: number
   /** Once it begins, each connection ends with the answer to its next request. */
   drain?: Drain
@@ -30,6 +30,7 @@ export class ListenError extends Error {
 
 const SWEEP_MS = 20
 const STALL_MS = 30_000
+const MAX_STALLS = 3
 
 /** Serves `handler`. Resolves once it accepts connections, or rejects with a `ListenError`. */
 export async function listen(handler: RequestListener, options: ListenOptions): Promise<Listener> {
@@ -68,15 +69,31 @@ export async function listen(handler: RequestListener, options: ListenOptions): 
 }
 
 /**
- * Ends connections whose clients stop reading: an answer stays in memory until it has been taken, and nothing else limits how
- * long that is. Node's timer of a socket starts anew with everything that is sent or received.
+ * Ends connections whose clients take nothing for about two minutes: an answer stays in memory until it has been taken, and nothing
+ * else limits how long that is. Node's timer of a socket starts anew with everything that is sent or received. One time is not
+ * enough: the kernel asks for more only when a good part of what it holds has been read, which may be megabytes.
  */
 function endStalled(server: Server, stallTimeoutMs: number): void {
+  const stalls = new WeakMap<Socket, { left: string; count: number }>()
   server.setTimeout(stallTimeoutMs, (socket) => {
     // Between two requests the timer has another time, and nobody else ends the connection. During one, the answer may take a while.
     const isIdle = socket.timeout !== stallTimeoutMs
-    if (isIdle || socket.writableLength > 0) socket.destroy()
+    if (isIdle) return socket.destroy()
+    if (socket.writableLength === 0) return stalls.delete(socket)
+    const left = leftOf(socket)
+    const before = stalls.get(socket)
+    const count = before?.left === left ? before.count + 1 : 1
+    if (count >= MAX_STALLS) return socket.destroy()
+    stalls.set(socket, { left, count })
+    // It runs out once; only what is sent or received would start it again.
+    return socket.setTimeout(stallTimeoutMs)
   })
+}
+
+/** Changes with all that the kernel takes, of one large write too, which for Node is waiting until all of it has been taken. */
+function leftOf(socket: Socket): string {
+  const { _handle: handle } = socket as { _handle?: { writeQueueSize?: number } | null }
+  return [socket.bytesWritten, socket.writableLength, handle?.writeQueueSize].join(' ')
 }
 
 const REASONS: Readonly<Record<string, string>> = {
