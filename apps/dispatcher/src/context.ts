@@ -1,12 +1,12 @@
 import { AddressGuard, guardedAgent, type Resolver } from '@signet/address-guard'
-import { Db } from '@signet/db'
+import type { Db } from '@signet/db'
 import { Drain } from '@signet/http'
 import { createLogger, createRegistry, type Logger } from '@signet/telemetry'
 import { RetrySchedule, type EventId } from '@signet/webhook-core'
 import { createLimiter } from '@signet/rate-limits'
 import { connectRedis, redisSettings } from '@signet/redis'
 import { WebhookQueues } from '@signet/webhook-core/queue'
-import { ENRICHMENT_TIMEOUT_MS, type RecordingReader } from '@signet/webhook-core/stores'
+import type { RecordingReader } from '@signet/webhook-core/stores'
 import { AdminService } from './admin/admin-service.js'
 import { BacklogHistory } from './admin/backlog-history.js'
 import { findBodies } from './events/event-store.js'
@@ -26,6 +26,7 @@ import { Preparation } from './preparing/preparation.js'
 import { MarkdownConverter } from './markdown/markdown-converter.js'
 import { EventService } from './dispatching/event-service.js'
 import type { DispatcherConfig } from './config/config.js'
+import { createPools } from './database/pools.js'
 import { retryWhileUnavailable, type RetryWhileUnavailable } from './database/retry-while-unavailable.js'
 import { DispatchService } from './dispatching/dispatch-service.js'
 import { createDispatchWorker } from './dispatching/dispatch-worker.js'
@@ -61,9 +62,6 @@ const CONNECTION_LIFE_MS = 60_000
 /** Shorter than the idle timeout of common servers, so that we rarely write to a connection they have just closed. */
 const IDLE_MS = 4_000
 
-/** One for each part of the three batches that may be read at a time. */
-const MIRROR_CONNECTIONS = 9
-
 /**
  * Jobs to take for each attempt in flight: while one is sent, others are read, recorded or completed. With only one each,
  * those steps would leave permits unused, and their batches would be small.
@@ -90,25 +88,8 @@ export function createContext(config: DispatcherConfig, ports: Partial<Ports> = 
   }
   const retry: RetryWhileUnavailable = (work) => retryWhileUnavailable(work, retryOptions)
 
-  const db = new Db({
-    connectionString: config.databaseUrl,
-    applicationName: 'signet-dispatcher',
-    max: 10,
-    preferIndexes: true,
-    planOnce: true,
-    statementTimeoutMs: 30_000,
-    onIdleError: (error) => observer.databaseUnavailable(error, 1),
-  })
-  // A separate pool: PostgreSQL ends statements that enrichment no longer waits for, and slow ones cannot block results.
-  const recordingsDb = new Db({
-    connectionString: config.databaseUrl,
-    applicationName: 'signet-dispatcher-enrichment',
-    max: MIRROR_CONNECTIONS,
-    preferIndexes: true,
-    planOnce: true,
-    statementTimeoutMs: ENRICHMENT_TIMEOUT_MS,
-    onIdleError: (error) => observer.databaseUnavailable(error, 1),
-  })
+  const pools = createPools(config.databaseUrl, (error) => observer.databaseUnavailable(error, 1))
+  const { db } = pools
   const redis = redisSettings(config)
   const workerRedis = connectRedis(redis, 'worker')
   const producerRedis = connectRedis(redis, 'request')
@@ -129,9 +110,10 @@ export function createContext(config: DispatcherConfig, ports: Partial<Ports> = 
   const canceller = new BacklogCanceller({ db, retryWhileUnavailable: retry, observer })
   const recorder = new ResultRecorder({
     db,
+    dbApart: pools.apart,
     retryWhileUnavailable: retry,
     // A request whose result is not recorded would be sent again and again, without ever using up an attempt.
-    retryTimeouts: (work) => retryWhileUnavailable(work, { ...retryOptions, retryTimeouts: true }),
+    retryTimeouts: (work) => retryWhileUnavailable(work, { stop: stopRetries.signal, retryTimeouts: true }),
     onCommit: (size, durationMs) => observer.committed(size, durationMs),
     onTimeout: (size, error) => observer.commitTimedOut(size, error),
     onDisabled: (endpointId) => canceller.request(endpointId),
@@ -164,7 +146,7 @@ export function createContext(config: DispatcherConfig, ports: Partial<Ports> = 
   })
   const preparation = new Preparation({
     parts: new PartsReader({
-      db: recordingsDb,
+      db: pools.recordings,
       retryWhileUnavailable: retry,
       onProblem: (problem) => observer.enrichmentFailed(problem),
       reader: ports.reader,
@@ -209,23 +191,13 @@ export function createContext(config: DispatcherConfig, ports: Partial<Ports> = 
     stopRetries,
     onError: (error) => log.error('engine', { error }),
   })
-  // Pages may be slow and must never change anything: connections of their own, which open with the first page.
-  const adminDb = new Db({
-    connectionString: config.databaseUrl,
-    applicationName: 'signet-dispatcher-admin',
-    max: 2,
-    preferIndexes: true,
-    readOnly: true,
-    statementTimeoutMs: 5_000,
-    onIdleError: (error) => observer.databaseUnavailable(error, 1),
-  })
-  const history = new BacklogHistory({ db: adminDb, registry, now })
+  const history = new BacklogHistory({ db: pools.admin, registry, now })
   const admin = new AdminService({
-    db: adminDb,
+    db: pools.admin,
     history,
     now,
     operations: new Operations({
-      db: adminDb,
+      db: pools.admin,
       queues,
       presence,
       redisReady: Promise.resolve(),
@@ -276,9 +248,7 @@ export function createContext(config: DispatcherConfig, ports: Partial<Ports> = 
       await markdown.close()
       workerRedis.disconnect()
       producerRedis.disconnect()
-      await recordingsDb.close()
-      await adminDb.close()
-      await db.close()
+      await pools.close()
       await log.close()
     },
   }

@@ -1,4 +1,4 @@
-import { Batches, isStatementTimeout, type Queryable } from '@signet/db'
+import { Batches, isLockTimeout, isStatementTimeout, type Queryable } from '@signet/db'
 import type { EndpointId } from '@signet/webhook-core'
 import {
   recordAttempts,
@@ -9,12 +9,15 @@ import {
 } from '../deliveries/attempt-store.js'
 import type { AttemptPlan } from '../deliveries/delivery-store.js'
 import type { RetryWhileUnavailable } from '../database/retry-while-unavailable.js'
+import { FairSemaphore } from '../fairness/fair-semaphore.js'
 import type { UnwrittenEvent } from './unwritten-event.js'
 
 export type RecorderOptions = {
   db: Queryable
+  /** For the statements of single accounts: gives up soon what waits for a lock. Two connections are enough. */
+  dbApart: Queryable
   retryWhileUnavailable: RetryWhileUnavailable
-  /** The same, and retries statements that timed out. */
+  /** Runs again, after a pause, what failed because a statement timed out. */
   retryTimeouts: RetryWhileUnavailable
   onCommit?: (size: number, durationMs: number) => void
   /** Called for a batch of this size that timed out. */
@@ -29,51 +32,50 @@ export type WithoutRow = { plan: AttemptPlan; event: UnwrittenEvent }
 type Item = { result: AttemptResult; accountId: string; withoutRow?: WithoutRow | undefined }
 type FirstItem = Item & { withoutRow: WithoutRow }
 
+type Recorded = RecordedAttempt | null
+
 const MAX_BATCH = 400
 /** How long a result waits for others. Only its own job waits with it. */
 const LINGER_MS = 15
-/** Results that are recorded alone at once. Each may wait for something locked, with a connection. */
-const ALONE = 2
-const TIMED_OUT = Symbol('the statement of the batch timed out')
+const batchOptions = {
+  // After a lost job lock there can be two results for one delivery, also under two ids while it has no row. They go into
+  // separate statements, in order.
+  keysOf: ({ result }: Item) => [rowKey(result)],
+  maxItems: MAX_BATCH,
+  lingerMs: LINGER_MS,
+  // Two parallel statements would wait for each other's locks on the endpoints they share.
+  underWay: 1,
+  slowMs: Infinity,
+}
+
+/** Not an error of the database any more: whoever retries those leaves it alone. */
+class TimedOut extends Error {
+  constructor(override readonly cause: unknown) {
+    super('the statement timed out')
+  }
+}
+const APART = Symbol('to be recorded with others of its account only')
 
 /**
  * Group commit: records the results of many attempts in one statement. Each caller waits for the commit that contains its
  * own result. Returns null for a delivery whose row is gone, or belongs to another process.
  *
- * A batch whose statement times out is divided: its results are recorded alone, beside further batches, and repeated until they
- * are. While an account has such a result, its others take the same way, so that what blocks one account holds up the rest once.
+ * A batch whose statement times out, because something is locked, is divided: each of its accounts gets a statement of its own, and
+ * until one of an account succeeds, its results stay out of the shared batches, so that what blocks one account holds up the rest
+ * once. Accounts take turns, and one that times out again waits for its next turn among those that did so too. So neither a few
+ * blocked accounts nor many keep the others of their batch waiting for longer than it takes to find them.
  */
 export class ResultRecorder {
-  readonly #batches: Batches<Item, RecordedAttempt | null | typeof TIMED_OUT>
-  readonly #alone: Batches<Item, RecordedAttempt | null>
-  /** How many results of an account are to be recorded alone. */
-  readonly #accountsAlone = new Map<string, number>()
+  readonly #shared: Batches<Item, Recorded | typeof APART>
+  /** Of the accounts that have statements of their own. */
+  readonly #apart = new Map<string, Batches<Item, Recorded | TimedOut>>()
+  /** Those of which such a statement timed out. */
+  readonly #blocked = new Set<string>()
+  readonly #turns = new FairSemaphore(1)
+  readonly #turnsOfBlocked = new FairSemaphore(1)
 
   constructor(private readonly options: RecorderOptions) {
-    const { retryWhileUnavailable, retryTimeouts } = options
-    this.#batches = new Batches<Item, RecordedAttempt | null | typeof TIMED_OUT>({
-      send: (items) =>
-        this.#commit(items, retryWhileUnavailable).catch((error: unknown) => {
-          if (!isStatementTimeout(error)) throw error
-          options.onTimeout?.(items.length, error)
-          return items.map(() => TIMED_OUT)
-        }),
-      // After a lost job lock there can be two results for one delivery, also under two ids while it has no row. They go into
-      // separate statements, in order.
-      keysOf: ({ result }) => [rowKey(result)],
-      maxItems: MAX_BATCH,
-      lingerMs: LINGER_MS,
-      // Two parallel statements would wait for each other's locks on the endpoints they share.
-      underWay: 1,
-      slowMs: Infinity,
-    })
-    this.#alone = new Batches({
-      send: (items) => this.#commit(items, retryTimeouts),
-      keysOf: ({ accountId }) => [accountId],
-      maxItems: 1,
-      underWay: ALONE,
-      slowMs: Infinity,
-    })
+    this.#shared = new Batches({ ...batchOptions, send: (items) => this.#sendShared(items) })
   }
 
   /** `withoutRow`: the delivery gets its row with this result. */
@@ -83,41 +85,89 @@ export class ResultRecorder {
     withoutRow?: WithoutRow,
   ): Promise<RecordedAttempt | null> {
     const item = { result, accountId, withoutRow }
-    if (!this.#accountsAlone.has(accountId)) {
-      const recorded = await this.#batches.add(item)
-      if (recorded !== TIMED_OUT) return recorded
+    return this.options.retryTimeouts(async () => {
+      if (!this.#apart.has(accountId)) {
+        const recorded = await this.#shared.add(item)
+        if (recorded !== APART) return recorded
+      }
+      const recorded = await this.#batchesOf(accountId).add(item)
+      if (recorded instanceof TimedOut) throw recorded.cause
+      return recorded
+    })
+  }
+
+  async #sendShared(items: readonly Item[]): Promise<(Recorded | typeof APART)[]> {
+    // Those that came while the batch of their account timed out would only make this one time out, too.
+    const shared = items.filter(({ accountId }) => !this.#apart.has(accountId))
+    const recorded = await this.#commit(shared, this.options.db)
+    if (!(recorded instanceof TimedOut))
+      return items.map((item) => (recorded.has(item) ? (recorded.get(item) ?? null) : APART))
+    for (const { accountId } of shared) this.#batchesOf(accountId)
+    return items.map(() => APART)
+  }
+
+  #batchesOf(accountId: string): Batches<Item, Recorded | TimedOut> {
+    const known = this.#apart.get(accountId)
+    if (known) return known
+    const batches = new Batches<Item, Recorded | TimedOut>({
+      ...batchOptions,
+      send: (items) => this.#sendApart(items, accountId),
+    })
+    this.#apart.set(accountId, batches)
+    return batches
+  }
+
+  async #sendApart(items: readonly Item[], accountId: string): Promise<(Recorded | TimedOut)[]> {
+    // Rows that are being written may wait for the same lock, and for longer: not in a turn.
+    await written(items)
+    const turns = this.#blocked.has(accountId) ? this.#turnsOfBlocked : this.#turns
+    const endTurn = await turns.acquire(accountId)
+    let recorded: Map<Item, Recorded> | TimedOut | undefined
+    try {
+      recorded = await this.#commit(items, this.options.dbApart)
+    } finally {
+      endTurn()
+      if (recorded instanceof TimedOut) {
+        this.#blocked.add(accountId)
+        // An earlier statement of the account may have ended its time apart.
+        this.#batchesOf(accountId)
+      } else {
+        this.#blocked.delete(accountId)
+        this.#apart.delete(accountId)
+      }
     }
-    this.#countAlone(accountId, 1)
-    return this.#alone.add(item).finally(() => this.#countAlone(accountId, -1))
+    const answers = recorded
+    return items.map((item) => (answers instanceof TimedOut ? answers : (answers.get(item) ?? null)))
   }
 
-  #countAlone(accountId: string, change: 1 | -1): void {
-    const count = (this.#accountsAlone.get(accountId) ?? 0) + change
-    if (count === 0) this.#accountsAlone.delete(accountId)
-    else this.#accountsAlone.set(accountId, count)
-  }
-
-  async #commit(items: readonly Item[], retry: RetryWhileUnavailable): Promise<(RecordedAttempt | null)[]> {
+  async #commit(items: readonly Item[], db: Queryable): Promise<Map<Item, Recorded> | TimedOut> {
     const startedAt = performance.now()
+    try {
+      const recorded = await this.#record(items, db)
+      if (items.length > 0) this.options.onCommit?.(items.length, performance.now() - startedAt)
+      return recorded
+    } catch (error) {
+      if (!(error instanceof TimedOut)) throw error
+      this.options.onTimeout?.(items.length, error.cause)
+      return error
+    }
+  }
+
+  async #record(items: readonly Item[], db: Queryable): Promise<Map<Item, Recorded>> {
     // A row that is being written now would be missed, and the failure of its delivery counted twice.
-    const beingWritten = items
-      .filter(isWithoutRow)
-      .filter(({ withoutRow: { event } }) => event.isBeingWritten)
-    await Promise.allSettled(beingWritten.map(({ withoutRow: { event } }) => event.write()))
+    await written(items)
     const recorded = new Map<string, RecordedAttempt>()
-    for (const one of await this.#recordFirst(items.filter(isWithoutRow), retry))
+    for (const one of await this.#recordFirst(items.filter(isWithoutRow), db))
       recorded.set(one.deliveryId, one)
     // Also those whose row was there already: written while they were in flight, or by a commit whose answer got lost.
     const others = items.map(({ result }) => result).filter(({ deliveryId }) => !recorded.has(deliveryId))
-    for (const one of await this.#recordOthers(others, retry)) recorded.set(one.deliveryId, one)
-    this.options.onCommit?.(items.length, performance.now() - startedAt)
+    for (const one of await this.#recordOthers(others, db)) recorded.set(one.deliveryId, one)
     const disabling = items.filter(({ result }) => recorded.get(result.deliveryId)?.disabledEndpoint)
     for (const id of new Set(disabling.map(({ result }) => result.endpointId))) this.options.onDisabled?.(id)
-    return items.map(({ result }) => recorded.get(result.deliveryId) ?? null)
+    return new Map(items.map((item) => [item, recorded.get(item.result.deliveryId) ?? null]))
   }
 
-  async #recordFirst(items: readonly FirstItem[], retry: RetryWhileUnavailable): Promise<RecordedAttempt[]> {
-    const { db } = this.options
+  async #recordFirst(items: readonly FirstItem[], db: Queryable): Promise<RecordedAttempt[]> {
     if (items.length === 0) return []
     const completed = [...countByEvent(items)].filter(([event, count]) => event.isCompletedBy(count))
     const complete = new Set(completed.map(([event]) => event))
@@ -126,7 +176,7 @@ export class ResultRecorder {
       eventType: plan.eventType,
       createdAt: plan.createdAt,
     }))
-    const recorded = await retry(() =>
+    const recorded = await this.#retry(() =>
       recordFirstAttempts(
         db,
         results,
@@ -139,13 +189,24 @@ export class ResultRecorder {
     return recorded
   }
 
-  async #recordOthers(
-    results: readonly AttemptResult[],
-    retry: RetryWhileUnavailable,
-  ): Promise<RecordedAttempt[]> {
-    const { db } = this.options
-    return results.length === 0 ? [] : retry(() => recordAttempts(db, results))
+  async #recordOthers(results: readonly AttemptResult[], db: Queryable): Promise<RecordedAttempt[]> {
+    return results.length === 0 ? [] : this.#retry(() => recordAttempts(db, results))
   }
+
+  /** Until the database is available. Rejects with `TimedOut` as soon as the statement times out. */
+  #retry<T>(statement: () => Promise<T>): Promise<T> {
+    return this.options.retryWhileUnavailable(() =>
+      statement().catch((error: unknown) => {
+        throw isStatementTimeout(error) || isLockTimeout(error) ? new TimedOut(error) : error
+      }),
+    )
+  }
+}
+
+/** Resolves when no event of these is being written. */
+async function written(items: readonly Item[]): Promise<void> {
+  const beingWritten = items.filter(isWithoutRow).filter(({ withoutRow: { event } }) => event.isBeingWritten)
+  await Promise.allSettled(beingWritten.map(({ withoutRow: { event } }) => event.write()))
 }
 
 const isWithoutRow = (item: Item): item is FirstItem => item.withoutRow?.event.isWritten === false

@@ -99,7 +99,7 @@ export function createObserver(log: Logger, registry: Registry) {
     },
 
     commitTimedOut(size: number, error: unknown): void {
-      log.warn('recording results timed out; each is recorded alone', { size, error })
+      log.warn('recording results timed out; each account is recorded apart', { size, error })
     },
 
     swept(found: { events: number; deliveries: number }): void {

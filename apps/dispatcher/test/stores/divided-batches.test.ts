@@ -1,7 +1,10 @@
-import { expect, it } from '@jest/globals'
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { Db, type Queryable, type Tx } from '@signet/db'
 import { waitFor } from '@signet/testkit'
 import { useWebhooksDatabase } from '@signet/webhook-testkit/jest'
 import { anEndpoint, NOW } from '@signet/webhook-testkit'
+import type { DeliveryId } from '@signet/webhook-core'
+import type { Endpoint } from '@signet/webhook-core/stores'
 import { ResultRecorder } from '../../src/attempts/result-recorder.js'
 import { UnwrittenEvent } from '../../src/attempts/unwritten-event.js'
 import { retryWhileUnavailable as retrying } from '../../src/database/retry-while-unavailable.js'
@@ -14,6 +17,15 @@ import { DELIVERED, firstResultsIn, onlyOne, resultOf } from '../support/first-r
 
 const database = useWebhooksDatabase()
 const { planned, plansWithOneId, rowsOf } = firstResultsIn(database)
+
+/** Gives up what waits for a lock almost at once. */
+let impatient: Db
+beforeAll(() => {
+  const { connectionString } = database.db.pool.options
+  if (connectionString === undefined) throw new Error('a database by its URL')
+  impatient = new Db({ connectionString, max: 2, lockTimeoutMs: 20 })
+})
+afterAll(() => impatient.close())
 
 const unwritten = (plans: readonly AttemptPlan[]) => {
   const [plan] = plans
@@ -59,37 +71,105 @@ it('makes an event dispatched whose results are recorded one by one, because the
   expect(await eventStates(db, [event.id])).toEqual({ [event.id]: 'dispatched' })
 })
 
-it('records results beside one that times out again and again, and it as soon as it can', async () => {
-  const { db } = database
+describe('a batch that times out', () => {
+  it('is divided by account, and what is not blocked shares statements again', async () => {
+    const { db } = database
+    const { shared, apart, record } = counting()
+    const [blocked, ...others] = (await endpoints(3)) as [Endpoint, Endpoint, Endpoint]
+    const plans = await plansOf([blocked, ...others], 3)
+    const more = [...(await plansOf(others, 2)), ...(await plansOf([blocked], 1))]
+    const held = await db.transaction(async (tx) => {
+      await lock(tx, [blocked])
+      const results = plans.map(record)
+      await timeOut()
+      expect(await Promise.all(results.slice(3))).toMatchObject(all(6))
+      expect(shared.splice(0)).toMatchObject([{ length: 9 }])
+      const free = new Set(plans.slice(3).map(({ id }) => id))
+      expect(apart.filter(([id]) => id !== undefined && free.has(id))).toMatchObject([
+        { length: 3 },
+        { length: 3 },
+      ])
+      // Without what comes for the account that is blocked.
+      const further = more.map(record)
+      expect(await Promise.all(further.slice(0, 4))).toMatchObject(all(4))
+      expect(shared.splice(0)).toMatchObject([{ length: 4 }])
+      return { results: [...results.slice(0, 3), ...further.slice(4)] }
+    })
+    expect(await Promise.all(held.results)).toMatchObject(all(4))
+    shared.splice(0)
+    const after = await plansOf([blocked, ...others], 2)
+    expect(await Promise.all(after.map(record))).toMatchObject(all(6))
+    expect(shared).toMatchObject([{ length: 6 }])
+  })
+
+  it('leaves out of the next one what came for its accounts meanwhile', async () => {
+    const { db } = database
+    const { shared, record } = counting()
+    const [blocked, other] = (await endpoints(2)) as [Endpoint, Endpoint]
+    const [first, second] = (await plansOf([blocked], 2)) as [AttemptPlan, AttemptPlan]
+    const beside = onlyOne(await plansOf([other], 1))
+    const held = await db.transaction(async (tx) => {
+      await lock(tx, [blocked])
+      const results = [record(first)]
+      await waitFor(async () => (await countWaiting()) === 1)
+      results.push(record(second))
+      const free = record(beside)
+      await timeOut()
+      expect(await free).toMatchObject({ status: 1 })
+      return { results }
+    })
+    expect(await Promise.all(held.results)).toMatchObject(all(2))
+    expect(shared).toMatchObject([{ length: 1 }, { length: 1 }])
+  })
+
+  it('is recorded but for the accounts that stay blocked, however many those are', async () => {
+    const { db } = database
+    const { record } = counting()
+    const blocked = await endpoints(4)
+    const plans = await plansOf([...blocked, ...(await endpoints(5))], 1)
+    const held = await db.transaction(async (tx) => {
+      await lock(tx, blocked)
+      const results = plans.map(record)
+      await timeOut()
+      expect(await Promise.all(results.slice(4))).toMatchObject(all(5))
+      return { results: results.slice(0, 4) }
+    })
+    expect(await Promise.all(held.results)).toMatchObject(all(4))
+  })
+})
+
+const all = (count: number) => Array.from({ length: count }, () => ({ status: 1 }))
+const endpoints = (count: number) => Promise.all(Array.from({ length: count }, () => anEndpoint(database.db)))
+
+/** So many events of each, one after the other. */
+const plansOf = async (of: readonly Endpoint[], count: number) =>
+  (await Promise.all(of.map(({ accountId }) => planned(accountId, count)))).flat()
+
+const lock = (tx: Tx, of: readonly Endpoint[]) =>
+  tx.query(`select from webhook_endpoints where id = any ($1) for update`, [of.map(({ id }) => id)])
+
+/** A recorder that repeats what times out, and the deliveries that each of its statements was about. */
+function counting() {
   const { signal } = new AbortController()
+  const counted = (db: Queryable) => {
+    const statements: DeliveryId[][] = []
+    const query: Queryable['query'] = (text, values = []) => {
+      statements.push(values[0] as DeliveryId[])
+      return db.query(text, values)
+    }
+    return { statements, db: { query } }
+  }
+  const [shared, apart] = [counted(database.db), counted(impatient)]
   const recorder = new ResultRecorder({
-    db,
+    db: shared.db,
+    dbApart: apart.db,
     retryWhileUnavailable: (work) => retrying(work, { stop: signal }),
     retryTimeouts: (work) => retrying(work, { stop: signal, retryTimeouts: true }),
   })
-  const blocked = await anEndpoint(db)
-  const [one, two] = (await planned(blocked.accountId, 2)) as [AttemptPlan, AttemptPlan]
-  const others = await Promise.all(
-    [1, 2].map(async () => onlyOne(await planned((await anEndpoint(db)).accountId))),
-  )
-  const [beside, later] = others as [AttemptPlan, AttemptPlan]
   const record = (plan: AttemptPlan) =>
     recorder.record(resultOf(plan, DELIVERED), plan.endpoint.accountId, { plan, event: unwritten([plan]) })
-
-  const { held } = await db.transaction(async (tx) => {
-    await tx.query(`select from webhook_endpoints where id = $1 for update`, [blocked.id])
-    const first = record(one)
-    const together = record(beside)
-    await timeOut()
-    expect(await together).toMatchObject({ status: 1 })
-    // The first waits again, alone. What comes for its account does not get into a batch any more.
-    const second = record(two)
-    expect(await record(later)).toMatchObject({ status: 1 })
-    await timeOut()
-    return { held: [first, second] }
-  })
-  expect(await Promise.all(held)).toMatchObject([{ status: 1 }, { status: 1 }])
-})
+  return { shared: shared.statements, apart: apart.statements, record }
+}
 
 /** What the time limit of statements does, and with the same code: to the one that waits for a lock. */
 async function timeOut(): Promise<void> {
@@ -100,4 +180,11 @@ async function timeOut(): Promise<void> {
     )
     return rows.length > 0
   })
+}
+
+async function countWaiting(): Promise<number> {
+  const { rows } = await database.db.query(
+    `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
+  )
+  return rows.length
 }

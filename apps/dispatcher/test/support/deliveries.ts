@@ -52,7 +52,7 @@ export const retry = (error: Extract<Outcome, { kind: 'retry' }>['error'] = 'htt
 
 /** A recorder where nothing is repeated. */
 export const aRecorder = (db: Db, options: Pick<RecorderOptions, 'onDisabled'> = {}) =>
-  new ResultRecorder({ db, retryWhileUnavailable: once, retryTimeouts: once, ...options })
+  new ResultRecorder({ db, dbApart: db, retryWhileUnavailable: once, retryTimeouts: once, ...options })
 
 const once: RetryWhileUnavailable = (work) => work()
 

@@ -1,0 +1,47 @@
+import { Db, type DbOptions } from '@signet/db'
+import { ENRICHMENT_TIMEOUT_MS } from '@signet/webhook-core/stores'
+
+const STATEMENT_TIMEOUT_MS = 30_000
+/** Many times what the statements of one account wait for those of others while nothing is wrong. */
+const APART_LOCK_TIMEOUT_MS = 1_000
+/** One for each part of the three batches that may be read at a time. */
+const MIRROR_CONNECTIONS = 9
+
+/** The connections of a dispatcher, apart for what must not take those of others. They open when they are needed. */
+export function createPools(databaseUrl: string, onIdleError: (error: Error) => void) {
+  const pool = (name: string, options: DbOptionsOfPool) =>
+    new Db({
+      connectionString: databaseUrl,
+      applicationName: `signet-dispatcher${name}`,
+      preferIndexes: true,
+      onIdleError,
+      ...options,
+    })
+  const pools = {
+    db: pool('', { max: 10, planOnce: true, statementTimeoutMs: STATEMENT_TIMEOUT_MS }),
+    /** For results of accounts that may be blocked: what those wait for must not take the turns of others for long. */
+    apart: pool('-apart', {
+      max: 2,
+      planOnce: true,
+      statementTimeoutMs: STATEMENT_TIMEOUT_MS,
+      lockTimeoutMs: APART_LOCK_TIMEOUT_MS,
+    }),
+    /** PostgreSQL ends statements that enrichment no longer waits for, and slow ones cannot block results. */
+    recordings: pool('-enrichment', {
+      max: MIRROR_CONNECTIONS,
+      planOnce: true,
+      statementTimeoutMs: ENRICHMENT_TIMEOUT_MS,
+    }),
+    /** Pages may be slow and must never change anything. */
+    admin: pool('-admin', { max: 2, readOnly: true, statementTimeoutMs: 5_000 }),
+  }
+  return {
+    ...pools,
+    close: async () => void (await Promise.all(Object.values(pools).map((each) => each.close()))),
+  }
+}
+
+type DbOptionsOfPool = Pick<
+  DbOptions,
+  'max' | 'planOnce' | 'readOnly' | 'statementTimeoutMs' | 'lockTimeoutMs'
+>
