@@ -58,6 +58,17 @@ export class RefusedError extends CliError {
   }
 }
 
+/** The service said: later. `retryAfterSeconds` is when. */
+export class RateLimitedError extends RefusedError {
+  constructor(
+    code: string,
+    message: string,
+    readonly retryAfterSeconds: number,
+  ) {
+    super(code, message, { hint: `Try again in ${retryAfterSeconds} s.` })
+  }
+}
+
 /** The service failed (5xx), or what answered is not this service. The outcome of a write is then unknown. */
 export class ServerFailureError extends CliError {
   readonly exitCode = ExitCode.serverFailure

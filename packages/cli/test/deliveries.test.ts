@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals'
 import { waitFor } from '@signet/testkit'
-import type { Delivery } from '../src/api/types.js'
+import type { Delivery, DeliveryDetail } from '../src/api/types.js'
 import { useWorld } from './support/world.js'
 
 const world = useWorld()
@@ -17,6 +17,8 @@ const aDelivery = (id: string, more: Partial<Delivery> = {}): Delivery => ({
   created_at: '2026-01-01T00:00:00.000Z',
   ...more,
 })
+
+const minutesLater = (minutes: number) => new Date(Date.UTC(2026, 0, 1) + minutes * 60_000).toISOString()
 
 describe('deliveries list', () => {
   it('passes the page on and shows words for numbers', async () => {
@@ -143,6 +145,62 @@ describe('deliveries list --watch', () => {
     const ids = lines().map((line) => (JSON.parse(line) as Delivery).id)
     expect(ids.slice(0, 3)).toEqual(['waiting', 'one', 'waiting'])
     expect(new Set(ids).size).toBe(252)
+  })
+
+  it('sees a change far behind newer ones, without reading all that lies between', async () => {
+    world.service.log.push(aDelivery('waiting'))
+    const { running, lines } = watching('--json', '--page-size', '1')
+    await waitFor(() => lines().length === 1, { describe: running.stderr() })
+    const newer = Array.from({ length: 300 }, (_, i) =>
+      aDelivery(`new-${i}`, { status: 1, created_at: minutesLater(300 - i) }),
+    )
+    world.service.log.unshift(...newer)
+    await waitFor(() => lines().length === 301)
+    const before = world.service.seen.length
+    world.service.log[300] = aDelivery('waiting', { status: 1, attempts: 1 })
+    await waitFor(() => lines().length === 302)
+    running.child.kill('SIGINT')
+    await running.ended
+    const { next_attempt_at: _, attempt_log: __, ...shown } = JSON.parse(lines()[301] ?? '') as DeliveryDetail
+    expect([shown, lines()[301]]).toEqual([world.service.log[300], JSON.stringify(shown)])
+    const asked = world.service.seen.slice(before).map(({ url }) => url.pathname.split('/')[5] ?? url.search)
+    expect(new Set(asked)).toEqual(new Set(['?page_size=100', 'waiting']))
+  })
+
+  it('shows nothing that was there before its first page', async () => {
+    world.service.log.push(
+      ...Array.from({ length: 30 }, (_, i) => aDelivery(`old-${i}`, { created_at: minutesLater(-i) })),
+    )
+    const { running, lines } = watching('--json')
+    await waitFor(() => lines().length === 20, { describe: running.stderr() })
+    world.service.log.unshift(aDelivery('new', { created_at: minutesLater(1) }))
+    await waitFor(() => lines().some((line) => line.includes('"new"')))
+    running.child.kill('SIGINT')
+    await running.ended
+    expect(lines()).toHaveLength(21)
+  })
+
+  it('waits as long as a rate limit says, and says it once', async () => {
+    world.service.log.push(aDelivery('1'))
+    const { running, lines } = watching()
+    await waitFor(() => lines().length === 1, { describe: running.stderr() })
+    const refusedAt: number[] = []
+    world.service.behaviour.override = () => {
+      refusedAt.push(performance.now())
+      const body = { error: { code: 'too_many_requests', message: 'Too many requests' } }
+      return { status: 429, headers: { 'retry-after': '4' }, body }
+    }
+    await waitFor(() => refusedAt.length >= 2)
+    world.service.log.unshift(aDelivery('2'))
+    world.service.behaviour.override = () => undefined
+    await waitFor(() => lines().length === 2)
+    running.child.kill('SIGINT')
+    const ended = await running.ended
+    expect([ended.code, ended.stderr.match(/Too many requests. Trying again/g)]).toEqual([
+      0,
+      ['Too many requests. Trying again'],
+    ])
+    expect((refusedAt[1] ?? 0) - (refusedAt[0] ?? 0)).toBeGreaterThan(3900)
   })
 
   it('waits for the end of an outage, and says it once', async () => {

@@ -1,4 +1,10 @@
-import { NotSignedInError, RefusedError, ServerFailureError, type CliError } from '../errors.js'
+import {
+  NotSignedInError,
+  RateLimitedError,
+  RefusedError,
+  ServerFailureError,
+  type CliError,
+} from '../errors.js'
 import { notThisService, type HttpAnswer } from './http-client.js'
 
 /** What an error body said. The three APIs have three forms; see `refusalOf`. */
@@ -19,13 +25,16 @@ export function failureOf(answer: HttpAnswer, credential: { whenInvalid: string 
     })
   }
   if (status === 401) return new NotSignedInError(refusal.message, { hint: credential.whenInvalid })
-  return new RefusedError(refusal.code, refusal.message, { hint: retryHint(headers.get('retry-after')) })
+  const seconds = secondsOf(headers.get('retry-after'))
+  if (status === 429 && seconds > 0) return new RateLimitedError(refusal.code, refusal.message, seconds)
+  return new RefusedError(refusal.code, refusal.message, { hint: retryHint(seconds) })
 }
 
-function retryHint(retryAfter: string | null): string | undefined {
-  const seconds = retryAfter !== null && /^\d+$/.test(retryAfter) ? Number(retryAfter) : 0
-  return seconds > 0 ? `Try again in ${seconds} s.` : undefined
-}
+const secondsOf = (retryAfter: string | null): number =>
+  retryAfter !== null && /^\d+$/.test(retryAfter) ? Number(retryAfter) : 0
+
+const retryHint = (seconds: number): string | undefined =>
+  seconds > 0 ? `Try again in ${seconds} s.` : undefined
 
 /**
  * `{error: {code, message}}` of /v1 and /account, `{code, message}` of the identity service, and

@@ -54,7 +54,12 @@ async function show(context: Context, options: ListOptions, id = ''): Promise<vo
     ...(pageSize === undefined ? {} : { page_size: String(pageSize) }),
     ...queryOf(options),
   }
-  if (watch) return watchDeliveries(context, (more) => api.listDeliveries(id, { ...more, ...query }))
+  if (watch)
+    return watchDeliveries(context, {
+      query,
+      list: (wanted) => api.listDeliveries(id, wanted),
+      get: (one) => api.getDelivery(id, one),
+    })
   if (all) {
     const items = await everyPage(api, id, query)
     return context.output.list(items, DELIVERY_COLUMNS, 'There are no such deliveries.')

@@ -1,12 +1,14 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import type { Context } from '../command/context.js'
-import { NetworkError, ServerFailureError } from '../errors.js'
+import { NetworkError, RateLimitedError, ServerFailureError, type CliError } from '../errors.js'
 
 const INTERVAL_MS = 2000
+const MAX_PAUSE_SECONDS = 3600
 
 /**
- * Loads and shows, again every two seconds, which is a twentieth of what the service allows, until `show` says that it is
- * over or the user interrupts. The first failure ends it; an outage that comes later is said once and waited for.
+ * Loads and shows, again every two seconds, until `show` says that it is over or the user interrupts. That is 30 times a minute, in
+ * which an account may make 600 requests to the service: `load` decides how many of them it takes. The first failure ends it; an
+ * outage or a rate limit that comes later is said once and waited for.
  */
 export async function poll<T>(
   { output, interruption }: Pick<Context, 'output' | 'interruption'>,
@@ -16,16 +18,27 @@ export async function poll<T>(
   if (show(await load()).over) return
   output.note('Waiting for more. Ctrl-C ends it.')
   let isAway = false
+  let pauseMs = INTERVAL_MS
   while (!interrupted.aborted) {
-    await wait(INTERVAL_MS, undefined, { signal: interrupted }).catch(() => undefined)
+    await wait(pauseMs, undefined, { signal: interrupted }).catch(() => undefined)
     if (interrupted.aborted) return
     try {
       if (show(await load()).over) return
       isAway = false
+      pauseMs = INTERVAL_MS
     } catch (error) {
-      if (!(error instanceof NetworkError || error instanceof ServerFailureError)) throw error
+      if (!isPassing(error)) throw error
       if (!isAway) output.warn(`${error.message}. Trying again.`)
       isAway = true
+      pauseMs = pauseAfter(error)
     }
   }
 }
+
+const isPassing = (error: unknown): error is CliError =>
+  error instanceof NetworkError || error instanceof ServerFailureError || error instanceof RateLimitedError
+
+const pauseAfter = (error: CliError): number =>
+  error instanceof RateLimitedError
+    ? Math.max(Math.min(error.retryAfterSeconds, MAX_PAUSE_SECONDS) * 1000, INTERVAL_MS)
+    : INTERVAL_MS

@@ -1,0 +1,123 @@
+import type { Delivery, DeliveryDetail, DeliveryQuery } from '../api/types.js'
+import { RefusedError } from '../errors.js'
+import { PENDING } from '../webhooks/webhook-view.js'
+
+export type Source = {
+  /** The filters of the user, and how many deliveries the first look shows. */
+  query: DeliveryQuery
+  list: (query: DeliveryQuery) => Promise<{ items: readonly Delivery[]; next_cursor: string }>
+  get: (id: string) => Promise<DeliveryDetail>
+}
+
+type Known = { state: string; createdAt: number; isOpen: boolean; lookedAt: number }
+type ReadBack = { found: Delivery[]; pages: number; end: number; isCut: boolean }
+
+/** A delivery is in the log once it has been written, which may be after newer ones. */
+const LATE_MS = 60_000
+/** Requests of one look, of which a minute has 30: half of what an account may make. */
+const MAX_REQUESTS = 10
+
+/**
+ * Looks at a delivery log again and again, for what is new or has changed. The first look is one page. Each later one reads back to a
+ * minute before the newest delivery that is known, and asks for deliveries further back that may still change one by one: all
+ * pages up to the oldest of them would be more requests than an account has.
+ */
+export class Looks {
+  readonly #known = new Map<string, Known>()
+  #looks = 0
+  #newest = -Infinity
+  /** What was created then or before and is not known is no news: it was there before the first look, or has been forgotten since. */
+  #floor = -Infinity
+
+  constructor(private readonly source: Source) {}
+
+  /** Newest first. `isCut`: there was more that is new. */
+  async next(): Promise<{ news: Delivery[]; isCut: boolean }> {
+    const isFirst = this.#looks === 0
+    const { found, isCut } = isFirst ? await this.#first() : await this.#later()
+    this.#looks += 1
+    return { news: found.filter((delivery) => this.#isNews(delivery)), isCut }
+  }
+
+  async #first(): Promise<{ found: readonly Delivery[]; isCut: boolean }> {
+    const { items, next_cursor } = await this.source.list(this.source.query)
+    const last = items.at(-1)
+    if (next_cursor !== '' && last) this.#floor = createdAt(last)
+    return { found: items, isCut: false }
+  }
+
+  async #later(): Promise<{ found: readonly Delivery[]; isCut: boolean }> {
+    const newest = this.#newest
+    const until = newest - LATE_MS
+    const read = await this.#readBack(until)
+    const seen = new Set(read.found.map(({ id }) => id))
+    const unseen = [...this.#known].filter(([id]) => !seen.has(id))
+    const behind = unseen.filter(([, { isOpen, createdAt }]) => isOpen && createdAt <= read.end)
+    // They take turns.
+    behind.sort(([, a], [, b]) => a.lookedAt - b.lookedAt || a.createdAt - b.createdAt)
+    const refreshed: Delivery[] = []
+    for (const [id, known] of behind.slice(0, Math.max(1, MAX_REQUESTS - read.pages))) {
+      known.lookedAt = this.#looks
+      const fresh = await this.#refresh(id)
+      if (fresh) refreshed.push(fresh)
+      else this.#known.delete(id)
+    }
+    for (const [id, { isOpen, createdAt }] of unseen)
+      this.#forget(id, { isOpen, createdAt, until, end: read.end })
+    refreshed.sort((a, b) => createdAt(b) - createdAt(a))
+    return { found: [...read.found, ...refreshed], isCut: read.isCut && read.end > newest }
+  }
+
+  async #readBack(until: number): Promise<ReadBack> {
+    const found: Delivery[] = []
+    let cursor = ''
+    for (let pages = 1; ; pages += 1) {
+      const { items, next_cursor } = await this.source.list({
+        ...this.source.query,
+        page_size: '100',
+        ...(cursor === '' ? {} : { cursor }),
+      })
+      found.push(...items)
+      const last = items.at(-1)
+      if (next_cursor === '' || last === undefined) return { found, pages, end: -Infinity, isCut: false }
+      const end = createdAt(last)
+      if (end < until || pages === MAX_REQUESTS) return { found, pages, end, isCut: end >= until }
+      cursor = next_cursor
+    }
+  }
+
+  /** As lists have it; undefined when it was deleted, or the filters leave it out now. */
+  async #refresh(id: string): Promise<Delivery | undefined> {
+    const { status } = this.source.query
+    try {
+      const { attempt_log: _, next_attempt_at: __, ...delivery } = await this.source.get(id)
+      return status === undefined || status === String(delivery.status) ? delivery : undefined
+    } catch (error) {
+      if (error instanceof RefusedError && error.code === 'not_found') return undefined
+      throw error
+    }
+  }
+
+  /** What was to be in the pages and is not was deleted, or a filter leaves it out now. What has ended long ago does not change. */
+  #forget(
+    id: string,
+    { isOpen, createdAt, until, end }: Omit<Known, 'state' | 'lookedAt'> & { until: number; end: number },
+  ) {
+    if (isOpen ? createdAt <= end : createdAt >= until) return
+    this.#known.delete(id)
+    if (!isOpen) this.#floor = Math.max(this.#floor, createdAt)
+  }
+
+  #isNews(delivery: Delivery): boolean {
+    const { id, status, attempts, last_error } = delivery
+    const known = this.#known.get(id)
+    if (!known && createdAt(delivery) <= this.#floor && this.#looks > 1) return false
+    const state = `${status} ${attempts} ${last_error}`
+    const isOpen = status === PENDING
+    this.#newest = Math.max(this.#newest, createdAt(delivery))
+    this.#known.set(id, { state, createdAt: createdAt(delivery), isOpen, lookedAt: this.#looks })
+    return known?.state !== state
+  }
+}
+
+const createdAt = ({ created_at }: Delivery): number => Date.parse(created_at)
