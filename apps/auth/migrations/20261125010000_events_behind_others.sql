@@ -29,6 +29,8 @@ $$;
 
 create function {{prefix}}release_next_event() returns trigger language plpgsql as $$
 begin
+  -- Of two transactions that delete the first two events, each would see that of the other as the one in front.
+  perform pg_advisory_xact_lock(hashtextextended(encode(old.recipient, 'hex'), 0));
   -- Due since it was decided: among the events of all users, it has waited that long.
   update {{prefix}}outbox set next_attempt_at = created_at
   where next_attempt_at = 'infinity' and id = (

@@ -122,3 +122,26 @@ it('sends an event that is decided while the one in front of it has just gone', 
   await allSent()
   expect(typesOf(id)).toEqual(['second'])
 })
+
+it('sends an event behind two that are removed at the same time', async () => {
+  const { db } = server.context
+  const [id = ''] = users(1)
+  const one = (event: string) => db.query(`select tell_account_event($1, $2, now(), '{}')`, [id, event])
+  // Neither sees the other, so both are due.
+  await db.transaction(async (tx) => {
+    await tx.query(`select tell_account_event($1, '1', now(), '{}')`, [id])
+    await one('2')
+  })
+  await one('third')
+  const removing = `delete from outbox where payload::jsonb ->> 'type' = $2 and payload like '%' || $1 || '%'`
+  const { other } = await db.transaction(async (tx) => {
+    await tx.query(removing, [id, '1'])
+    const pending = db.query(removing, [id, '2'])
+    await Promise.race([pending, waitForLocks(server, 1)])
+    return { other: pending }
+  })
+  await other
+  isAway = false
+  await allSent()
+  expect(typesOf(id)).toEqual(['third'])
+})

@@ -70,7 +70,12 @@ export class AccountDeletionService {
     const { user: asking } = caller
     const kind = this.proofOf(asking)
     if (kind === 'password') await this.#checkPassword(asking, proof.password, meta)
-    if (this.deps.rules.graceMs === 0) await this.#removeEndedSessions(asking.id, meta.signal)
+    if (this.deps.rules.graceMs === 0) {
+      await audit.transaction(meta, async (tx) =>
+        requireStrong(await gate.hold(tx, { userId: asking.id, sessionId: caller.session.id })),
+      )
+      await this.#removeEndedSessions(asking.id, meta.signal)
+    }
     // A wrong nonce must stay counted, so the transaction returns the error instead of throwing it.
     const outcome = await audit.transaction<Date | null | AppError>(meta, async (tx, record) => {
       const held = await gate.hold(tx, { userId: asking.id, sessionId: caller.session.id })

@@ -22,6 +22,14 @@ export function createObserver(log: Logger, registry: MetricsRegistry) {
         user_id: userId,
       })
     },
+    /** A refresh took long, and its reuse interval counts from its beginning. */
+    reuseIntervalKept(sessionId: string, error: unknown, { requestId }: RequestMeta) {
+      log.warn('the reuse interval of a slow refresh could not be restarted', {
+        request_id: requestId,
+        session_id: sessionId,
+        error,
+      })
+    },
     /** The specification and the client library read `create_user` in opposite ways (docs/specification.md#versions). */
     accountExpected({ requestId }: RequestMeta) {
       log.warn(

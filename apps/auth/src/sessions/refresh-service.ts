@@ -83,24 +83,32 @@ export class RefreshService {
 
   async #advanced({ presented, meta }: Request, found: Found, begunAt: Date): Promise<SignedIn> {
     const { user } = found
-    await this.#restartInterval(presented, begunAt)
     // The statement already wrote these entries to the table.
     this.deps.audit.publish(
       [auditPayload('token_refreshed', user), auditPayload('token_revoked', user)],
       meta,
     )
+    await this.#restartInterval(presented, begunAt, meta)
     return this.#withChild(presented, found)
   }
 
   /**
    * The session has the time at which its exchange began. A client that was answered 504 has only the old token to try again with,
-   * so the interval begins when a slow exchange has ended.
+   * so the interval begins when a slow exchange has ended. Whoever still waits gets the child also where that fails.
    */
-  async #restartInterval({ sessionId, counter }: PresentedToken, begunAt: Date): Promise<void> {
-    const { db, store, now } = this.deps
+  async #restartInterval(
+    { sessionId, counter }: PresentedToken,
+    begunAt: Date,
+    meta: RequestMeta,
+  ): Promise<void> {
+    const { db, store, observer, now } = this.deps
     const at = now()
     if (at.getTime() - begunAt.getTime() < SLOW_MS) return
-    await store.restartInterval(db, { sessionId, counter: counter + 1 }, at)
+    try {
+      await store.restartInterval(db, { sessionId, counter: counter + 1 }, at)
+    } catch (error) {
+      observer.reuseIntervalKept(sessionId, error, meta)
+    }
   }
 
   /** The answer for a token that is no longer the current one; null when the session can be advanced after all. */

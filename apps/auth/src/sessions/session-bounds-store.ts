@@ -16,7 +16,7 @@ export class SessionBoundsStore {
       with surplus as (
         select id from ${t.sessions} where id in (
           select id from ${t.sessions} where user_id = $1 and revoked_at is null
-          order by coalesce(refreshed_at, created_at) desc, id offset ${MAX_OPEN_SESSIONS} limit ${BATCH}
+          order by (id = $3) desc nulls last, coalesce(refreshed_at, created_at) desc, id offset ${MAX_OPEN_SESSIONS} limit ${BATCH}
         ) for no key update skip locked
       ), ended as (
         update ${t.sessions} s set revoked_at = $2, revoked_reason = 'too_many', updated_at = $2
@@ -26,11 +26,12 @@ export class SessionBoundsStore {
       select coalesce(sum(n), 0)::int as ended from told`
   }
 
-  /** Ends open sessions of which there are too many: those used longest ago. Returns how many. */
-  async makeRoom(db: Queryable, userId: string, now: Date): Promise<number> {
+  /** Ends open sessions of which there are too many: those used longest ago, but never `keep`. Returns how many. */
+  async makeRoom(db: Queryable, userId: string, now: Date, keep?: string): Promise<number> {
     const { rows } = await db.query<{ ended: number }>({ name: 'session_make_room', text: this.#makeRoom }, [
       userId,
       now,
+      keep ?? null,
     ])
     return rows[0]?.ended ?? 0
   }

@@ -104,7 +104,7 @@ export class SessionService {
     const id = randomUUID()
     const refreshSalt = refreshTokens.newSalt()
     await sessions.openBeside(tx, { id, besideId, notAfter: this.#endOf(createdAt), refreshSalt }, now())
-    await bounds.makeRoom(tx, user.id, now())
+    await bounds.makeRoom(tx, user.id, now(), besideId)
     const chain = await sessions.chainOf(tx, id)
     if (chain === null) throw sessionNotFound()
     if (limits.singlePerUser) await ends.others(tx, user.id, id, 'single_session')

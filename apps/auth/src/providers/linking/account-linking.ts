@@ -56,7 +56,11 @@ export class AccountLinking {
     const candidate = candidateEmail(external.profile)
     if (candidate === undefined || candidate.verified) return null
     const known = await identities.find(db, external.provider, external.profile.subject)
-    if (known === null) return rules.autoconfirm || rules.disableSignup ? null : candidate.email
+    if (known === null) {
+      // A verified address of the identity may find an account.
+      const isNew = (await this.#owners(db, external)).length === 0
+      return !isNew || rules.autoconfirm || rules.disableSignup ? null : candidate.email
+    }
     const user = await users.findById(db, known.userId)
     if (user === null || rules.allowUnverified || !hasNoOwner(user, external)) return null
     return user.email ?? candidate.email
@@ -160,9 +164,9 @@ export class AccountLinking {
     return { user, linked, refusal, confirmation }
   }
 
-  #owners(tx: Tx, external: External): Promise<string[]> {
+  #owners(db: Queryable, external: External): Promise<string[]> {
     const verified = verifiedEmails(external)
-    return verified.length === 0 ? Promise.resolve([]) : this.deps.identities.usersWithEmail(tx, verified)
+    return verified.length === 0 ? Promise.resolve([]) : this.deps.identities.usersWithEmail(db, verified)
   }
 
   #refuseBanned(user: User): void {
