@@ -22,7 +22,6 @@ export {
   statusSeen,
   type RequestContext,
 } from './request-context.js'
-export { isGone, onceGone } from './gone.js'
 export { inOrder } from './in-order.js'
 export { compileSchema, type JsonSchema } from './schema.js'
 export { healthHandlers, metricsHandler } from './health.js'

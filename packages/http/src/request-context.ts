@@ -15,7 +15,7 @@ export type RequestContext = RequestMeta & {
   readonly signal: AbortSignal
   /** How many characters of an answer are of use, if there is a limit: a longer answer can be cut or left out. */
   readonly maxAnswerLength?: number
-  /** For the pipeline, which ends the request's time. */
+  /** For the pipeline, which ends the request's time, and for what is held until nobody takes the answer any more. */
   readonly end: RequestEnd
 }
 

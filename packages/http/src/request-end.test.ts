@@ -1,9 +1,9 @@
-import { once } from 'node:events'
+import { EventEmitter, once } from 'node:events'
 import { connect } from 'node:net'
 import { afterEach, expect, it } from '@jest/globals'
 import { AppError } from '@signet/errors'
 import { createLogger, createRegistry } from '@signet/telemetry'
-import express from 'express'
+import express, { type Response } from 'express'
 import { docs } from '../test/echo-route.js'
 import {
   errorHandler,
@@ -14,6 +14,7 @@ import {
   type ErrorRenderer,
   type Listener,
 } from './index.js'
+import { RequestEnd } from './request-end.js'
 
 const errorRenderer: ErrorRenderer = {
   bodyError: ({ message }) => new AppError('invalid', 'bad_body', message),
@@ -73,3 +74,16 @@ it('is over for a request whose connection ends before its answer has its turn',
   await new Promise(setImmediate)
   expect([aborted, handled]).toEqual([[true, true], ['1']])
 })
+
+it.each(['the response', 'the connection'])(
+  'tells once that the client has left, by the end of %s',
+  (which) => {
+    const socket = Object.assign(new EventEmitter(), { destroyed: false })
+    const res = Object.assign(new EventEmitter(), { closed: false, req: { socket } })
+    let told = 0
+    new RequestEnd(res as unknown as Response).onceGone(() => (told += 1))
+    const [first, second] = which === 'the response' ? [res, socket] : [socket, res]
+    first.emit('close')
+    expect([told, second.listenerCount('close')]).toEqual([1, 0])
+  },
+)

@@ -1,8 +1,7 @@
 import { AppError } from '@signet/errors'
 import type { Response } from 'express'
-import { isGone, onceGone } from './gone.js'
 
-/** The abort signal of a request, created on first use: it is not cheap, and most handlers never need it. */
+/** How a request ends. Its abort signal is created on first use: it is not cheap, and most handlers never need it. */
 export class RequestEnd {
   #controller: AbortController | undefined
   #aborted = false
@@ -19,14 +18,38 @@ export class RequestEnd {
       if (!res.writableFinished) controller.abort()
     }
     if (this.#aborted) controller.abort()
-    else if (isGone(res)) onClose()
-    else onceGone(res, onClose)
+    else if (this.isGone) onClose()
+    else this.onceGone(onClose)
     return controller.signal
   }
 
   /** Whether the time is over or the client went away; needs no signal. */
   get isOver(): boolean {
-    return this.#aborted || (isGone(this.res) && !this.res.writableFinished)
+    return this.#aborted || (this.isGone && !this.res.writableFinished)
+  }
+
+  /**
+   * Whether nobody takes any more of the response. One that waits for its turn behind another one of its connection is not closed
+   * when that ends: only the connection tells.
+   */
+  get isGone(): boolean {
+    return this.res.closed || this.res.req.socket.destroyed
+  }
+
+  /** Calls `act` once, when the response is closed or its connection is, whichever comes first. */
+  onceGone(act: () => void): void {
+    const { res } = this
+    const { socket } = res.req
+    const gone = () => {
+      // A connection that is kept alive would otherwise collect one for each of its requests.
+      res.off('close', gone)
+      socket.off('close', gone)
+      act()
+    }
+    // A client may let any number of requests wait on one connection, and that is no leak to warn about.
+    socket.setMaxListeners(0)
+    res.once('close', gone)
+    socket.once('close', gone)
   }
 
   abort(): void {

@@ -49,7 +49,7 @@ export const batchRoutes = ({ authenticate, admit, ingest, parser, translate }: 
       ),
     },
     authenticate,
-    guard: ({ req, res }) => admit(req, res),
+    guard: ({ req, context }) => admit(req, context),
     body: { as: 'ndjson-bytes', maxBytes: MAX_BODY_BYTES, schema: summaryReadySchema },
     async handle({ caller, body, req, context }) {
       const lines = await parser.batch(body, ingest.newEvent().createdAt)

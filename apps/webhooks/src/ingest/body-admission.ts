@@ -1,6 +1,6 @@
 import { AppError } from '@signet/errors'
-import { isGone, onceGone } from '@signet/http'
-import type { Request, Response } from 'express'
+import type { RequestContext } from '@signet/http'
+import type { Request } from 'express'
 
 /** Bodies up to here are parsed at once, in about a millisecond. Larger ones go to a thread. */
 export const SMALL_BODY_BYTES = 65_536
@@ -10,12 +10,15 @@ export const MAX_BODY_BYTES = 32 * 1024 * 1024
 const BUDGET_BYTES = 16 * MAX_BODY_BYTES
 
 /** Takes part in a request before its body is read; throws `unavailable` when the budget is used up. */
-export type BodyAdmission = (req: Request, res: Response) => void
+export type BodyAdmission = (
+  req: Request,
+  context: { end: Pick<RequestContext['end'], 'isGone' | 'onceGone'> },
+) => void
 
 /** Bounds the memory that bodies take together. Small ones are never refused. */
 export function bodyAdmission(budgetBytes = BUDGET_BYTES): BodyAdmission {
   let taken = 0
-  return (req, res) => {
+  return (req, { end }) => {
     const bytes = bytesAtMost(req)
     if (bytes <= SMALL_BODY_BYTES) return
     if (taken + bytes > budgetBytes) {
@@ -24,9 +27,9 @@ export function bodyAdmission(budgetBytes = BUDGET_BYTES): BodyAdmission {
       })
     }
     // The client has left, and nothing would give them back.
-    if (isGone(res)) return
+    if (end.isGone) return
     taken += bytes
-    onceGone(res, () => (taken -= bytes))
+    end.onceGone(() => (taken -= bytes))
   }
 }
 

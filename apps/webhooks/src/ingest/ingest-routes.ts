@@ -44,7 +44,7 @@ export const ingestRoutes = ({ authenticate, admit, ingest, parser }: Deps): Rou
       ),
     },
     authenticate,
-    guard: ({ req, res }) => admit(req, res),
+    guard: ({ req, context }) => admit(req, context),
     body: { as: 'json-bytes', maxBytes: MAX_BODY_BYTES, schema: summaryReadySchema },
     async handle({ caller, body, context }) {
       const notice = await parser.summaryReady(body, ingest.newEvent())
@@ -62,9 +62,9 @@ export const ingestRoutes = ({ authenticate, admit, ingest, parser }: Deps): Rou
       responses: responses({ 200: { description: 'Stored', schema: ref('Ok') } }, 400, 401, 404, 410, 413),
     },
     authenticate,
-    guard({ req, res }) {
+    guard({ req, context }) {
       recordingOf(req)
-      admit(req, res)
+      admit(req, context)
     },
     body: { as: 'json-bytes', maxBytes: MAX_BODY_BYTES, schema: recordingSchema },
     async handle({ caller, body, req, context }) {

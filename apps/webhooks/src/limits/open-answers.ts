@@ -1,6 +1,5 @@
 import { AppError } from '@signet/errors'
-import { isGone, onceGone } from '@signet/http'
-import type { Response } from 'express'
+import type { RequestContext } from '@signet/http'
 
 const RETRY_AFTER_SECONDS = 1
 
@@ -14,16 +13,16 @@ export class OpenAnswers {
   constructor(private readonly max: number) {}
 
   /** Takes a permit until the response or its connection is closed, or throws `limited`. */
-  admit(key: string, res: Pick<Response, 'closed' | 'once' | 'off' | 'req'>): void {
+  admit(key: string, end: Pick<RequestContext['end'], 'isGone' | 'onceGone'>): void {
     const open = this.#open.get(key) ?? 0
     if (open >= this.max)
       throw new AppError('limited', 'too_many_requests', 'Read the answers to your other requests first', {
         retryAfterSeconds: RETRY_AFTER_SECONDS,
       })
     // The client has left, so the request ends before it is handled, and nothing would return the permit.
-    if (isGone(res)) return
+    if (end.isGone) return
     this.#open.set(key, open + 1)
-    onceGone(res, () => this.#release(key))
+    end.onceGone(() => this.#release(key))
   }
 
   #release(key: string): void {

@@ -48,9 +48,9 @@ export const sampleRoutes = ({ steps, limits, samples }: Deps): Route[] => [
       ),
     },
     ...steps.read,
-    guard({ caller, res, context: { maxAnswerLength = Infinity } }) {
+    guard({ caller, context: { end, maxAnswerLength = Infinity } }) {
       // Where the answer is small anyway, there is nothing to limit, and the response may be that of several calls: of all in a batch.
-      if (maxAnswerLength === Infinity) limits.samples.admit(caller.accountId, res)
+      if (maxAnswerLength === Infinity) limits.samples.admit(caller.accountId, end)
     },
     async handle({ caller, req, context: { maxAnswerLength } }) {
       const given = textParameter(req, 'event') ?? 'summary.completed'
