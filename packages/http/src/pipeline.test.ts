@@ -4,6 +4,7 @@ import { createLogger, createRegistry } from '@signet/telemetry'
 import express, { type Express } from 'express'
 import request from 'supertest'
 import { docs, echo } from '../test/echo-route.js'
+import { errorRenderer } from '../test/error-renderer.js'
 import {
   compileSchema,
   errorHandler,
@@ -12,23 +13,9 @@ import {
   notFoundHandler,
   requestContext,
   route,
-  type ErrorRenderer,
   type Route,
   type RouteSpec,
 } from './index.js'
-
-const errorRenderer: ErrorRenderer = {
-  bodyError: (problem) =>
-    new AppError(
-      problem.kind === 'too_large' ? 'too_large' : 'invalid',
-      `body_${problem.kind}`,
-      problem.message,
-    ),
-  notFound: () => new AppError('not_found', 'not_found', 'No such thing'),
-  methodNotAllowed: () => new AppError('method_not_allowed', 'bad_method', 'Not like this'),
-  unexpected: (cause) => new AppError('internal', 'internal', 'Something broke', { cause }),
-  render: (error) => ({ body: { code: error.code, message: error.message } }),
-}
 
 type Line = Record<string, unknown>
 function build(routes: Route[], timeoutMs = 0): { app: Express; lines: Line[] } {

@@ -40,12 +40,14 @@ export function requestContext(options: RequestContextOptions): RequestHandler {
   const observe = durationObserver(options.registry)
   return (req, res, next) => {
     const startedAt = performance.now()
+    // A socket remembers its peer only if it was asked while it was connected.
+    void req.socket.remoteAddress
     const inherited = options.requestIdHeader === undefined ? undefined : req.get(options.requestIdHeader)
     const requestId = pickRequestId(inherited)
     const context = newContext(requestId, res)
     res.locals['context'] = context
     res.setHeader('X-Request-Id', requestId)
-    res.on('close', () => {
+    context.end.onceGone(() => {
       const ms = performance.now() - startedAt
       const status = statusSeen(res)
       const route = context.route === '' ? 'unmatched' : context.route

@@ -1,28 +1,12 @@
 import { EventEmitter, once } from 'node:events'
 import { connect } from 'node:net'
 import { afterEach, expect, it } from '@jest/globals'
-import { AppError } from '@signet/errors'
 import { createLogger, createRegistry } from '@signet/telemetry'
 import express, { type Response } from 'express'
 import { docs } from '../test/echo-route.js'
-import {
-  errorHandler,
-  listen,
-  mountRoutes,
-  requestContext,
-  route,
-  type ErrorRenderer,
-  type Listener,
-} from './index.js'
+import { errorRenderer } from '../test/error-renderer.js'
+import { errorHandler, listen, mountRoutes, requestContext, route, type Listener } from './index.js'
 import { RequestEnd } from './request-end.js'
-
-const errorRenderer: ErrorRenderer = {
-  bodyError: ({ message }) => new AppError('invalid', 'bad_body', message),
-  notFound: () => new AppError('not_found', 'not_found', 'No such thing'),
-  methodNotAllowed: () => new AppError('method_not_allowed', 'bad_method', 'Not like this'),
-  unexpected: (cause) => new AppError('internal', 'internal', 'Something broke', { cause }),
-  render: (error) => ({ body: { code: error.code } }),
-}
 
 let listener: Listener | undefined
 afterEach(() => listener?.close(0))
@@ -60,7 +44,9 @@ it('is over for a request whose connection ends before its answer has its turn',
     handle: () => void handled.push('late'),
   })
   const app = express()
-  const log = createLogger({ level: 'panic', component: 'test' })
+  const logged: { msg?: string; path?: string; status?: number; remote_addr?: string }[] = []
+  const sink = (line: string) => void logged.push(JSON.parse(line) as (typeof logged)[number])
+  const log = createLogger({ level: 'info', component: 'test', sink })
   app.use(requestContext({ log, registry: createRegistry({ runtime: false }) }))
   mountRoutes(app, [slow, late], { errorRenderer })
   app.use(errorHandler({ errorRenderer }))
@@ -73,6 +59,9 @@ it('is over for a request whose connection ends before its answer has its turn',
   while (aborted.length < 2) await new Promise(setImmediate)
   await new Promise(setImmediate)
   expect([aborted, handled]).toEqual([[true, true], ['1']])
+  // All three are in the log: nobody can hide requests behind one that is slow.
+  const lines = logged.map(({ path, status, remote_addr: from }) => [path, status, from])
+  expect(lines.sort()).toEqual(['/1', '/3', '/late/2'].map((path) => [path, 499, '127.0.0.1']))
 })
 
 it.each(['the response', 'the connection'])(

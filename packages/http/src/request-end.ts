@@ -40,7 +40,11 @@ export class RequestEnd {
   onceGone(act: () => void): void {
     const { res } = this
     const { socket } = res.req
+    let isTold = false
     const gone = () => {
+      // The end of the connection closes the response, and then goes on to those who listened when it began.
+      if (isTold) return
+      isTold = true
       // A connection that is kept alive would otherwise collect one for each of its requests.
       res.off('close', gone)
       socket.off('close', gone)

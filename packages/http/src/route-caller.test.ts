@@ -3,25 +3,9 @@ import { AppError } from '@signet/errors'
 import { createLogger, createRegistry } from '@signet/telemetry'
 import express from 'express'
 import request from 'supertest'
-import {
-  contextOf,
-  requestContext,
-  route,
-  routeCaller,
-  type ErrorRenderer,
-  type Route,
-  type RouteCall,
-} from './index.js'
-
-const errorRenderer: ErrorRenderer = {
-  bodyError: ({ message }) => new AppError('invalid', 'bad_body', message),
-  notFound: () => new AppError('not_found', 'not_found', 'No such thing'),
-  methodNotAllowed: () => new AppError('method_not_allowed', 'bad_method', 'Not like this'),
-  unexpected: (cause) => new AppError('internal', 'internal', 'Something broke', { cause }),
-  render: (error) => ({ body: { code: error.code } }),
-}
-
-const docs = { operationId: 'x', summary: 'x', tag: 'x', responses: { 200: { description: 'ok' } } }
+import { docs } from '../test/echo-route.js'
+import { errorRenderer } from '../test/error-renderer.js'
+import { contextOf, requestContext, route, routeCaller, type Route, type RouteCall } from './index.js'
 
 type Body = { name: string }
 const steps: string[] = []
@@ -97,12 +81,12 @@ it('runs every step of the route with the credentials of the request and the val
 it.each<[string, Partial<RouteCall>, Record<string, string>, object]>([
   ['credentials', { params: { id: 'foreign' } }, {}, { code: 'unauthorized' }],
   ['the resource', { params: { id: 'foreign' } }, { authorization: 'me' }, { code: 'not_found' }],
-  ['a missing body', { params: { id: '1' } }, { authorization: 'me' }, { code: 'bad_body' }],
+  ['a missing body', { params: { id: '1' } }, { authorization: 'me' }, { code: 'body_missing' }],
   [
     'a body that does not fit',
     { params: { id: '1' }, body: { name: 7 } },
     { authorization: 'me' },
-    { code: 'bad_body', message: 'name must be a text' },
+    { code: 'body_schema', message: 'name must be a text' },
   ],
 ])('refuses as the route does, in its order: %s', async (_, call, headers, refusal) => {
   expect((await callOf(itemRoute, call, headers)).outcome).toMatchObject(refusal)

@@ -5,23 +5,8 @@ import { AppError } from '@signet/errors'
 import { createLogger, createRegistry } from '@signet/telemetry'
 import express from 'express'
 import { docs } from '../test/echo-route.js'
-import {
-  errorHandler,
-  listen,
-  mountRoutes,
-  requestContext,
-  route,
-  type ErrorRenderer,
-  type Listener,
-} from './index.js'
-
-const errorRenderer: ErrorRenderer = {
-  bodyError: ({ message }) => new AppError('invalid', 'bad_body', message),
-  notFound: () => new AppError('not_found', 'not_found', 'No such thing'),
-  methodNotAllowed: () => new AppError('method_not_allowed', 'bad_method', 'Not like this'),
-  unexpected: (cause) => new AppError('internal', 'internal', 'Something broke', { cause }),
-  render: (error) => ({ body: { code: error.code } }),
-}
+import { errorRenderer } from '../test/error-renderer.js'
+import { errorHandler, listen, mountRoutes, requestContext, route, type Listener } from './index.js'
 
 let listener: Listener | undefined
 afterEach(() => listener?.close(0))

@@ -3,6 +3,8 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { AppError } from '@signet/errors'
 import { createLogger, createRegistry } from '@signet/telemetry'
 import express, { type RequestHandler } from 'express'
+import { docs } from '../test/echo-route.js'
+import { errorRenderer } from '../test/error-renderer.js'
 import {
   errorHandler,
   listen,
@@ -12,16 +14,7 @@ import {
   route,
   withShortcut,
 } from './index.js'
-import type { ErrorRenderer, Listener, Route } from './index.js'
-
-const docs = { operationId: 'x', summary: 'x', tag: 'x', responses: { 200: { description: 'ok' } } }
-const errorRenderer: ErrorRenderer = {
-  bodyError: ({ kind, message }) => new AppError('invalid', `body_${kind}`, message),
-  notFound: () => new AppError('not_found', 'not_found', 'No such thing'),
-  methodNotAllowed: () => new AppError('method_not_allowed', 'bad_method', 'Not like this'),
-  unexpected: (cause) => new AppError('internal', 'internal', 'Something broke', { cause }),
-  render: (error) => ({ body: { code: error.code, message: error.message } }),
-}
+import type { Listener, Route } from './index.js'
 
 const routes: Route[] = [
   route({

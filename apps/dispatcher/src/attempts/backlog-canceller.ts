@@ -15,8 +15,8 @@ export type BacklogCancellerDeps = {
 const PAGE = 1000
 
 /**
- * Cancels what is pending for endpoints that were disabled or deleted, a page at a time: a receiver that was down for long may have millions,
- * and no result has to wait for them. Endpoints take turns. What a process leaves undone the sweeper requests again, and an attempt
+ * Cancels what is pending for endpoints that were disabled or deleted, a page at a time: a receiver that was down for long may
+ * have millions, and no result has to wait for them. Endpoints take turns. What a process leaves undone the sweeper requests again, and an attempt
  * that comes first ends its delivery the same way.
  */
 export class BacklogCanceller {

@@ -73,8 +73,8 @@ type RecordedRow = {
 /**
  * Commits the results of many attempts in one statement: deliveries, the failure counts of their endpoints, disabling an
  * endpoint at its 20th consecutive failure, the warnings to its owner, and the attempt log. What else is pending for an endpoint
- * that was disabled is the caller's to cancel. Returns results in no particular order, and none for a delivery that is gone or whose id is another one's by now. Takes at
- * most one result per delivery.
+ * that was disabled is the caller's to cancel. Returns results in no particular order, and none for a delivery that is gone or
+ * whose id is another one's by now. Takes at most one result per delivery.
  */
 export async function recordAttempts(
   db: Queryable,

@@ -42,8 +42,8 @@ const EXISTING: Rows = {
 }
 
 // The lock on the event keeps it from being deleted, and two processes from writing its deliveries at once. A delivery that another
-// one has written already is left out, and one that it writes meanwhile fails the statement: its failure would count twice. The last parameter names the events that have all of their
-// deliveries now.
+// one has written already is left out, and one that it writes meanwhile fails the statement: its failure would count twice. The
+// last parameter names the events that have all of their deliveries now.
 const NEW: Rows = {
   columns: { event_type: 'text', created_at: 'timestamptz' },
   delivery: `
