@@ -84,6 +84,36 @@ const waiting = async () => {
 }
 
 describe('account events', () => {
+  it('leave as soon as sessions have ended, without a poll of the outbox', async () => {
+    const idle = await startServer(
+      {
+        AUTH_MAILER_AUTOCONFIRM: 'true',
+        AUTH_OUTBOX_POLL_INTERVAL: '1h',
+        AUTH_EVENTS_URL: receiver.url,
+        AUTH_EVENTS_SECRET: SECRET,
+      },
+      { now: () => new Date() },
+    )
+    try {
+      const [out, banned] = [await aUser(idle), await aUser(idle)]
+      await post(idle, '/logout?scope=global', undefined, { token: out.access_token, settle: false })
+      await put(
+        idle,
+        `/admin/users/${banned.user.id}`,
+        { ban_duration: '24h' },
+        { ...admin(), settle: false },
+      )
+      await untilTold(out.user.id, 1)
+      await untilTold(banned.user.id, 1)
+      expect([out, banned].map(({ user }) => typesOf(user.id))).toEqual([
+        ['user.signed_out'],
+        ['user.banned'],
+      ])
+    } finally {
+      await idle.close()
+    }
+  })
+
   it('report a ban and its end, signed as Standard Webhooks', async () => {
     const { user } = await aUser(server)
     await ban(user.id, '24h')

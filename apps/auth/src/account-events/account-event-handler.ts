@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { signedHeaders } from '@signet/standard-webhooks'
 import type { Outbound } from '../outbound/outbound.js'
 import { exponentialDelay, type OutboxHandler } from '../outbox/outbox-handler.js'
+import { ACCOUNT_EVENT } from './account-event-store.js'
 
 /** Where account events go, and the key that signs them. */
 export type EventTarget = { url: string; key: Buffer }
@@ -14,7 +15,6 @@ type Deps = {
   now: () => Date
 }
 
-const KIND = 'account_event'
 const TIMEOUT_MS = 3000
 const FIRST_RETRY_MS = 250
 /**
@@ -29,7 +29,7 @@ const PAUSE_MS = 500
 export function accountEventHandler({ concurrency, outbound, target, now }: Deps): OutboxHandler<object> {
   let failedAt = -Infinity
   return {
-    kind: KIND,
+    kind: ACCOUNT_EVENT,
     plain: true,
     concurrency,
     ordered: true,

@@ -1,6 +1,9 @@
 import type { Tx } from '@signet/db'
 import { tellFunction, type Tables } from '../database/tables.js'
 
+/** Their kind in the outbox. */
+export const ACCOUNT_EVENT = 'account_event'
+
 /** Triggers on the users table report bans, unbans and deletions; what only ends sessions changes no row there. */
 export class AccountEventStore {
   constructor(private readonly t: Tables) {}

@@ -81,7 +81,7 @@ export const serverSettings = {
     env: 'AUTH_OUTBOX_POLL_INTERVAL',
     fallback: 1000,
     minMs: 10,
-    doc: 'How often the server checks for messages due for a retry, or left by a server that died.',
+    doc: 'How often the server checks for messages due for a retry, or left by a server that died. Other services hear then of a deletion, of a ban that is lifted, and of a session that ended because an old token was used.',
   }),
   apiAccountRequestExp: span({
     env: 'AUTH_API_ACCOUNT_REQUEST_EXP',

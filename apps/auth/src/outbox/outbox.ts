@@ -30,6 +30,11 @@ export class Outbox {
     this.#onCommitted = listener
   }
 
+  /** Has messages of a kind sent right after the commit that a statement of this transaction puts there by itself. */
+  sendAfter(tx: Tx, kind: string): void {
+    tx.afterCommit(() => this.#onCommitted(kind))
+  }
+
   /** Returns the message's id. It is sent right after the commit. */
   async add(tx: Tx, message: OutboxMessage, meta: MessageOrigin): Promise<string> {
     const { store, keys, now } = this.deps
@@ -40,7 +45,7 @@ export class Outbox {
     const recipient = keyedHash(keys.recipients, 'outbox', kind, message.recipient)
     const sealed = seal(keys.encryption, `outbox:${id}`, JSON.stringify(envelope))
     await store.insert(tx, { id, kind, recipient, payload: sealed, expiresAt }, now())
-    tx.afterCommit(() => this.#onCommitted(kind))
+    this.sendAfter(tx, kind)
     return id
   }
 
