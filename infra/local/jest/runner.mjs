@@ -1,5 +1,6 @@
 // jest's own runner of test files, except that modules are loaded by Node and stay loaded for the next file of the same
 // worker. jest loads every module again for each file, which took most of the time of most files.
+import hooks from 'node:async_hooks'
 import { createRequire, register } from 'node:module'
 import { pathToFileURL } from 'node:url'
 import { setGlobals } from './globals.mjs'
@@ -11,6 +12,8 @@ const require = createRequire(import.meta.url)
 const circus = require('jest-circus/runner').default
 const NEEDS_OWN_MODULES = /mock$|^(isolate|reset)Modules/i
 const runs = new Map()
+const { AsyncLocalStorage } = hooks
+const storages = []
 
 export default async function runTestFile(globalConfig, config, environment, runtime, path, ...rest) {
   // A file that asks for `@jest-environment node`, or a mutation run.
@@ -25,13 +28,27 @@ export default async function runTestFile(globalConfig, config, environment, run
     return await circus(globalConfig, config, environment, sharing, path, ...rest)
   } finally {
     forgetTests()
+    // Node copies the value of every storage in use into each new promise: hundreds of files would make all of them slow.
+    for (const storage of storages.splice(0)) storage.disable()
   }
 }
 
 /** The part of jest that keeps the state of one file. What it requires in turn stays loaded. */
 function requireAgain(path) {
   delete require.cache[path]
-  return require(path)
+  hooks.AsyncLocalStorage = StorageOfFile
+  try {
+    return require(path)
+  } finally {
+    hooks.AsyncLocalStorage = AsyncLocalStorage
+  }
+}
+
+class StorageOfFile extends AsyncLocalStorage {
+  constructor(...args) {
+    super(...args)
+    storages.push(this)
+  }
 }
 
 function importTest(file, runtime) {
