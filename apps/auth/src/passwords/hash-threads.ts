@@ -77,8 +77,6 @@ export class HashThreads {
       workerData: { bcrypt: this.bcrypt },
       resourceLimits,
     })
-    // An idle thread does not keep the process alive.
-    worker.unref()
     worker.on('message', (answer: HashAnswer) => {
       const task = thread.tasks.shift()
       if (thread.tasks.length === 0) worker.unref()
@@ -93,6 +91,8 @@ export class HashThreads {
       for (const task of thread.tasks.splice(0)) task.reject(failure)
       if (!this.#closed) this.#assign()
     })
+    // An idle thread does not keep the process alive. Listening to its messages would, so this comes last.
+    worker.unref()
     return worker
   }
 }
