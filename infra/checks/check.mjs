@@ -12,10 +12,7 @@ const checks = [
   { name: 'types', command: ['typescript-7/bin/tsc', '-b'] },
   {
     name: 'lint',
-    command: [
-      'eslint/bin/eslint.js',
-      ...['--cache', '--cache-location=.cache/eslint', '--cache-strategy=content', '.'],
-    ],
+    command: ['oxlint/bin/oxlint', '--type-aware', '--format', 'unix', '.'],
   },
   {
     name: 'format',

@@ -77,7 +77,7 @@ export function list<O extends SettingOptions<readonly string[]>>(
 /** An absolute http(s) URL without query or fragment, returned without trailing slash. */
 export function httpUrl<O extends SettingOptions<string>>(options: O) {
   return build<string, O>(options, 'URL', (raw) => {
-    // eslint-disable-next-line no-restricted-properties -- once for each setting, and this package imports no other
+    // oxlint-disable-next-line no-restricted-properties -- once for each setting, and this package imports no other
     const url = URL.canParse(raw) ? new URL(raw) : undefined
     // Used as written: the parser also takes https:///host, backslashes and tabs, and makes another text of them.
     if (!url || !/^https?:\/\/[^/]/i.test(raw) || /[\p{Cc}\s\\]/u.test(raw))

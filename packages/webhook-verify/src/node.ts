@@ -14,7 +14,7 @@ export type NodeHandlerOptions = HandlerOptions & {
  * limit, 500 when `onEvent` fails, which makes the sender try again. Throws at once when the secret cannot be used.
  */
 export function webhookHandler(
-  // eslint-disable-next-line no-console -- a plain server has no other place where its owner looks
+  // oxlint-disable-next-line no-console -- a plain server has no other place where its owner looks
   { onError = console.error, ...options }: NodeHandlerOptions,
   onEvent: OnEvent<IncomingMessage, ServerResponse>,
 ): (req: IncomingMessage, res: ServerResponse) => Promise<void> {

@@ -16,7 +16,7 @@ type Parameters = Readonly<Record<string, string>>
 export function withQuery(target: string, parameters: Parameters): string {
   const hashAt = target.indexOf('#')
   const fragment = hashAt === -1 ? '' : target.slice(hashAt)
-  const [path = '', query = ''] = splitOnce(hashAt === -1 ? target : target.slice(0, hashAt), '?')
+  const [path, query = ''] = splitOnce(hashAt === -1 ? target : target.slice(0, hashAt), '?')
   // Other parameters keep their exact encoding, which parsing and serializing would change.
   const kept = query.split('&').filter((pair) => pair !== '' && !(nameOf(pair) in parameters))
   return `${path}?${[...kept, String(new URLSearchParams(parameters))].join('&')}${fragment}`
@@ -30,7 +30,7 @@ export function withFragment(target: string, parameters: Parameters): string {
 }
 
 function nameOf(pair: string): string {
-  const [name = ''] = splitOnce(pair, '=')
+  const [name] = splitOnce(pair, '=')
   try {
     return decodeURIComponent(name.replaceAll('+', ' '))
   } catch {

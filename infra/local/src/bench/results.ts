@@ -31,7 +31,13 @@ export function readLine(line: string): { measured?: Measured; setting?: Setting
   const value = JSON.parse(line) as Partial<Measured & Setting>
   if (value.who === undefined) return {}
   if (value.settings !== undefined) return { setting: { who: value.who, settings: value.settings } }
-  const { bench, case: name, who, value: perSecond, others = {} } = value as Measured
+  const {
+    bench,
+    case: name,
+    who,
+    value: perSecond,
+    others = {},
+  } = value as Omit<Measured, 'others'> & Partial<Measured>
   return { measured: { bench, case: name, who, value: perSecond, others } }
 }
 

@@ -78,7 +78,7 @@ export class IdTokenVerifier {
   }
 
   /** Fetch keys with the guarded client too. */
-  readonly #fetch: typeof fetch = async (input) => {
+  readonly #fetch: typeof globalThis.fetch = async (input) => {
     const url = input instanceof Request ? input.url : String(input)
     const { status, text } = await this.deps.outbound.request({ url })
     return new Response(text, { status })
