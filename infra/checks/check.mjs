@@ -7,26 +7,18 @@ import { bootstrapOrExit, root, run, seconds, tool } from '../local/bootstrap.mj
 /** Below the tests, most of which wait for something: the checks fill the gaps. */
 const NICENESS = 5
 
+const sourcesOfApps = ['auth', 'webhooks', 'dispatcher'].map((app) => `apps/${app}/src`)
+
 /** In the order they begin. Those with `built` wait for what `types` writes. The long ones come first. */
 const checks = [
   { name: 'types', command: ['typescript-7/bin/tsc', '-b'] },
-  {
-    name: 'lint',
-    command: ['oxlint/bin/oxlint', '--type-aware', '--format', 'unix', '.'],
-  },
-  {
-    name: 'format',
-    command: [
-      'prettier/bin/prettier.cjs',
-      ...['--check', '--log-level=warn', '--cache', '--cache-location=.cache/prettier', '.'],
-    ],
-    fix: 'npm run format',
-  },
+  { name: 'lint', command: ['oxlint/bin/oxlint', '--type-aware', '--format', 'unix', '.'] },
+  { name: 'format', command: ['oxfmt/bin/oxfmt', '--check'], fix: 'npm run format' },
   {
     name: 'layers',
     command: cruise('.dependency-cruiser.cjs', 'apps', 'packages', 'infra/local/src', 'infra/load/src'),
   },
-  { name: 'run-time layers', command: cruise('infra/checks/run-time-layers.cjs', 'apps') },
+  { name: 'run-time layers', command: cruise('infra/checks/run-time-layers.cjs', ...sourcesOfApps) },
   { name: 'dead code', command: ['knip/bin/knip.js', '--no-progress', '--no-config-hints'] },
   { name: 'package entries', script: 'infra/checks/entries.mjs' },
   { name: 'references', script: 'infra/checks/references.mjs' },

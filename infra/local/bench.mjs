@@ -92,7 +92,7 @@ async function writePage(words) {
     mkdirSync(dirname(join(out, file)), { recursive: true })
     writeFileSync(join(out, file), content)
   }
-  await run(process.execPath, [tool('prettier/bin/prettier.cjs'), '--write', join(out, 'measured.{md,json}')])
+  await run(process.execPath, [tool('oxfmt/bin/oxfmt'), join(out, 'measured.md'), join(out, 'measured.json')])
   console.log(`\n  ✓ ${join(out, 'measured.md')}`)
   return 0
 }

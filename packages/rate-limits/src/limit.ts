@@ -3,7 +3,8 @@
  * `everyMs`. A window refills all at once, a bucket steadily.
  */
 export type Limit = { readonly key: string; readonly amount: number } & (
-  { readonly windowMs: number } | { readonly everyMs: number }
+  | { readonly windowMs: number }
+  | { readonly everyMs: number }
 )
 
 /** `waitMs` is 0 when there was enough, otherwise the time until there may be. `taken` is for `putBack`. */

@@ -13,7 +13,8 @@ export const STANDARD_SIGNATURE_HEADER = 'webhook-signature'
 
 /** Fetch `Headers`, Node's `req.headers`, or any plain object in any spelling of the names. */
 export type HeaderSource =
-  { get(name: string): string | null } | Readonly<Record<string, string | readonly string[] | undefined>>
+  | { get(name: string): string | null }
+  | Readonly<Record<string, string | readonly string[] | undefined>>
 
 /** The one value of a header. Absent and repeated are refused: a repeated header has no single signed meaning. */
 export function singleHeader(headers: HeaderSource, name: string): string {

@@ -18,7 +18,9 @@ export type OAuthFlow = {
 }
 
 export type Claim =
-  { kind: 'claimed'; flow: OAuthFlow; createdAt: Date } | { kind: 'unknown' } | { kind: 'already_used' }
+  | { kind: 'claimed'; flow: OAuthFlow; createdAt: Date }
+  | { kind: 'unknown' }
+  | { kind: 'already_used' }
 
 /** How a PKCE flow ends: with a code for the client and the provider's tokens. */
 export type OAuthFlowResult = {

@@ -2,7 +2,8 @@
 
 /** What a worker thread is asked to do. */
 export type HashJob =
-  { kind: 'hash'; password: string; cost: number } | { kind: 'verify'; hash: string; password: string }
+  | { kind: 'hash'; password: string; cost: number }
+  | { kind: 'verify'; hash: string; password: string }
 
 /** Its answers come in the order of the jobs. */
 export type HashAnswer = { result: string | boolean } | { error: unknown }

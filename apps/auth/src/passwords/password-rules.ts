@@ -8,7 +8,8 @@ export type WeakPasswordReason = 'length' | 'characters'
 
 /** `too_long` is 400 `validation_failed`; `weak` is 422 `weak_password` with the reasons. */
 export type PasswordProblem =
-  { kind: 'too_long'; message: string } | { kind: 'weak'; reasons: WeakPasswordReason[]; message: string }
+  | { kind: 'too_long'; message: string }
+  | { kind: 'weak'; reasons: WeakPasswordReason[]; message: string }
 
 const RANDOM_LENGTH = 33
 const ALPHANUMERIC = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789'

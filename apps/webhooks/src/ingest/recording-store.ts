@@ -34,7 +34,8 @@ export type IngestedEvent = {
 export type RecordingChange = RecordingRef & { parts: EncodedParts; event: IngestedEvent | null }
 
 export type FinalOutcome =
-  { kind: 'created' | 'duplicate'; eventId: EventId } | { kind: 'stored' | 'conflict' | 'deleted' }
+  | { kind: 'created' | 'duplicate'; eventId: EventId }
+  | { kind: 'stored' | 'conflict' | 'deleted' }
 /** `busy`: another request is writing the recording, and nothing was done. */
 export type WriteOutcome = FinalOutcome | { kind: 'busy' }
 

@@ -188,4 +188,8 @@ export const oauthErrorReasons: Readonly<Record<OAuthErrorCode | OtherCode, stri
 }
 
 type OtherCode =
-  'not_found' | 'request_timeout' | 'too_many_requests' | 'server_error' | 'temporarily_unavailable'
+  | 'not_found'
+  | 'request_timeout'
+  | 'too_many_requests'
+  | 'server_error'
+  | 'temporarily_unavailable'

@@ -4,7 +4,8 @@ import { once } from 'node:events'
 
 /** A local application's answer to a delivery; or why there was none. */
 export type Answer = { durationMs: number } & (
-  { status: number; body: string } | { status: undefined; reason: string }
+  | { status: number; body: string }
+  | { status: undefined; reason: string }
 )
 
 export type Delivery = {

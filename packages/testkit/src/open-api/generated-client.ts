@@ -32,7 +32,12 @@ export async function runGeneratedClient(
     writeFileSync(join(folder, 'application.ts'), application)
     const generator = join(dirname(resolve('openapi-typescript/package.json')), 'bin/cli.js')
     await node(folder, generator, document, '--output', 'api.ts')
-    await node(folder, join(dirname(resolve('typescript-7/package.json')), 'bin/tsc'), ...COMPILER_OPTIONS, 'application.ts')
+    await node(
+      folder,
+      join(dirname(resolve('typescript-7/package.json')), 'bin/tsc'),
+      ...COMPILER_OPTIONS,
+      'application.ts',
+    )
     return JSON.parse(await node(folder, 'application.js', ...args)) as unknown
   } finally {
     rmSync(folder, { recursive: true })
