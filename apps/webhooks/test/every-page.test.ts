@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, it } from '@jest/globals'
 import { launchChromium } from '@signet/local/browser'
 import { describeInBrowser } from '@signet/testkit/browser'
-import { addressesOf, faultsOfPages, LOOKS, needsOfScript } from '@signet/local/page-walk'
+import { addressesOf, faultsOfPages, LANGUAGES, needsOfScript } from '@signet/local/page-walk'
 import type { Browser, Page } from 'playwright-core'
 import { publicRoutes } from '../src/routes.js'
 import { startHarness, type Harness } from './support/harness.js'
@@ -12,7 +12,7 @@ import { aDelivery } from './support/portal.js'
 const ASSET = /\.(js|svg|ico|json)$/
 /** To the page of the identity server, which is not ours. */
 const LEADS_AWAY = '/sign-in'
-/** As long as the API, and the same for everybody: looked at once, below. */
+/** As long as the API, and the same for everybody: docs-browser.test.ts looks at it. */
 const DOCS = '/docs'
 /** For a look at the pages: PICTURES=<folder> keeps one of each. */
 const pictures = process.env['PICTURES']
@@ -92,18 +92,21 @@ describeInBrowser('every page', () => {
     expect(await needsOfScript(browser, { base: harness.base, paths, prepare: signIn })).toEqual([])
   })
 
-  it.each(LOOKS)('in %s is accessible, whole, and loads nothing from elsewhere', async (name, context) => {
-    const onPage = async (page: Page, path: string) => {
-      if (pictures === undefined) return
-      const file = `webhooks${path.slice(0, 60)}-${name}`.replace(/\W+/g, '-')
-      await page.screenshot({ path: `${pictures}/${file}.png`, fullPage: true })
-    }
-    const walk = { base: harness.base, paths, context, prepare: signIn, onPage }
-    expect(await faultsOfPages(browser, walk)).toEqual([])
-  })
+  it.each(LANGUAGES)(
+    'in %s is accessible, whole, and loads nothing from elsewhere',
+    async (name, language) => {
+      const onLook = async (page: Page, path: string, look: string) => {
+        if (pictures === undefined) return
+        const file = `webhooks${path.slice(0, 60)}-${name}-${look}`.replace(/\W+/g, '-')
+        await page.screenshot({ path: `${pictures}/${file}.png`, fullPage: true })
+      }
+      const walk = { base: harness.base, paths, language, prepare: signIn, onLook }
+      expect(await faultsOfPages(browser, walk)).toEqual([])
+    },
+  )
 
-  it.each(LOOKS)('in %s is so for somebody who is not signed in', async (_, context) => {
-    const open = ['/', DOCS, '/nowhere', '/sign-in/callback', '/oauth/authorize']
-    expect(await faultsOfPages(browser, { base: harness.base, paths: open, context })).toEqual([])
+  it.each(LANGUAGES)('in %s is so for somebody who is not signed in', async (_, language) => {
+    const open = ['/', '/nowhere', '/sign-in/callback', '/oauth/authorize']
+    expect(await faultsOfPages(browser, { base: harness.base, paths: open, language })).toEqual([])
   })
 })

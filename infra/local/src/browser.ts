@@ -53,25 +53,30 @@ export async function plugInAuthenticator(page: Page): Promise<void> {
   })
 }
 
-/** What axe-core finds wrong on the page as it is shown. */
-export async function accessibilityFindings(page: Page): Promise<string[]> {
-  // The policies of our pages let no script in, so axe-core runs in an isolated world of the debugger.
-  const session = await page.context().newCDPSession(page)
-  try {
-    return await runAxe(session)
-  } finally {
-    await session.detach()
-  }
+/** The rules of axe-core: all that it has on by default, or those of them that judge colours. */
+export type AxeRules = 'all' | 'colours'
+
+/** A tag takes in rules that are off by default too, so that one is named. Only what breaks a rule is reported in full: listing what passes takes time. */
+const AXE_OPTIONS = {
+  all: { resultTypes: ['violations'] },
+  colours: {
+    resultTypes: ['violations'],
+    runOnly: { type: 'tag', values: ['cat.color'] },
+    rules: { 'color-contrast-enhanced': { enabled: false } },
+  },
 }
 
-async function runAxe(session: CDPSession): Promise<string[]> {
+/** What axe-core finds wrong on the page as it is shown. */
+export async function accessibilityFindings(page: Page, rules: AxeRules = 'all'): Promise<string[]> {
+  const session = await withAxe(page)
   const { frameTree } = await session.send('Page.getFrameTree')
+  // Gives the world of that name, which the document has already.
   const { executionContextId: contextId } = await session.send('Page.createIsolatedWorld', {
     frameId: frameTree.frame.id,
+    worldName: AXE_WORLD,
   })
-  await session.send('Runtime.evaluate', { expression: AXE, contextId })
   const { result } = await session.send('Runtime.evaluate', {
-    expression: `axe.run().then(({ violations }) => violations.map(({ id, nodes }) => id + ': ' + nodes.map(({ html }) => html).join(' ')))`,
+    expression: `axe.run(${JSON.stringify(AXE_OPTIONS[rules])}).then(({ violations }) => violations.map(({ id, nodes }) => id + ': ' + nodes.map(({ html }) => html).join(' ')))`,
     contextId,
     awaitPromise: true,
     returnByValue: true,
@@ -79,6 +84,34 @@ async function runAxe(session: CDPSession): Promise<string[]> {
   // A run that failed must not look like one that found nothing.
   if (!Array.isArray(result.value)) throw new Error(`axe-core gave no list: ${String(result.description)}`)
   return result.value as string[]
+}
+
+const AXE_WORLD = 'axe-core'
+const sessions = new WeakMap<Page, Promise<CDPSession>>()
+
+/**
+ * Has the browser put axe-core into each document of the page, from the one that it shows on. The policies of our pages
+ * let no script in, so axe-core lives in an isolated world of the debugger. Sending its source for each run would take
+ * longer than the run of most pages.
+ */
+export function withAxe(page: Page): Promise<CDPSession> {
+  let session = sessions.get(page)
+  if (session === undefined) {
+    session = attachAxe(page)
+    sessions.set(page, session)
+  }
+  return session
+}
+
+async function attachAxe(page: Page): Promise<CDPSession> {
+  const session = await page.context().newCDPSession(page)
+  await session.send('Page.enable')
+  await session.send('Page.addScriptToEvaluateOnNewDocument', {
+    source: AXE,
+    worldName: AXE_WORLD,
+    runImmediately: true,
+  })
+  return session
 }
 
 /** By how many pixels the page is wider than the window. */

@@ -1,22 +1,36 @@
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
-import { accessibilityFindings, sidewaysScroll } from './browser.js'
+import { accessibilityFindings, sidewaysScroll, withAxe, type AxeRules } from './browser.js'
 
 const PHONE = { width: 360, height: 740 }
 const DESKTOP = { width: 1280, height: 800 }
 
-type Look = Pick<BrowserContextOptions, 'colorScheme' | 'viewport' | 'locale'>
+type Look = {
+  name: string
+  colorScheme: 'light' | 'dark'
+  viewport: { width: number; height: number }
+  rules: AxeRules
+}
 
-/** How people see pages: in both colour schemes, on a phone and on a desktop; and in German, whose words are long. */
-export const LOOKS: readonly (readonly [name: string, look: Look])[] = [
-  ['light on a phone', { colorScheme: 'light', viewport: PHONE, locale: 'en' }],
-  ['light on a desktop', { colorScheme: 'light', viewport: DESKTOP, locale: 'en' }],
-  ['dark on a phone', { colorScheme: 'dark', viewport: PHONE, locale: 'en' }],
-  ['dark on a desktop', { colorScheme: 'dark', viewport: DESKTOP, locale: 'en' }],
-  ['German on a phone', { colorScheme: 'light', viewport: PHONE, locale: 'de' }],
+/**
+ * A page on a screen, in both colour schemes. Our style sheets change nothing but colours in the dark
+ * (`packages/brand/src/tokens.ts`), so only rules about colours can find something there that is not found in light.
+ */
+export const looksOn = (screen: string, viewport: Look['viewport']): Look[] => [
+  { name: `light on ${screen}`, colorScheme: 'light', viewport, rules: 'all' },
+  { name: `dark on ${screen}`, colorScheme: 'dark', viewport, rules: 'colours' },
 ]
 
-/** What is wrong with a page for people; each empty when nothing is. */
-export type PageFaults = { at: string; axe: string[]; sideways: number; foreign: string[]; alike: string[] }
+const ON_A_PHONE = looksOn('a phone', PHONE)
+/** How people see pages: in both colour schemes, on a phone and on a desktop. */
+export const LOOKS = [...ON_A_PHONE, ...looksOn('a desktop', DESKTOP)]
+
+/** German has long words, which a phone has the least room for. */
+const LOOKS_IN = { en: LOOKS, de: ON_A_PHONE.slice(0, 1) }
+
+export const LANGUAGES = [
+  ['English', 'en'],
+  ['German', 'de'],
+] as const satisfies [name: string, language: keyof typeof LOOKS_IN][]
 
 type Walk = {
   /** Where the pages are. */
@@ -26,30 +40,75 @@ type Walk = {
   context?: BrowserContextOptions
   /** Signs in, where the pages need that. */
   prepare?: (page: Page) => Promise<unknown>
-  /** Called on each page. */
+  /** Called on each page, when it is loaded. */
   onPage?: (page: Page, path: string) => Promise<unknown>
 }
 
-/** Buttons, and those that open a part of an entry, that whoever hears only their names cannot tell apart. `.show` belongs to the field before it. */
+type WalkInLooks = Walk & {
+  language: keyof typeof LOOKS_IN
+  /** Called on each page in each look. */
+  onLook?: (page: Page, path: string, look: string) => Promise<unknown>
+}
+
+/** Names of buttons, and of those that open a part of an entry, that whoever hears only their names cannot tell apart. `.show` belongs to the field before it. */
+export const namedAlike = (page: Page): Promise<string[]> => page.evaluate<string[]>(ALIKE)
+
 const ALIKE = `['button:not(.show)', '.entries summary'].flatMap((selector) =>
   [...document.querySelectorAll(selector)]
     .map((control) => (control.ariaLabel ?? control.textContent).trim())
     .filter((name, index, names) => names.indexOf(name) !== index))`
 
-/** Opens every page, and lists those with something that axe-core finds, that is cut off, or that comes from elsewhere. */
-export async function faultsOfPages(browser: Browser, walk: Walk): Promise<PageFaults[]> {
-  const found: PageFaults[] = []
-  await walkPages(browser, walk, async (page, path, foreign) => {
-    const faults = {
-      at: path,
-      axe: await accessibilityFindings(page),
-      sideways: await sidewaysScroll(page),
-      foreign,
-      alike: await page.evaluate<string[]>(ALIKE),
-    }
-    if (faults.axe.length + faults.sideways + foreign.length + faults.alike.length > 0) found.push(faults)
+/**
+ * Opens every page in a language, and lists what axe-core finds, what is cut off, what comes from elsewhere, and what is
+ * named alike. A page is loaded once and then shown in each look.
+ */
+export async function faultsOfPages(browser: Browser, walk: WalkInLooks): Promise<string[]> {
+  const found: string[] = []
+  const context = { ...walk.context, viewport: PHONE, locale: walk.language }
+  const prepare = async (page: Page) => {
+    await walk.prepare?.(page)
+    await withAxe(page)
+  }
+  await walkPages(browser, { ...walk, context, prepare }, async (page, path, foreign) => {
+    const onLook = (look: string) => walk.onLook?.(page, path, look)
+    const faults = [
+      ...(await faultsInLooks(page, LOOKS_IN[walk.language], onLook)),
+      ...foreign.map((url) => `loads ${url}`),
+      ...(await namedAlike(page)).map((name) => `more than one is named ${name}`),
+    ]
+    found.push(...faults.map((fault) => `${path}: ${fault}`))
   })
   return found
+}
+
+/** Shows the loaded page in each look, and lists what axe-core finds and what is cut off. */
+export async function faultsInLooks(
+  page: Page,
+  looks: readonly Look[],
+  onLook?: (look: string) => unknown,
+): Promise<string[]> {
+  const found: string[] = []
+  for (const look of looks) {
+    await show(page, look)
+    await onLook?.(look.name)
+    const sideways = await sidewaysScroll(page)
+    const faults = [
+      ...(sideways > 0 ? [`${sideways} pixels wider than the window`] : []),
+      ...(await accessibilityFindings(page, look.rules)),
+    ]
+    found.push(...faults.map((fault) => `${look.name}: ${fault}`))
+  }
+  return found
+}
+
+async function show(page: Page, { name, colorScheme, viewport }: Look): Promise<void> {
+  await page.emulateMedia({ colorScheme })
+  await page.setViewportSize(viewport)
+  // A look that did not take effect would find nothing new.
+  const shown = await page.evaluate<boolean>(
+    `innerWidth === ${viewport.width} && matchMedia('(prefers-color-scheme: ${colorScheme})').matches`,
+  )
+  if (!shown) throw new Error(`${page.url()} is not shown ${name}`)
 }
 
 /** Looked at without a script: a heading that is seen, forms that can be sent, and no button outside of them. */

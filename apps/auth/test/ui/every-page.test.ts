@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, it } from '@jest/globals'
 import { launchChromium } from '@signet/local/browser'
 import { describeInBrowser } from '@signet/testkit/browser'
-import { addressesOf, faultsOfPages, LOOKS, needsOfScript } from '@signet/local/page-walk'
+import { addressesOf, faultsOfPages, LANGUAGES, needsOfScript } from '@signet/local/page-walk'
 import type { FormBrowser } from '@signet/testkit'
 import type { Browser, Page } from 'playwright-core'
 import { uiPageRoutes } from '../../src/ui/ui-router.js'
@@ -187,18 +187,20 @@ describeInBrowser('every page', () => {
     }
   })
 
-  it.each(LOOKS)('in %s is accessible, whole, and loads nothing from elsewhere', async (name, context) => {
-    for (const visitor of visitors) {
-      const onPage = async (page: Page, path: string) => {
-        for (const summary of await page.locator('summary').all()) await summary.click()
+  it.each(LANGUAGES)(
+    'in %s is accessible, whole, and loads nothing from elsewhere',
+    async (name, language) => {
+      const onPage = (page: Page) =>
+        page.evaluate('document.querySelectorAll("details").forEach((one) => { one.open = true })')
+      const onLook = async (page: Page, path: string, look: string) => {
         if (pictures === undefined) return
-        const file = `auth${path.slice(0, 60)}-${name}`.replace(/\W+/g, '-')
+        const file = `auth${path.slice(0, 60)}-${name}-${look}`.replace(/\W+/g, '-')
         await page.screenshot({ path: `${pictures}/${file}.png`, fullPage: true })
       }
-      expect([visitor.who, await faultsOfPages(chromium, { ...walkOf(visitor), context, onPage })]).toEqual([
-        visitor.who,
-        [],
-      ])
-    }
-  })
+      for (const visitor of visitors) {
+        const walk = { ...walkOf(visitor), language, onPage, onLook }
+        expect([visitor.who, await faultsOfPages(chromium, walk)]).toEqual([visitor.who, []])
+      }
+    },
+  )
 })
