@@ -60,6 +60,48 @@ module.exports = {
       to: { path: 'node_modules/@simplewebauthn/', dynamic: false, dependencyTypesNot: ['type-only'] },
     },
     {
+      name: 'libraries-of-few-runs-are-loaded-on-demand',
+      comment:
+        'Every start of a service would load what most runs never use: passport, email, Bull Board, the MCP server, the list of public suffixes, QR codes, JWT libraries.',
+      severity: 'error',
+      from: {
+        path: '^(apps|packages)/[^/]+/src/',
+        // These are loaded on demand themselves, as the next rule says.
+        pathNot:
+          '\\.test\\.ts$|^packages/(cli|testkit)/|^apps/auth/src/providers/strategies/|^apps/dispatcher/src/admin/queue-dashboard\\.ts$|^apps/webhooks/src/mcp/(mcp-messages|mcp-server|message-check|params-check)\\.ts$',
+      },
+      to: {
+        path: 'node_modules/(passport|passport-[^/]+|oauth|nodemailer|@bull-board|@modelcontextprotocol|tldts|qrcode|jsonwebtoken|bcryptjs)/',
+        dynamic: false,
+        dependencyTypesNot: ['type-only', 'type-import'],
+      },
+    },
+    {
+      name: 'users-of-such-libraries-are-loaded-on-demand',
+      severity: 'error',
+      from: {
+        path: '^apps/[^/]+/src/',
+        pathNot:
+          '\\.test\\.ts$|^apps/auth/src/providers/strategies/|^apps/webhooks/src/mcp/(mcp-messages|mcp-server|message-check|params-check)\\.ts$',
+      },
+      to: {
+        path: '^apps/auth/src/providers/strategies/(oauth1|oauth2|provider-passport)\\.ts$|^apps/dispatcher/src/admin/queue-dashboard\\.ts$|^apps/webhooks/src/mcp/(mcp-messages|mcp-server|message-check|params-check)\\.ts$',
+        dynamic: false,
+        dependencyTypesNot: ['type-only', 'type-import'],
+      },
+    },
+    {
+      name: 'commands-load-their-own-modules',
+      comment: 'The help, the version and the migrations of a service need nothing of what it serves with.',
+      severity: 'error',
+      from: { path: '^apps/[^/]+/src/main\\.ts$' },
+      to: {
+        path: '^apps/[^/]+/src/(serve|app|context|config/(read-)?config)\\.ts$',
+        dynamic: false,
+        dependencyTypesNot: ['type-only'],
+      },
+    },
+    {
       name: 'opentelemetry-is-loaded-on-demand',
       comment:
         'It costs start-up time and memory, for those who switch it on. An import of types alone loads it too.',

@@ -1,23 +1,22 @@
 import { setFlagsFromString } from 'node:v8'
 import { readEnvironment } from '@signet/config'
 import { runServiceCommands, type Command } from '@signet/http'
-import { loadAuthConfig } from './config/config.js'
 import { component, service } from './config/version.js'
-import { migrateDatabase } from './migrations.js'
-import { serve } from './serve.js'
-
-// The garbage of requests may grow by a third of what lives, where V8 alone would let it grow to several times as much
-// (infra/decisions/0152-common-requests-cost-less-than-express.md). Unlike a limit of the heap it ends no process.
-setFlagsFromString('--heap-growing-percent=30')
 
 const environment = () => readEnvironment(process.env)
+
+// Each command loads only its own modules.
+const config = async () => {
+  const { loadAuthConfig } = await import('./config/config.js')
+  return loadAuthConfig(environment())
+}
 
 const keys: Command = {
   summary: 'List, rotate and retire the keys of access tokens; `keys help` says how.',
   takesArguments: true,
   async run(argv) {
     const { runKeysCommand } = await import('./keys/keys-command.js')
-    process.exitCode = await runKeysCommand(() => loadAuthConfig(environment()), argv, {
+    process.exitCode = await runKeysCommand(config, argv, {
       out: (text) => void process.stdout.write(`${text}\n`),
       err: (text) => void process.stderr.write(`${text}\n`),
     })
@@ -28,11 +27,17 @@ await runServiceCommands({
   service,
   component,
   summary: 'Answer requests, on a database that is migrated.',
-  readConfig() {
-    const env = environment()
-    return { env, config: loadAuthConfig(env) }
+  readConfig: config,
+  async serve() {
+    const { serve } = await import('./serve.js')
+    // The garbage of requests may grow by a third of what lives, where V8 alone would let it grow to several times as much
+    // (infra/decisions/0152-common-requests-cost-less-than-express.md). Unlike a limit of the heap it ends no process.
+    setFlagsFromString('--heap-growing-percent=30')
+    return serve(environment())
   },
-  serve: ({ env }) => serve(env),
-  migrate: (log) => migrateDatabase(loadAuthConfig(environment()), log),
+  async migrate(log) {
+    const { migrateDatabase } = await import('./migrations.js')
+    return migrateDatabase(await config(), log)
+  },
   commands: { keys },
 })

@@ -1,14 +1,13 @@
 import { setFlagsFromString } from 'node:v8'
 import { readEnvironment } from '@signet/config'
 import { runServiceCommands, type Command } from '@signet/http'
-import { readConfig } from './config/read-config.js'
 import { component, service } from './version.js'
 
-// Garbage may grow by a third of what lives, where V8 alone would let it grow to several times as much
-// (infra/decisions/0152-common-requests-cost-less-than-express.md).
-setFlagsFromString('--heap-growing-percent=30')
-
-const config = () => readConfig(readEnvironment(process.env))
+// Each command loads only its own modules. Loading the engine would double the time of `ops status`.
+const config = async () => {
+  const { readConfig } = await import('./config/read-config.js')
+  return readConfig(readEnvironment(process.env))
+}
 
 const operate: Command = {
   summary: 'Inspect and control deliveries; see `ops help`.',
@@ -29,7 +28,12 @@ await runServiceCommands({
   component,
   summary: 'Deliver events until stopped.',
   readConfig: config,
-  // Each command loads only its own modules. Loading the engine would double the time of `ops status`.
-  serve: async (config) => (await import('./serve.js')).serve(config),
+  async serve(config) {
+    const { serve } = await import('./serve.js')
+    // Garbage may grow by a third of what lives, where V8 alone would let it grow to several times as much
+    // (infra/decisions/0152-common-requests-cost-less-than-express.md).
+    setFlagsFromString('--heap-growing-percent=30')
+    return serve(config)
+  },
   commands: { ops: operate },
 })

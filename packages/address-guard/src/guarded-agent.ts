@@ -1,5 +1,6 @@
+import { createRequire } from 'node:module'
 import type { Socket } from 'node:net'
-import { Agent, buildConnector } from 'undici'
+import type { Agent, buildConnector } from 'undici'
 import type { AddressGuard } from './address-guard.js'
 import { timeConnection } from './connection-timing.js'
 
@@ -19,12 +20,15 @@ export type GuardedAgentOptions = {
 type Connector = buildConnector.connector
 type CallbackArguments = Parameters<buildConnector.Callback>
 
+/** Loaded for the first agent: it takes longer than the rest of this package, and those who only check addresses need none. */
+const library = () => createRequire(import.meta.url)('undici') as typeof import('undici')
+
 /**
  * Connects only to checked addresses: names go through the guard's `lookup` when connecting, and literals are checked here
  * because `lookup` is not called for them. The host name stays in place for SNI, the Host header and the certificate check.
  */
 export function guardedConnector({ guard, connectTimeoutMs = 5000, ca }: GuardedAgentOptions): Connector {
-  const connect = buildConnector({
+  const connect = library().buildConnector({
     lookup: guard.lookup,
     timeout: connectTimeoutMs,
     allowH2: false,
@@ -59,7 +63,7 @@ export function guardedConnector({ guard, connectTimeoutMs = 5000, ca }: Guarded
  * after connecting: the caller has one deadline for the whole exchange.
  */
 export function guardedAgent(options: GuardedAgentOptions): Agent {
-  return new Agent({
+  return new (library().Agent)({
     connect: guardedConnector(options),
     clientTtl: options.maxConnectionLifeMs ?? 60_000,
     keepAliveTimeout: options.keepAliveMs ?? 10_000,

@@ -1,5 +1,5 @@
 import type { Logger } from '@signet/telemetry'
-import { runService, runTask, withLogger, type Service } from './service.js'
+import type { Service } from './service.js'
 
 /** A command of a service. If it rejects, the message is printed and the process exits with 1. */
 export type Command = {
@@ -14,8 +14,8 @@ export type ServiceCommands<Config> = {
   service: { readonly name: string; readonly version: string }
   /** Value of `component` in log lines. */
   component: string
-  /** Throws with every problem of the configuration. */
-  readConfig: () => Config
+  /** Throws, or rejects, with every problem of the configuration. */
+  readConfig: () => Config | Promise<Config>
   /** What `serve` does, for `--help`. */
   summary: string
   serve: (config: Config) => Promise<Service>
@@ -34,17 +34,20 @@ type CommandLine = {
 
 /**
  * The process of a service. Without a command it migrates its database, if it owns one, and serves. The configuration is read first,
- * so that an invalid one changes nothing.
+ * so that an invalid one changes nothing. Each command loads its modules when it runs: those of a service take longer to load than
+ * `--help`, `version` or `migrate` take.
  */
 export async function runServiceCommands<Config>(options: ServiceCommands<Config>): Promise<void> {
   const { service, component, summary, readConfig, serve, migrate, commands } = options
-  const start = () => runService(component, async () => serve(readConfig()))
-  const migrateAndStart = (run: (log: Logger) => Promise<unknown>) =>
-    runService(component, async () => {
-      const config = readConfig()
+  const start = async () => (await processes()).runService(component, async () => serve(await readConfig()))
+  const migrateAndStart = async (run: (log: Logger) => Promise<unknown>) => {
+    const { runService, withLogger } = await processes()
+    await runService(component, async () => {
+      const config = await readConfig()
       await withLogger(component, run)
       return serve(config)
     })
+  }
   await runCommandLine(
     {
       service,
@@ -53,7 +56,7 @@ export async function runServiceCommands<Config>(options: ServiceCommands<Config
         ...(migrate && {
           migrate: {
             summary: 'Bring the database to the schema of this version.',
-            run: () => runTask(component, migrate),
+            run: async () => (await processes()).runTask(component, migrate),
           },
         }),
         ...commands,
@@ -65,6 +68,8 @@ export async function runServiceCommands<Config>(options: ServiceCommands<Config
     process.argv.slice(2),
   )
 }
+
+const processes = () => import('./service.js')
 
 /** The exit code that shells use for usage errors. */
 const USAGE_EXIT_CODE = 2

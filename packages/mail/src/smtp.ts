@@ -1,4 +1,3 @@
-import { createTransport } from 'nodemailer'
 import type { Attachment } from './brand.js'
 
 export type SmtpConfig = {
@@ -46,9 +45,36 @@ const IMPLICIT_TLS_PORT = 465
 const CONNECT_TIMEOUT_MS = 4000
 const SILENCE_TIMEOUT_MS = 5000
 
-export function openSmtpTransport(smtp: SmtpConfig, { connections, ca }: Options): SmtpTransport {
+export function openSmtpTransport(smtp: SmtpConfig, options: Options): SmtpTransport {
+  const domain = smtp.adminEmail.split('@').at(-1)
+  let pool: ReturnType<typeof openPool> | undefined
+  let closed = false
+  return {
+    async send({ to, id, attachments = [], ...content }) {
+      if (closed) throw new Error('the connections to the mail server are closed')
+      const { sendMail } = await (pool ??= openPool(smtp, options))
+      try {
+        await sendMail({
+          ...content,
+          attachments: [...attachments],
+          to: { name: '', address: to },
+          messageId: `<${id}@${domain}>`,
+        })
+      } catch (error) {
+        throw asRefusal(error)
+      }
+    },
+    close() {
+      closed = true
+      void pool?.then(({ close }) => close())
+    },
+  }
+}
+
+/** Loaded and opened for the first email, because most processes never send one. */
+async function openPool(smtp: SmtpConfig, { connections, ca }: Options) {
+  const { createTransport } = await import('nodemailer')
   const { adminEmail, senderName } = smtp
-  const domain = adminEmail.split('@').at(-1)
   const transport = createTransport(
     {
       ...connectionOptions(smtp),
@@ -69,18 +95,7 @@ export function openSmtpTransport(smtp: SmtpConfig, { connections, ca }: Options
     },
   )
   return {
-    async send({ to, id, attachments = [], ...content }) {
-      try {
-        await transport.sendMail({
-          ...content,
-          attachments: [...attachments],
-          to: { name: '', address: to },
-          messageId: `<${id}@${domain}>`,
-        })
-      } catch (error) {
-        throw asRefusal(error)
-      }
-    },
+    sendMail: (mail: Parameters<typeof transport.sendMail>[0]) => transport.sendMail(mail),
     close: () => transport.close(),
   }
 }

@@ -1,4 +1,9 @@
-import { Cluster, Redis, type RedisOptions } from 'ioredis'
+import { createRequire } from 'node:module'
+import type { Cluster, Redis, RedisOptions } from 'ioredis'
+
+// Required and not imported. Before Node imports CommonJS it reads all files of the library to find the names it exports, which takes as
+// long as running them.
+const ioredis = createRequire(import.meta.url)('ioredis') as typeof import('ioredis')
 
 export type RedisSettings = {
   /**
@@ -36,8 +41,8 @@ export type RedisRole = 'worker' | 'request'
 /** Connects to a standalone server, through sentinels, or to a cluster, depending on the settings. */
 export function connectRedis(settings: RedisSettings, role: RedisRole): Redis | Cluster {
   const { clusterNodes = [] } = settings
-  if (clusterNodes.length === 0) return new Redis(redisOptions(settings, role))
-  return new Cluster(clusterNodes.map(hostAndPort), {
+  if (clusterNodes.length === 0) return new ioredis.Redis(redisOptions(settings, role))
+  return new ioredis.Cluster(clusterNodes.map(hostAndPort), {
     // A cluster has database 0 only.
     redisOptions: { ...sharedOptions(new URL(settings.url), role), db: undefined },
     enableOfflineQueue: role === 'worker',

@@ -1,5 +1,6 @@
 import type { Brand } from '@signet/brand'
 import { route, type Route } from '@signet/http'
+import { requireUniqueIds } from '@signet/http/open-api'
 import { docsAnswer, SCRIPT_PATH, tryScript } from '@signet/pages/api-docs'
 import { service } from '../config/version.js'
 import { docs } from '../requests/docs.js'
@@ -9,7 +10,7 @@ import { schemas } from './schemas.js'
 
 type Deps = { baseUrl: string; brand: Brand; icon: string | undefined }
 
-/** `/openapi.json` and `/docs`, both made once from the table of all other routes. */
+/** `/openapi.json` and `/docs`, both made once, for the first reader, from the table of all other routes. */
 export function apiDocsRoutes(routes: readonly Route[], { baseUrl, brand, icon }: Deps): Route[] {
   const own: Route[] = [
     route({
@@ -21,7 +22,7 @@ export function apiDocsRoutes(routes: readonly Route[], { baseUrl, brand, icon }
       }),
       handle: () => ({
         headers: { 'Cache-Control': 'public, max-age=300', 'Content-Type': 'application/json' },
-        body: document,
+        body: document(),
       }),
     }),
     route({
@@ -31,7 +32,7 @@ export function apiDocsRoutes(routes: readonly Route[], { baseUrl, brand, icon }
         tag: 'Service',
         answer: { description: 'HTML', schema: 'Page', mediaType: 'text/html' },
       }),
-      handle: () => page,
+      handle: () => page(),
     }),
     route({
       method: 'get',
@@ -44,18 +45,22 @@ export function apiDocsRoutes(routes: readonly Route[], { baseUrl, brand, icon }
     }),
   ]
   const all = [...routes, ...own]
-  const document: string = JSON.stringify(apiDocument(all, baseUrl))
-  const page = docsAnswer({
-    title: service.description,
-    brand,
-    icon,
-    baseUrl,
-    introduction: introduction(baseUrl),
-    routes: documentedRoutes(all),
-    tags: Object.keys(tags),
-    schemas,
-    pathParameters,
-    securitySchemes,
-  })
+  requireUniqueIds(documentedRoutes(all))
+  let documentText: string | undefined
+  const document = () => (documentText ??= JSON.stringify(apiDocument(all, baseUrl)))
+  let pageAnswer: ReturnType<typeof docsAnswer> | undefined
+  const page = () =>
+    (pageAnswer ??= docsAnswer({
+      title: service.description,
+      brand,
+      icon,
+      baseUrl,
+      introduction: introduction(baseUrl),
+      routes: documentedRoutes(all),
+      tags: Object.keys(tags),
+      schemas,
+      pathParameters,
+      securitySchemes,
+    }))
   return own
 }

@@ -1,7 +1,7 @@
+import { createRequire } from 'node:module'
 import { isIP } from 'node:net'
 import { parseUrl } from '@signet/address-guard/parse-url'
 import { boolean, integer, list, text } from '@signet/config'
-import { getPublicSuffix } from 'tldts'
 import { span } from './durations.js'
 
 /** Passkeys and WebAuthn factors (docs/specification.md#webauthn). */
@@ -126,7 +126,10 @@ export function webauthnProblems(config: Config): string[] {
 
 /** As browsers decide it (publicsuffix.org): "com", "co.uk", and what hosting companies give out, such as "github.io". */
 const isPublicSuffix = (rpId: string): boolean =>
-  rpId !== 'localhost' && getPublicSuffix(rpId, { allowPrivateDomains: true }) === rpId
+  rpId !== 'localhost' && publicSuffixes().getPublicSuffix(rpId, { allowPrivateDomains: true }) === rpId
+
+/** The list is long, and only those who switch WebAuthn on need it. */
+const publicSuffixes = () => createRequire(import.meta.url)('tldts') as typeof import('tldts')
 
 function belongsTo(rpId: string, origin: string): boolean {
   const { hostname } = new URL(origin)

@@ -1,15 +1,18 @@
-import { create } from 'qrcode'
+import { createRequire } from 'node:module'
 
 const MARGIN = 4
 /** The most that fits, with the error correction below (ISO/IEC 18004, version 40). */
 export const MAX_QR_BYTES = 2331
+
+/** Loaded for the first code, because it brings encoders for more than is used here. */
+const library = () => createRequire(import.meta.url)('qrcode') as typeof import('qrcode')
 
 /**
  * A QR code as SVG text. Clients put it unescaped behind `data:image/svg+xml;utf-8,` (docs/specification.md#factors), so it has
  * neither `#` nor `%` nor line breaks: colours have names.
  */
 export function qrCodeSvg(text: string): string {
-  const { modules } = create(text, { errorCorrectionLevel: 'M' })
+  const { modules } = library().create(text, { errorCorrectionLevel: 'M' })
   const size = modules.size + 2 * MARGIN
   const rows = Array.from({ length: modules.size }, (_, y) =>
     runsOf(modules.data.subarray(y * modules.size, (y + 1) * modules.size))

@@ -13,7 +13,7 @@ type Terminal = { out: (text: string) => void; err: (text: string) => void }
 
 /** Lists and changes the signing keys of the servers with these settings. Resolves to the exit code. */
 export async function runKeysCommand(
-  readConfig: () => Settings,
+  readConfig: () => Settings | Promise<Settings>,
   argv: readonly string[],
   { out, err }: Terminal,
 ): Promise<number> {
@@ -23,7 +23,7 @@ export async function runKeysCommand(
       out(KEYS_USAGE)
       return 0
     }
-    const report = await withService(readConfig(), command)
+    const report = await withService(await readConfig(), command)
     out(json ? JSON.stringify(report.json) : report.text)
     return 0
   } catch (error) {

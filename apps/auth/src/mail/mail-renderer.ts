@@ -1,4 +1,4 @@
-import { dateTimeText, durationText, languages, type Language } from '@signet/language'
+import { dateTimeText, durationText, type Language } from '@signet/language'
 import {
   htmlLayout,
   logoAttachments,
@@ -37,12 +37,12 @@ type Deps = { config: RenderConfig; outbound: Outbound; log: Logger; now?: () =>
 /** Turns a kind and its variables into subject and bodies (docs/specification.md#emails). */
 export class MailRenderer {
   readonly #config: RenderConfig
-  readonly #builtIn: ReadonlyMap<Language, ReadonlyMap<Kind, BuiltIn>>
+  /** Of the languages that were needed so far. */
+  readonly #builtIn = new Map<Language, ReadonlyMap<Kind, BuiltIn>>()
   readonly #custom: ReadonlyMap<Kind, Custom>
 
   constructor(deps: Deps) {
     this.#config = deps.config
-    this.#builtIn = new Map(languages.map((language) => [language, builtInMails(language, deps.config)]))
     this.#custom = new Map([...mailKinds, ...noticeKinds].map((kind) => [kind, customOf(kind, deps)]))
     // Loaded up front, so that the first email need not wait.
     for (const { source } of this.#custom.values()) void source?.get()
@@ -50,7 +50,7 @@ export class MailRenderer {
 
   async render(kind: Kind, variables: MailVariables, { requestId, origin }: Request): Promise<RenderedMail> {
     const language = languageOf(variables, origin)
-    const mail = this.#builtIn.get(language)?.get(kind)
+    const mail = this.#builtInIn(language).get(kind)
     const custom = this.#custom.get(kind)
     if (!mail || !custom) throw new Error(`there is no email of the kind ${kind}`)
     const values = templateValues(this.#config, language, variables, origin)
@@ -60,6 +60,14 @@ export class MailRenderer {
     if (loaded) return { subject, html: renderHtml(loaded, values) }
     const attachments = logoAttachments(this.#config.brand)
     return { subject, html: renderHtml(mail.html, values), text: renderText(mail.text, values), attachments }
+  }
+
+  #builtInIn(language: Language): ReadonlyMap<Kind, BuiltIn> {
+    const known = this.#builtIn.get(language)
+    if (known) return known
+    const mails = builtInMails(language, this.#config)
+    this.#builtIn.set(language, mails)
+    return mails
   }
 }
 

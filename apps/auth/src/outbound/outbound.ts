@@ -1,6 +1,6 @@
 import { AddressGuard, BlockedAddressError, guardedAgent, type Resolver } from '@signet/address-guard'
 import { parseUrl } from '@signet/address-guard/parse-url'
-import { request as undiciRequest, type Dispatcher } from 'undici'
+import type { Agent, Dispatcher } from 'undici'
 
 /** The one HTTP client for calls to providers, gateways, CAPTCHA services and email templates (docs/specification.md#providers). */
 export type Outbound = {
@@ -55,7 +55,9 @@ const MAX_BYTES = 1024 * 1024
 /** Private addresses are refused when connecting; redirects are not followed. */
 export function createOutbound({ allowPrivateUrls, resolver, ca }: OutboundOptions): Outbound {
   const guard = new AddressGuard({ allowPrivateTargets: allowPrivateUrls, resolver })
-  const agent = guardedAgent({ guard, ca })
+  // Loaded for the first call: many servers never make one.
+  let agent: Agent | undefined
+  let closed = false
   return {
     async request({
       method = 'GET',
@@ -69,8 +71,10 @@ export function createOutbound({ allowPrivateUrls, resolver, ca }: OutboundOptio
       // One limit for the whole exchange: a server that drips bytes never triggers an idle timeout.
       const signal = AbortSignal.timeout(timeoutMs)
       try {
-        const response = await undiciRequest(url, {
-          dispatcher: agent,
+        const { request } = await import('undici')
+        if (closed) throw new Error('the connections are closed')
+        const response = await request(url, {
+          dispatcher: (agent ??= guardedAgent({ guard, ca })),
           method,
           headers: { ...contentTypeOf(body), ...headers },
           body: body?.toString(),
@@ -82,7 +86,10 @@ export function createOutbound({ allowPrivateUrls, resolver, ca }: OutboundOptio
         throw failure(error, url.host, signal.aborted)
       }
     },
-    close: () => agent.destroy(),
+    async close() {
+      closed = true
+      await agent?.destroy()
+    },
   }
 }
 

@@ -24,7 +24,6 @@ export class HashThreads {
     private readonly bcrypt: BcryptChoice,
   ) {
     this.#threads = Array.from({ length: threads }, () => ({ worker: undefined, tasks: [] }))
-    for (const thread of this.#threads) thread.worker = this.#start(thread)
   }
 
   /** Unfinished jobs. */
@@ -65,7 +64,8 @@ export class HashThreads {
       if (!thread || thread.tasks.length >= TASKS_PER_THREAD) return
       this.#waiting.delete(task)
       thread.tasks.push(task)
-      // Replaced only now, so that a worker that cannot start is not restarted in a loop.
+      // Started only now: before its first job, because many processes hash nothing, and after a failure, because a worker that
+      // cannot start is not to be restarted in a loop.
       thread.worker ??= this.#start(thread)
       thread.worker.ref()
       thread.worker.postMessage(task.job)

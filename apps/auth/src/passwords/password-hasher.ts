@@ -39,7 +39,7 @@ const DEFAULT_QUEUE_PER_THREAD = 64
 /** About the time it takes to work through a full queue. */
 const RETRY_AFTER_SECONDS = 5
 
-/** Starts the worker threads; `close` ends them. */
+/** Worker threads start with the first passwords; `close` ends them. */
 export function createPasswordHasher(options: PasswordHasherOptions = {}): PasswordHasher {
   const { cost = DEFAULT_COST, threads = availableParallelism(), observe = () => undefined } = options
   const { maxQueue = threads * DEFAULT_QUEUE_PER_THREAD } = options

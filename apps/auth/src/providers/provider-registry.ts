@@ -12,11 +12,9 @@ import {
   type ProviderSettings,
   type ProviderTokens,
 } from './model/provider.js'
-import { oauth1 } from './strategies/oauth1.js'
-import { oauth2 } from './strategies/oauth2.js'
 import { profileJson } from './strategies/profile-call.js'
-import { ProviderPassport, type StrategyOutcome } from './strategies/provider-passport.js'
-import type { StrategyOptions, StrategyRequest } from './strategies/strategy.js'
+import type { ProviderPassport, StrategyOutcome } from './strategies/provider-passport.js'
+import type { Protocol, StrategyOptions, StrategyRequest } from './strategies/strategy.js'
 
 /** An enabled provider. */
 export type ConfiguredProvider = {
@@ -39,7 +37,6 @@ type Deps = {
 
 /** The providers of docs/specification.md#providers as they are configured. */
 export class ProviderRegistry {
-  readonly #passport = new ProviderPassport()
   readonly #names = new Map<string, Provider>()
   readonly #configured = new Map<Provider, ConfiguredProvider>()
 
@@ -85,23 +82,29 @@ export class ProviderRegistry {
     const { outbound } = this.deps
     const endpoint = endpointBelow(settings.baseUrl)
     const urls = definition.endpoints(endpoint, settings)
-    const protocol =
-      definition.protocol === 'oauth1'
-        ? oauth1(settings, { ...urls, request: urls.request ?? urls.token }, outbound)
-        : oauth2(name, definition, settings, urls, outbound)
-    this.#passport.use(name, protocol.strategy)
+    const oauth1Urls = { ...urls, request: urls.request ?? urls.token }
+    let loading: Promise<LoadedProtocol> | undefined
+    const loaded = () =>
+      (loading ??= loadProtocol(name, async () =>
+        definition.protocol === 'oauth1'
+          ? (await import('./strategies/oauth1.js')).oauth1(settings, oauth1Urls, outbound)
+          : (await import('./strategies/oauth2.js')).oauth2(name, definition, settings, urls, outbound),
+      ))
     return {
       name,
       definition,
       settings,
-      authenticate: (req, options) => this.#passport.authenticate(name, req, options),
+      async authenticate(req, options) {
+        const { passport } = await loaded()
+        return passport.authenticate(name, req, options)
+      },
       profile: (tokens, callback) =>
         definition.profile({
           settings,
           tokens,
           endpoint,
-          account: async () => protocol.account?.(tokens),
-          get: async (url, headers) => profileJson(await protocol.get(tokens, url, headers)),
+          account: async () => (await loaded()).protocol.account?.(tokens),
+          get: async (url, headers) => profileJson(await (await loaded()).protocol.get(tokens, url, headers)),
           idToken: () => this.#idToken(definition, settings, tokens),
           callback,
         }),
@@ -122,6 +125,17 @@ export class ProviderRegistry {
     const { accessToken } = tokens
     return this.deps.idTokens.verify({ token, issuer, audiences: settings.clientIds, keysUrl, accessToken })
   }
+}
+
+type LoadedProtocol = { protocol: Protocol; passport: ProviderPassport }
+
+/** Passport and its strategies are loaded when somebody first signs in with a provider. */
+async function loadProtocol(name: Provider, load: () => Promise<Protocol>): Promise<LoadedProtocol> {
+  const { ProviderPassport } = await import('./strategies/provider-passport.js')
+  const protocol = await load()
+  const passport = new ProviderPassport()
+  passport.use(name, protocol.strategy)
+  return { protocol, passport }
 }
 
 /** URLs of the provider, moved below the base URL where one is set. */

@@ -1,5 +1,5 @@
-import { queueNames, type DeliveryJob } from '@signet/webhook-core/queue'
-import { DelayedError, type Job } from 'bullmq'
+import { bullmq, queueNames, type DeliveryJob } from '@signet/webhook-core/queue'
+import type { Job } from 'bullmq'
 import type { Observer } from '../observers/observer.js'
 import { internalFailureDelayMs, QueueWorker, type WorkerConnection } from '../queues/queue-worker.js'
 import type { AttemptService } from './attempt-service.js'
@@ -41,7 +41,7 @@ export function createAttemptWorker({ queue, concurrency, attempts, observer }: 
     if (outcome.kind === 'finished') return
     if (outcome.kind === 'retry') throw new RetryLater(outcome.delayMs, outcome.reason)
     await job.moveToDelayed(Date.now() + outcome.delayMs, token)
-    throw new DelayedError()
+    throw new bullmq.DelayedError()
   }
   const worker = new QueueWorker<AttemptJob>(queueNames.deliveries, {
     queue,

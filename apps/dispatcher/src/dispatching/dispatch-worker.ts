@@ -1,10 +1,11 @@
 import {
+  bullmq,
   queueNames,
   type EventsJob,
   type QueuedEventRef,
   type WebhookQueues,
 } from '@signet/webhook-core/queue'
-import { DelayedError, type Job } from 'bullmq'
+import type { Job } from 'bullmq'
 import type { Observer } from '../observers/observer.js'
 import { internalFailureDelayMs, QueueWorker, type WorkerConnection } from '../queues/queue-worker.js'
 import type { EventService } from './event-service.js'
@@ -31,7 +32,7 @@ export function createDispatchWorker({ queue, concurrency, events, queues, obser
     if (!deferral) return
     observer.deferred('conversions_full')
     await job.moveToDelayed(Date.now() + deferral.deferMs, token)
-    throw new DelayedError()
+    throw new bullmq.DelayedError()
   }
 
   async function runOrSplitOff(event: QueuedEventRef, job: Job<EventsJob, void>): Promise<void> {

@@ -26,7 +26,10 @@ export type OpsTerminal = {
 }
 
 /** Runs one operator command against the dispatchers' database and queues. Returns the exit code. */
-export async function ops(readConfig: () => DispatcherConfig, terminal: OpsTerminal): Promise<number> {
+export async function ops(
+  readConfig: () => DispatcherConfig | Promise<DispatcherConfig>,
+  terminal: OpsTerminal,
+): Promise<number> {
   const { argv, env, out, err } = terminal
   try {
     const { command, json } = parseOps(argv, env, new Date())
@@ -35,7 +38,9 @@ export async function ops(readConfig: () => DispatcherConfig, terminal: OpsTermi
       return exitCode.done
     }
     const readOnly = command.name === 'status' || command.name === 'account'
-    const report = await withOperations(readConfig(), { readOnly }, (operations) => run(operations, command))
+    const report = await withOperations(await readConfig(), { readOnly }, (operations) =>
+      run(operations, command),
+    )
     out(json ? JSON.stringify(report.json) : report.text)
     return report.exitCode ?? exitCode.done
   } catch (error) {

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { DELIVERY_BACKOFF } from '@signet/webhook-core/queue'
-import { Worker, type Job, type WorkerOptions } from 'bullmq'
+import { bullmq, DELIVERY_BACKOFF } from '@signet/webhook-core/queue'
+import type { Job, WorkerOptions } from 'bullmq'
 import type { Cluster, Redis } from 'ioredis'
 
 export type WorkerConnection = { connection: Redis | Cluster; prefix: string }
@@ -39,7 +39,7 @@ export const workerOptions: Omit<WorkerOptions, 'connection'> = {
  * A BullMQ worker that takes jobs as long as there is room for their units. BullMQ's own loop counts jobs, whatever they hold,
  * and starts none before it has fetched all it may have, one round trip after the other: a job then waits for those behind it.
  */
-export class QueueWorker<Data> extends Worker<Data, void> {
+export class QueueWorker<Data> extends bullmq.Worker<Data, void> {
   readonly #options: Required<Pick<QueueWorkerOptions<Data>, 'capacity' | 'unitsOf'>>
   /** Units in progress. */
   #used = 0

@@ -1,5 +1,6 @@
 import type { Brand } from '@signet/brand'
 import { route, type Route } from '@signet/http'
+import { requireUniqueIds } from '@signet/http/open-api'
 import { docsAnswer, SCRIPT_PATH, tryScript } from '@signet/pages/api-docs'
 import { pathParameters } from '../api/v1-docs.js'
 import {
@@ -21,7 +22,7 @@ type Deps = {
 const ANY_OBJECT = { type: 'object', additionalProperties: true }
 const CACHE = { 'Cache-Control': 'public, max-age=300' }
 
-/** `/openapi.json` and `/docs`, both made once from the table of the routes that are mounted. */
+/** `/openapi.json` and `/docs`, both made once, for the first reader, from the table of the routes that are mounted. */
 export function apiDocsRoutes({ baseUrl, brand, routes }: Deps): Route[] {
   const own: Route[] = [
     route({
@@ -33,7 +34,7 @@ export function apiDocsRoutes({ baseUrl, brand, routes }: Deps): Route[] {
         summary: 'This API as an OpenAPI document',
         responses: { 200: { description: 'OpenAPI 3.1', schema: ANY_OBJECT } },
       },
-      handle: () => ({ headers: { ...CACHE, 'Content-Type': 'application/json' }, body: document }),
+      handle: () => ({ headers: { ...CACHE, 'Content-Type': 'application/json' }, body: document() }),
     }),
     route({
       method: 'get',
@@ -44,7 +45,7 @@ export function apiDocsRoutes({ baseUrl, brand, routes }: Deps): Route[] {
         summary: 'This API as a page',
         responses: { 200: { description: 'HTML', schema: { type: 'string' }, mediaType: 'text/html' } },
       },
-      handle: () => page,
+      handle: () => page(),
     }),
     route({
       method: 'get',
@@ -61,18 +62,22 @@ export function apiDocsRoutes({ baseUrl, brand, routes }: Deps): Route[] {
     }),
   ]
   const all = [...routes, ...own]
-  const document = JSON.stringify(publicApiDocument(all, baseUrl))
-  const page = docsAnswer({
-    title: 'Recording events API',
-    brand,
-    icon: '/favicon.svg',
-    baseUrl,
-    introduction: introduction(baseUrl),
-    routes: all,
-    tags: Object.keys(publicTags).filter((tag) => tag !== PAGES_TAG),
-    schemas: publicComponents,
-    pathParameters,
-    securitySchemes: publicSecuritySchemes,
-  })
+  requireUniqueIds(all)
+  let documentText: string | undefined
+  const document = () => (documentText ??= JSON.stringify(publicApiDocument(all, baseUrl)))
+  let pageAnswer: ReturnType<typeof docsAnswer> | undefined
+  const page = () =>
+    (pageAnswer ??= docsAnswer({
+      title: 'Recording events API',
+      brand,
+      icon: '/favicon.svg',
+      baseUrl,
+      introduction: introduction(baseUrl),
+      routes: all,
+      tags: Object.keys(publicTags).filter((tag) => tag !== PAGES_TAG),
+      schemas: publicComponents,
+      pathParameters,
+      securitySchemes: publicSecuritySchemes,
+    }))
   return own
 }

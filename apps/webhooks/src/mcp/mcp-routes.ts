@@ -1,30 +1,16 @@
-import {
-  createMcpHandler,
-  isLegacyRequest,
-  WebStandardStreamableHTTPServerTransport,
-  type Server,
-} from '@modelcontextprotocol/server'
-import { route, type Answer, type RequestContext, type Route } from '@signet/http'
-import type { Request as HttpRequest } from 'express'
-import type { Authenticate } from '../bearer/bearer-authentication.js'
+import { route, type Route } from '@signet/http'
 import type { Caller } from '../bearer/bearer-service.js'
-import { badRequest } from '../errors/api-errors.js'
+import type { Authenticate } from '../bearer/bearer-authentication.js'
 import { mcpDocs } from './mcp-docs.js'
 import { MCP_PATH } from './mcp-path.js'
-import { mcpServer, type McpServerDeps } from './mcp-server.js'
-import { sortOut, type Rejection } from './message-check.js'
-import { inWordsForPeople, isCallOfTool, refusalOf } from './params-check.js'
+import type { McpMessageDeps } from './mcp-messages.js'
 
-type Deps = McpServerDeps & {
-  /** Of the server itself. */
-  url: string
-  authenticate: Authenticate
-}
+type Deps = McpMessageDeps & { authenticate: Authenticate }
 
 export const MAX_BODY_BYTES = 65_536
-const MAX_BATCH = 20
-/** The only revision with batches, and one that did not have the header yet. */
-const BATCH_REVISION = '2025-03-26'
+
+/** Loaded on demand: the library and its schemas would be a tenth of what every start of the service loads. */
+const messages = () => import('./mcp-messages.js')
 
 /** The MCP server (docs/specification.md#mcp-transport). Streams and sessions, for which there is GET and DELETE, are not offered. */
 export const mcpRoutes = (deps: Deps): Route[] => [
@@ -32,108 +18,16 @@ export const mcpRoutes = (deps: Deps): Route[] => [
     method: 'post',
     path: MCP_PATH,
     docs: mcpDocs,
-    authenticate: deps.authenticate,
+    authenticate(req, context) {
+      // Begun with the first request, which for a new client is one without a token. A failure is that of the message.
+      messages().catch(() => undefined)
+      return deps.authenticate(req, context)
+    },
     authenticateAgain: deps.authenticate,
     body: { as: 'json-bytes', maxBytes: MAX_BODY_BYTES },
-    async handle({ caller, body, req, res, context }) {
-      const message = parsed(body)
-      checkBatch(message, req)
-      await countMessages(message, () => deps.limit.consume(caller.accountId))
-      const { rest, rejections } = sortOut(message)
-      if (rest.length === 0 && rejections.length > 0) return inBody(message, rejections)
-      const request = new Request(deps.url, { method: 'POST', headers: headersOf(req), body })
-      const response = await exchange(
-        request,
-        Array.isArray(message) ? rest : message,
-        () => mcpServer(deps, caller, res),
-        reporter(deps, context),
-      )
-      return answerOf(response, message, rejections)
+    async handle(call) {
+      const { answerMessage } = await messages()
+      return answerMessage(deps, call)
     },
   }),
 ]
-
-/** undefined when it is no JSON, which the protocol has an answer for. */
-function parsed(body: Buffer): unknown {
-  try {
-    return JSON.parse(body.toString())
-  } catch {
-    return undefined
-  }
-}
-
-function checkBatch(message: unknown, req: HttpRequest): void {
-  if (!Array.isArray(message)) return
-  const revision = req.get('mcp-protocol-version') ?? BATCH_REVISION
-  if (revision !== BATCH_REVISION) throw badRequest(`Protocol version ${revision} has no batches`)
-  if (message.length > MAX_BATCH) throw badRequest(`A batch may have at most ${MAX_BATCH} messages`)
-  // Each would run, and only one would be answered.
-  const ids = message.flatMap(idOf)
-  if (new Set(ids).size < ids.length) throw badRequest('Two messages of a batch have the same id')
-}
-
-const idOf = (message: unknown): unknown[] =>
-  typeof message === 'object' && message !== null && 'id' in message ? [message.id] : []
-
-/** Every message is a request to the API. Calls of tools that are called count themselves, and only those. */
-async function countMessages(message: unknown, count: () => Promise<void>): Promise<void> {
-  const messages: unknown[] = Array.isArray(message) ? message : [message]
-  for (const one of messages) if (!isCallOfTool(one)) await count()
-}
-
-const FORWARDED = ['accept', 'content-type', 'mcp-protocol-version', 'mcp-method', 'mcp-name']
-
-/** Those of the transport. The library sees no credential. */
-const headersOf = (req: HttpRequest): [string, string][] =>
-  FORWARDED.flatMap((name) => {
-    const value = req.get(name)
-    // The library looks for both types by name; a client that takes anything takes both.
-    return value === undefined ? [] : [[name, value === '*/*' ? ACCEPTED : value]]
-  })
-const ACCEPTED = 'application/json, text/event-stream'
-
-const reporter =
-  ({ observer }: Deps, context: RequestContext) =>
-  (error: Error): void => {
-    // The parser's message quotes the body, which may hold anything.
-    if (!(error instanceof SyntaxError)) observer.protocolError(error, context)
-  }
-
-/** Both generations of the protocol: since 2026 each message says who sends it, before there was a handshake. */
-async function exchange(
-  request: Request,
-  message: unknown,
-  newServer: () => Server,
-  onerror: (error: Error) => void,
-): Promise<Response> {
-  if (!(await isLegacyRequest(request, message))) {
-    const handler = createMcpHandler(newServer, { legacy: 'reject', maxSubscriptions: 0, onerror })
-    return refusalOf(message) ?? inWordsForPeople(await handler.fetch(request, { parsedBody: message }))
-  }
-  const server = newServer()
-  const transport = new WebStandardStreamableHTTPServerTransport({ enableJsonResponse: true })
-  server.onerror = onerror
-  await server.connect(transport)
-  try {
-    return await transport.handleRequest(request, { parsedBody: message })
-  } finally {
-    await server.close()
-  }
-}
-
-async function answerOf(response: Response, message: unknown, rejections: Rejection[]): Promise<Answer> {
-  const { ok, status, headers } = response
-  const body = await response.text()
-  const type = headers.get('content-type')
-  if (ok && Array.isArray(message)) {
-    const answers = body === '' ? [] : [JSON.parse(body) as unknown].flat()
-    if (answers.length + rejections.length > 0) return inBody(message, [...answers, ...rejections])
-  }
-  return body === '' || type === null ? { status } : { status, headers: { 'Content-Type': type }, body }
-}
-
-/** Those of a batch in an array, also when there is one: the library would send it bare (JSON-RPC 2.0, section 6). */
-const inBody = (message: unknown, answers: unknown[]): Answer => ({
-  headers: { 'Content-Type': 'application/json' },
-  body: JSON.stringify(Array.isArray(message) ? answers : answers[0]),
-})

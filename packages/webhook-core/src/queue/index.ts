@@ -1,4 +1,5 @@
 /** The two queues and their connections. Redis is only the schedule. */
+export { bullmq } from './bullmq.js'
 export {
   eventJobId,
   isListJobId,

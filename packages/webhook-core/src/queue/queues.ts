@@ -1,6 +1,7 @@
-import { ErrorCode, Queue, type DefaultJobOptions } from 'bullmq'
+import type { DefaultJobOptions, Queue } from 'bullmq'
 import type { Cluster, Redis } from 'ioredis'
 import type { DeliveryId, EndpointId } from '../ids.js'
+import { bullmq } from './bullmq.js'
 import { DEFAULT_QUEUE_PREFIX } from './default-prefix.js'
 import {
   divideIntoJobs,
@@ -51,8 +52,8 @@ export class WebhookQueues {
   constructor({ connection, prefix = DEFAULT_QUEUE_PREFIX }: QueueSettings) {
     const options = { connection, prefix, defaultJobOptions: jobOptions }
     this.#connection = connection
-    this.events = new Queue(queueNames.events, options)
-    this.deliveries = new Queue(queueNames.deliveries, options)
+    this.events = new bullmq.Queue(queueNames.events, options)
+    this.deliveries = new bullmq.Queue(queueNames.deliveries, options)
     // The owner of the connection handles its errors. Without a listener BullMQ prints them.
     this.events.on('error', () => undefined)
     this.deliveries.on('error', () => undefined)
@@ -155,5 +156,5 @@ export class WebhookQueues {
 
 const isNoLongerDelayed = (error: unknown): boolean => {
   const { code } = error as { code?: unknown }
-  return code === ErrorCode.JobNotInState || code === ErrorCode.JobNotExist
+  return code === bullmq.ErrorCode.JobNotInState || code === bullmq.ErrorCode.JobNotExist
 }
