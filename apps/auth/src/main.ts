@@ -1,6 +1,6 @@
 import { setFlagsFromString } from 'node:v8'
 import { readEnvironment } from '@signet/config'
-import { runServiceCommands, type Command } from '@signet/http'
+import { runServiceCommands, type Command } from '@signet/http/commands'
 import { component, service } from './config/version.js'
 
 const environment = () => readEnvironment(process.env)

@@ -1,6 +1,6 @@
 import { setFlagsFromString } from 'node:v8'
 import { readEnvironment } from '@signet/config'
-import { runServiceCommands, type Command } from '@signet/http'
+import { runServiceCommands, type Command } from '@signet/http/commands'
 import { component, service } from './version.js'
 
 // Each command loads only its own modules. Loading the engine would double the time of `ops status`.

@@ -1,7 +1,7 @@
 import { setFlagsFromString } from 'node:v8'
 import { fileURLToPath } from 'node:url'
 import { loadConfig, readEnvironment } from '@signet/config'
-import { runServiceCommands } from '@signet/http'
+import { runServiceCommands } from '@signet/http/commands'
 import { component, service } from './version.js'
 
 const environment = () => readEnvironment(process.env)
