@@ -62,7 +62,7 @@ module.exports = {
     {
       name: 'libraries-of-few-runs-are-loaded-on-demand',
       comment:
-        'Every start of a service would load what most runs never use: passport, email, Bull Board, the MCP server, the list of public suffixes, QR codes, JWT libraries.',
+        'Every start of a service would load what most runs never use: passport, email, Bull Board, the MCP server, the list of public suffixes, QR codes.',
       severity: 'error',
       from: {
         path: '^(apps|packages)/[^/]+/src/',
@@ -71,7 +71,7 @@ module.exports = {
           '\\.test\\.ts$|^packages/(cli|testkit)/|^apps/auth/src/providers/strategies/|^apps/dispatcher/src/admin/queue-dashboard\\.ts$|^apps/webhooks/src/mcp/(mcp-messages|mcp-server|message-check|params-check)\\.ts$',
       },
       to: {
-        path: 'node_modules/(passport|passport-[^/]+|oauth|nodemailer|@bull-board|@modelcontextprotocol|tldts|qrcode|jsonwebtoken|bcryptjs)/',
+        path: 'node_modules/(passport|passport-[^/]+|oauth|nodemailer|@bull-board|@modelcontextprotocol|tldts|qrcode|bcryptjs)/',
         dynamic: false,
         dependencyTypesNot: ['type-only', 'type-import'],
       },

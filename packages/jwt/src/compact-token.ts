@@ -1,4 +1,4 @@
-import { decodeProtectedHeader } from 'jose/decode/protected_header'
+import { decodeProtectedHeader } from 'jose'
 import { JwtError } from './jwt-error.js'
 import { demand, type JwtHeader } from './key.js'
 

@@ -1,4 +1,4 @@
-import type { createRemoteJWKSet } from 'jose'
+import { createRemoteJWKSet, customFetch } from 'jose'
 import { importJwks } from './jwk.js'
 import { JwtError } from './jwt-error.js'
 import { demand, type JwtHeader, type JwtKey, KeySet, type KeySource } from './key.js'
@@ -32,8 +32,7 @@ const MAX_BYTES = 128 * 1024
  * the issuer nothing. jose fetches; the pauses are kept here, because its own ones do not cover failures.
  */
 export class JwksClient implements KeySource {
-  /** Loaded with the first token that needs it. */
-  #remote: Promise<ReturnType<typeof createRemoteJWKSet>> | undefined
+  readonly #remote: ReturnType<typeof createRemoteJWKSet>
   readonly #now = (): number => this.options.monotonicMs?.() ?? performance.now()
   /** The last good one; it stays in use while requests fail. */
   #copy: KeySet | undefined
@@ -42,15 +41,11 @@ export class JwksClient implements KeySource {
   #failure: unknown
 
   constructor(private readonly options: JwksClientOptions) {
-    demand(/^https?:$/.test(new URL(options.url).protocol), 'A JWK Set URL must use http or https')
-  }
-
-  async #open() {
-    const { url, timeoutMs: timeoutDuration = 5_000, fetch: download = fetch } = this.options
-    const { createRemoteJWKSet, customFetch } = await import('jose')
+    const { url, timeoutMs: timeoutDuration = 5_000, fetch: download = fetch } = options
+    demand(/^https?:$/.test(new URL(url).protocol), 'A JWK Set URL must use http or https')
     const fetchLimited = (input: string, init: RequestInit) =>
       download(input, { ...init, redirect: 'error' }).then(readLimited)
-    return createRemoteJWKSet(new URL(url), { timeoutDuration, [customFetch]: fetchLimited })
+    this.#remote = createRemoteJWKSet(new URL(url), { timeoutDuration, [customFetch]: fetchLimited })
   }
 
   /** As in KeySource; also throws JwksUnavailableError while there is no copy of the keys. */
@@ -67,13 +62,12 @@ export class JwksClient implements KeySource {
   /** Does nothing during the pause. Concurrent callers share one request. */
   async #refresh(): Promise<void> {
     const pauseMs = this.#copy ? COOLDOWN_MS : FIRST_COPY_COOLDOWN_MS
-    const remote = await (this.#remote ??= this.#open())
-    if (!remote.reloading && this.#now() - this.#attemptedAt < pauseMs) return
+    if (!this.#remote.reloading && this.#now() - this.#attemptedAt < pauseMs) return
     this.#attemptedAt = this.#now()
     try {
-      await remote.reload()
+      await this.#remote.reload()
       // Leaves out keys of other purposes and algorithms, and weak ones.
-      const { keys } = importJwks(remote.jwks()?.keys ?? [])
+      const { keys } = importJwks(this.#remote.jwks()?.keys ?? [])
       this.#copy = new KeySet(keys.filter(({ alg }) => alg !== 'HS256'))
       this.#fetchedAt = this.#now()
     } catch (error) {

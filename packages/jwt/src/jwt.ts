@@ -1,4 +1,5 @@
-import type { JWTPayload } from 'jose'
+import { CompactSign, compactVerify, type JWTPayload } from 'jose'
+import jsonwebtoken from 'jsonwebtoken'
 import { parseHeader } from './compact-token.js'
 import { isJsonObject } from './jwk.js'
 import { JwtError } from './jwt-error.js'
@@ -20,12 +21,6 @@ export type VerifyOptions = {
   readonly now?: () => Date
 }
 
-// Loaded with the first token, because no start of a program needs them. What is loaded is kept apart from its promise: waiting
-// for that would cost each token a turn of the event loop.
-let jsonwebtoken: typeof import('jsonwebtoken') | undefined
-const loadJsonwebtoken = async () => (jsonwebtoken = (await import('jsonwebtoken')).default)
-const jose = () => import('jose')
-
 const SIGNATURE_ONLY = { ignoreExpiration: true, ignoreNotBefore: true }
 
 /**
@@ -40,13 +35,9 @@ export async function signJwt({ signingKey }: { signingKey: JwtKey }, claims: Jw
     demand(Number.isSafeInteger(time) && time >= 0, `The claim ${name} must be whole seconds since 1970`)
   const header = { alg, typ: 'JWT', kid } // JSON has no `kid` that is undefined
   const text = JSON.stringify(claims) // to an object the library would add `iat`
-  if (alg === 'HS256' || alg === 'ES256') {
-    const { sign } = jsonwebtoken ?? (await loadJsonwebtoken())
-    return sign(text, signKey, { algorithm: alg, header })
-  }
+  if (alg === 'HS256' || alg === 'ES256') return jsonwebtoken.sign(text, signKey, { algorithm: alg, header })
   // jsonwebtoken has no EdDSA, and RS256 would block its event loop for most of a millisecond: jose signs in libuv's pool.
   // For ES256 handing the job over costs twice the signature (decision 0020).
-  const { CompactSign } = await jose()
   return new CompactSign(Buffer.from(text)).setProtectedHeader(header).sign(signKey)
 }
 
@@ -65,11 +56,8 @@ export async function verifyJwt(keys: KeySource, token: string, options: VerifyO
 /** Checks the signature with the key's own algorithm and returns the decoded payload; no claim is looked at. */
 async function verifySignature({ alg, verifyKey }: JwtKey, token: string): Promise<unknown> {
   try {
-    if (alg !== 'EdDSA') {
-      const { verify } = jsonwebtoken ?? (await loadJsonwebtoken())
-      return verify(token, verifyKey, { algorithms: [alg], ...SIGNATURE_ONLY })
-    }
-    const { compactVerify } = await jose()
+    if (alg !== 'EdDSA')
+      return jsonwebtoken.verify(token, verifyKey, { algorithms: [alg], ...SIGNATURE_ONLY })
     const { payload } = await compactVerify(token, verifyKey, { algorithms: [alg] })
     return JSON.parse(Buffer.from(payload).toString())
   } catch (cause) {

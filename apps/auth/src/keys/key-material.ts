@@ -1,5 +1,6 @@
 import type { KeyObject } from 'node:crypto'
 import type { AsymmetricAlgorithm, NamedKey } from '@signet/jwt'
+import { calculateJwkThumbprint, exportJWK, generateKeyPair } from 'jose'
 import { seal, unseal } from '../secrets/sealed-box.js'
 import { importPrivateJwk } from './private-jwk.js'
 import type { SigningKey } from './signing-key.js'
@@ -10,7 +11,6 @@ export class KeyMaterial {
 
   /** A new key; its `kid` is the thumbprint of the public half (RFC 7638). RS256 takes up to a second. */
   async create(alg: AsymmetricAlgorithm): Promise<{ kid: string; sealedKey: string }> {
-    const { calculateJwkThumbprint, exportJWK, generateKeyPair } = await import('jose')
     const { privateKey } = await generateKeyPair(alg, { extractable: true })
     const jwk = await exportJWK(privateKey)
     const kid = await calculateJwkThumbprint(jwk)
