@@ -8,7 +8,16 @@ const [dependencies, out] = process.argv.slice(2)
 for (const folder of packages()) {
   const { files = [] } = JSON.parse(readFileSync(join(dependencies, folder, 'package.json'), 'utf8'))
   for (const path of files.filter((name) => !name.startsWith('!')))
-    cpSync(join(folder, path), join(out, folder, path), { recursive: true, preserveTimestamps: true })
+    cpSync(join(folder, path), join(out, folder, path), {
+      recursive: true,
+      preserveTimestamps: true,
+      filter: isRead,
+    })
+}
+
+/** Types, and what the compiler notes for its next run, are not read at run time. */
+function isRead(path) {
+  return !/\.(d\.ts|d\.ts\.map|tsbuildinfo)$/.test(path)
 }
 
 /** `apps/auth`, `packages/db` and so on. */
