@@ -30,13 +30,16 @@ const RATE_PERIOD_MS = 50
  * plan is fresh when it is used. The window adapts to the sending rate. Events that are not admitted yet wait here,
  * undispatched; the workers' concurrency bounds how many, and all others stay in the queue for any process to take. A
  * delivery that only waits for its result to be committed does not count. One account has at most three times as much of the
- * window as is free, whatever its receivers do. Large bodies count as several deliveries, because they are kept in memory.
+ * window as is free, whatever its receivers do: a delivery counts as the part of the window that it was when it was admitted, so that
+ * others find room also in a window that has become smaller since. Large bodies count as several deliveries, because they are kept
+ * in memory.
  */
 export class AdmissionWindow {
-  readonly #shares: AccountShares
+  readonly #shares = new AccountShares({ size: 1, timesFree: 3 })
   /** Moving average of deliveries per event: what a new event is expected to need. */
   #meanDeliveries = 1
   readonly #queue = new FairQueue<() => void>()
+  /** In deliveries. */
   #size: number
   readonly #now: () => number
   #rate: { since: number; sent: number }
@@ -44,7 +47,6 @@ export class AdmissionWindow {
   constructor(private readonly limits: WindowLimits) {
     this.#now = limits.now ?? (() => performance.now())
     this.#size = limits.min
-    this.#shares = new AccountShares({ size: () => this.#size, timesFree: 3 })
     this.#rate = { since: this.#now(), sent: 0 }
   }
 
@@ -66,8 +68,10 @@ export class AdmissionWindow {
   }
 
   #reserve(accountId: string, weight: number): Admission {
+    const part = weight / this.#size
     let deliveries = this.#meanDeliveries
-    let counted = deliveries * weight
+    // However much it is expected to need, it leaves room for others.
+    let counted = Math.min(deliveries * part, Math.max(1 / this.#size, this.#shares.roomFor(accountId)))
     this.#shares.add(accountId, counted)
     const count = (amount: number) => {
       this.#shares.add(accountId, amount - counted)
@@ -79,13 +83,13 @@ export class AdmissionWindow {
         this.#meanDeliveries = 0.9 * this.#meanDeliveries + 0.1 * actual
         deliveries = actual
         // An event may be several times larger than the window. Counted in full, it would keep all others out.
-        count(Math.min(actual * weight, counted + this.#shares.roomFor(accountId)))
+        count(Math.min(actual * part, counted + this.#shares.roomFor(accountId)))
       },
       sent: () => {
         this.#adjustSize()
         if (deliveries < 1) return
         deliveries -= 1
-        if (deliveries * weight < counted) count(deliveries * weight)
+        if (deliveries * part < counted) count(deliveries * part)
       },
       release: () => {
         deliveries = 0

@@ -61,7 +61,7 @@ describe('AccountShares', () => {
   })
 
   it('forgets an account that has given everything back, also in fractions', () => {
-    const shares = new AccountShares({ size: () => 1, timesFree: 3 })
+    const shares = new AccountShares({ size: 1, timesFree: 3 })
     for (let times = 0; times < 1000; times += 1) {
       for (let part = 0; part < 10; part += 1) shares.add('a', 0.1)
       shares.add('a', -1)

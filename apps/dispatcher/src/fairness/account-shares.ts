@@ -1,6 +1,6 @@
 export type AccountSharesOptions = {
-  /** How much there is for all accounts together. A function is asked each time. */
-  size: number | (() => number)
+  /** How much there is for all accounts together. */
+  size: number
   /** How many times what is free an account may have. */
   timesFree: number
 }
@@ -25,7 +25,7 @@ export class AccountShares {
   }
 
   hasRoomFor(accountId: string): boolean {
-    return this.#heldBy(accountId) < this.options.timesFree * this.#free()
+    return this.#heldBy(accountId) + NEARLY_NOTHING < this.options.timesFree * this.#free()
   }
 
   /** The most that an account may take at once and leave room for others. */
@@ -47,7 +47,6 @@ export class AccountShares {
   }
 
   #free(): number {
-    const { size } = this.options
-    return (typeof size === 'number' ? size : size()) - this.#used
+    return this.options.size - this.#used
   }
 }
