@@ -30,9 +30,9 @@ await runServiceCommands({
   readConfig: config,
   async serve() {
     const { serve } = await import('./serve.js')
-    // The garbage of requests may grow by a third of what lives, where V8 alone would let it grow to several times as much
+    // The garbage of requests may grow to three quarters of what lives, where V8 alone would let it grow to several times as much
     // (infra/decisions/0152-common-requests-cost-less-than-express.md). Unlike a limit of the heap it ends no process.
-    setFlagsFromString('--heap-growing-percent=30')
+    setFlagsFromString('--heap-growing-percent=75')
     return serve(environment())
   },
   async migrate(log) {

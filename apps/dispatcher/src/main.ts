@@ -30,9 +30,9 @@ await runServiceCommands({
   readConfig: config,
   async serve(config) {
     const { serve } = await import('./serve.js')
-    // Garbage may grow by a third of what lives, where V8 alone would let it grow to several times as much
+    // Garbage may grow to three quarters of what lives, where V8 alone would let it grow to several times as much
     // (infra/decisions/0152-common-requests-cost-less-than-express.md).
-    setFlagsFromString('--heap-growing-percent=30')
+    setFlagsFromString('--heap-growing-percent=75')
     return serve(config)
   },
   commands: { ops: operate },

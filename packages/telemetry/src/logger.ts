@@ -37,13 +37,18 @@ const LEVELS = Object.fromEntries(logLevels.map((level, index) => [level, index]
 /** Level names in log lines, where they differ from the setting. */
 const WORDS: Readonly<Record<string, string>> = { warn: 'warning' }
 
-/** Where winston keeps the level that it compares. */
-const LEVEL = Symbol.for('level')
+/** Where winston keeps the finished line. */
+const LINE = Symbol.for('message')
 
-/** The members of a line, in order and without secrets. */
-const record = winston.format(({ level, message, ...fields }) => {
+/**
+ * Names the members of a line, puts them in order and removes secrets. What is left has no cycles and no large integers, so it
+ * needs none of what winston's JSON format adds (decision 0151).
+ */
+const jsonLine = winston.format((info) => {
+  const { level, message, ...fields } = info
   const line = { time: new Date().toISOString(), level: WORDS[level] ?? level, msg: message, ...fields }
-  return Object.assign(redact(line) as winston.Logform.TransformableInfo, { [LEVEL]: level })
+  info[LINE] = JSON.stringify(redact(line))
+  return info
 })
 
 /** Writes one JSON object per line: `{"time","level","msg","component",…fields}`. */
@@ -52,7 +57,7 @@ export function createLogger(options: LoggerOptions): Logger {
   const logger = winston.createLogger({
     levels: LEVELS,
     level: options.level,
-    format: winston.format.combine(record(), winston.format.json({ deterministic: false })),
+    format: jsonLine(),
     transports: [transport],
   })
   const { component } = options
