@@ -19,9 +19,11 @@ export function errorHandler({
     const error = isAppError(thrown) ? thrown : (translate(thrown) ?? routerError(thrown, errorRenderer))
     const status = statusOf(error)
     const context = contextOf(res)
-    context.fields['error_code'] = error.code
+    // Work that was given up because its client is gone: nothing took too long.
+    const isGivenUp = error.kind === 'timeout' && context.end.isGone
+    if (!isGivenUp) context.fields['error_code'] = error.code
     // Not for 4xx: their messages are for the caller, and some quote the request.
-    if (status >= 500) context.fields['error'] = error.cause ?? error
+    if (status >= 500 && !isGivenUp) context.fields['error'] = error.cause ?? error
     // Part of the response was already sent. Destroy the connection so that nobody takes it for complete.
     if (res.headersSent) return next(thrown)
     const { headers = {}, body } = errorRenderer.render(error, req)

@@ -1,6 +1,7 @@
 import { once } from 'node:events'
 import { createServer, type RequestListener, type Server } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
+import { refuseBadHttp } from './bad-http.js'
 import type { Drain } from './drain.js'
 import { messageClassesOf } from './express-messages.js'
 
@@ -48,6 +49,7 @@ export async function listen(handler: RequestListener, options: ListenOptions): 
     },
   )
   endStalled(server, stallTimeoutMs)
+  refuseBadHttp(server)
   server.listen(port, host)
   await once(server, 'listening').catch((error: unknown) => {
     throw new ListenError(explain(error, options), { cause: error })

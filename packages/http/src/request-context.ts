@@ -1,6 +1,7 @@
 import { pickRequestId, type Logger, type LogLevel, type RequestMeta } from '@signet/telemetry'
 import type { Request, RequestHandler, Response } from 'express'
 import { Histogram, type Registry } from 'prom-client'
+import { refusedStatusOf } from './bad-http.js'
 import { RequestEnd } from './request-end.js'
 
 /** What belongs to one request and is not HTTP: made by the first middleware, read with {@link contextOf}. */
@@ -90,8 +91,12 @@ export function contextOf(res: Response): RequestContext {
 /** For code that only has the request. */
 export const contextOfRequest = (req: Request): RequestContext => contextOf(req.res as Response)
 
-/** 499, as proxies report it, if the client disconnected before the response. */
-export const statusSeen = (res: Response): number => (res.writableFinished ? res.statusCode : 499)
+/**
+ * What the client saw: 499, as proxies report it, if it disconnected before the response. Only an answer that has left the process is
+ * taken off its connection; one to a connection that is gone looks finished too.
+ */
+export const statusSeen = (res: Response): number =>
+  res.writableFinished && res.socket === null ? res.statusCode : (refusedStatusOf(res) ?? 499)
 
 // The query may contain tokens and codes, so only the path is logged.
 const pathOf = (req: Request) => req.originalUrl.split('?', 1)[0] ?? ''

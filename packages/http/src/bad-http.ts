@@ -1,0 +1,54 @@
+import { STATUS_CODES, type Server, type ServerResponse } from 'node:http'
+import type { Socket } from 'node:net'
+
+/** Requests that were refused on their connection itself, where nothing but the status is said. */
+const refused = new WeakMap<ServerResponse, number>()
+
+/** The status that the client got instead of this answer, because what it sent on is no HTTP. */
+export const refusedStatusOf = (res: ServerResponse): number | undefined => refused.get(res)
+
+const STATUSES: Readonly<Record<string, number>> = {
+  HPE_HEADER_OVERFLOW: 431,
+  HPE_CHUNK_EXTENSIONS_OVERFLOW: 413,
+  ERR_HTTP_REQUEST_TIMEOUT: 408,
+}
+
+/**
+ * Refuses what is no HTTP as Node does by itself, and remembers with which status, so that the request's log line says what its client
+ * saw. Requests that were received whole before it are answered first.
+ */
+export function refuseBadHttp(server: Server): void {
+  const refusing = new WeakSet<Socket>()
+  server.on('clientError', (error: NodeJS.ErrnoException, stream) => {
+    const socket = stream as Socket
+    // Each further piece of such a connection is an error again.
+    if (refusing.has(socket)) return
+    refusing.add(socket)
+    refuse(socket, error)
+  })
+}
+
+function refuse(socket: Socket, error: NodeJS.ErrnoException): void {
+  const answer = answerInTurn(socket)
+  if (!socket.writable || answer === undefined) return end(socket, error)
+  // Only the newest request can be incomplete, so what is wrong with the connection then is the body of this one.
+  if (answer.req.complete || answer.writableEnded)
+    return void answer.once('close', () => refuse(socket, error))
+  if (!answer.headersSent) refused.set(answer, statusOf(error))
+  end(socket, error)
+}
+
+/** The answer that goes out next, or is on its way. */
+const answerInTurn = (socket: Socket): ServerResponse | undefined =>
+  (socket as { _httpMessage?: ServerResponse | null })._httpMessage ?? undefined
+
+function end(socket: Socket, error: NodeJS.ErrnoException): void {
+  // In the midst of an answer, it would be taken for a part of it.
+  if (socket.writable && !answerInTurn(socket)?.headersSent) {
+    const status = statusOf(error)
+    socket.write(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\nConnection: close\r\n\r\n`)
+  }
+  socket.destroy(error)
+}
+
+const statusOf = ({ code = '' }: NodeJS.ErrnoException): number => STATUSES[code] ?? 400
