@@ -33,7 +33,11 @@ function report(error: unknown, output: Output): number {
 function asCliError(error: unknown): CliError {
   if (error instanceof CliError) return error
   if (error instanceof CommanderError) {
-    const message = error.message.replace(/^error: /, '').replace(/^command-argument value/, 'the value')
+    const message = error.message
+      .replace(/^error: /, '')
+      .replace(/^command-argument value/, 'the value')
+      // The parser's own line break. All others were typed, and are shown escaped.
+      .replace(/\n(?=\(Did you mean [^\n]+\?\)$)/, ' ')
     return new UsageError(message, {
       hint: '`signet --help` and `signet <command> --help` show what there is.',
     })

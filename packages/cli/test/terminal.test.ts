@@ -38,6 +38,21 @@ describe('errors', () => {
     }
   })
 
+  it.each([
+    ['a command', ['bogus'], /unknown command 'bogus' \(Did you mean \w+\?\)$/],
+    ['a command of a group', ['webhooks', 'lst'], /unknown command 'lst' \(Did you mean .+\?\)$/],
+    ['an option', ['webhooks', 'list', '--jso'], /unknown option '--jso' \(Did you mean --json\?\)$/],
+    ['a command with a line break', ['log\nin'], /unknown command 'log\\u000ain' \(Did you mean login\?\)$/],
+    ['a guess of its own', ['x\n(Did you mean y?)'], /unknown command 'x\\u000a\(Did you mean y\?\)'$/],
+  ])('guess what was meant by %s in the same line', async (_what, args, message) => {
+    const ended = await world.machine.run(args)
+    expect([ended.code, ended.stderr.split('\n')[0]]).toEqual([2, expect.stringMatching(message)])
+    const { stderr } = await world.machine.run([...args, '--json'])
+    expect(JSON.parse(stderr)).toMatchObject({
+      error: { message: expect.not.stringMatching(/\n\(Did you mean .+\?\)$/) as unknown },
+    })
+  })
+
   it('show what the service says without its terminal sequences', async () => {
     world.service.behaviour.override = () => ({
       status: 400,
