@@ -67,6 +67,41 @@ describe('webhooks create', () => {
     })
   })
 
+  it.each([
+    ['create', '--to', HOOK, '--events', 'summary.completed', '--no-events'],
+    ['create', '--to', HOOK, '--no-events', '--events', 'summary.completed'],
+    ['update', '7', '--events', 'summary.completed', '--no-events'],
+    ['update', '7', '--no-events', '--events', 'summary.completed'],
+  ])('and update refuse events together with none: %s', async (...args) => {
+    const ended = await world.machine.run(['webhooks', ...args], world.signedIn())
+    expect(ended).toMatchObject({ code: 2, stdout: '' })
+    expect(ended.stderr).toContain("'--events <types>' cannot be used with option '--no-events'")
+    expect(world.service.seen).toEqual([])
+  })
+
+  it.each([
+    ['--to', ['webhooks', 'create', '--to']],
+    ['--to', ['webhooks', 'update', '7', '--to']],
+    ['--public-url', ['listen', '--create', '--public-url']],
+  ])('says what an address looks like where %s is none', async (option, args) => {
+    for (const address of ['nonsense', 'ftp://example.com/hook', 'https:/example.com']) {
+      const ended = await world.machine.run([...args, address], world.signedIn())
+      expect([ended.code, ended.stderr]).toEqual([
+        2,
+        expect.stringMatching(
+          new RegExp(`'${option} <address>' .*It must be a URL such as https://example.com/hook`),
+        ),
+      ])
+    }
+    expect(world.service.seen).toEqual([])
+  })
+
+  it('leaves it to the service whether http is good enough', async () => {
+    const args = ['webhooks', 'create', '--to', 'http://localhost:3000/hook']
+    expect((await world.machine.run(args, world.signedIn())).code).toBe(0)
+    expect(world.service.hooks[0]?.url).toBe('http://localhost:3000/hook')
+  })
+
   it('needs an address', async () => {
     expect((await world.machine.run(['webhooks', 'create'], world.signedIn())).code).toBe(2)
   })

@@ -8,3 +8,10 @@ export function parseTarget(text: string): URL {
     throw new InvalidArgumentError('It must be an address such as http://localhost:3000/hook.')
   return url
 }
+
+/** An address that the service delivers to. Whether http is good enough for it, only the service knows. */
+export function parseHookAddress(text: string): string {
+  if (plainUrl(text) === null)
+    throw new InvalidArgumentError('It must be a URL such as https://example.com/hook.')
+  return text
+}

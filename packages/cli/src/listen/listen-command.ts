@@ -4,7 +4,7 @@ import type { Context } from '../command/context.js'
 import { defineCommand, integerOption, run } from '../command/define.js'
 import { readNamedFile } from '../command/files.js'
 import type { Host } from '../command/host.js'
-import { parseTarget } from '../command/target.js'
+import { parseHookAddress, parseTarget } from '../command/target.js'
 import { UsageError } from '../errors.js'
 import { signedInApi } from '../session/active-token.js'
 import { DEFAULT_EVENTS, parseEvents } from '../webhooks/event-types.js'
@@ -36,7 +36,7 @@ export function listenCommand(parent: Command, host: Host): void {
   })
     .option('--forward-to <address>', 'post authentic deliveries on to your application', parseTarget)
     .option('--create', 'make a temporary webhook for this receiver and delete it at the end')
-    .option('--public-url <address>', 'address of a tunnel to this receiver, for --create')
+    .option('--public-url <address>', 'address of a tunnel to this receiver, for --create', parseHookAddress)
     .addOption(
       new Option('--events <types>', 'event types for --create, by comma')
         .argParser(parseEvents)

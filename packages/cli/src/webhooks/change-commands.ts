@@ -2,39 +2,39 @@ import type { Command } from 'commander'
 import type { Context } from '../command/context.js'
 import { defineCommand, parseId, run } from '../command/define.js'
 import type { Host } from '../command/host.js'
+import { parseHookAddress } from '../command/target.js'
 import { NetworkError, RefusedError, ServerFailureError, UsageError } from '../errors.js'
 import { signedInApi } from '../session/active-token.js'
-import { DEFAULT_EVENTS, parseEvents } from './event-types.js'
+import { DEFAULT_EVENTS, eventOptions, wantedEvents, type EventOptions } from './event-types.js'
 import { webhookFields } from './webhook-view.js'
 
-/** Commander gives `false` for `--no-events`. */
-type Events = string[] | false
-type CreateOptions = { to: string; events?: Events }
-type UpdateOptions = { to?: string; events?: Events }
+type CreateOptions = EventOptions & { to: string }
+type UpdateOptions = EventOptions & { to?: string }
 
 export function changeCommands(group: Command, host: Host): void {
-  defineCommand(group, 'create', 'create a webhook and print its secret, once', {
+  const creation = defineCommand(group, 'create', 'create a webhook and print its secret, once', {
     examples: [
       'signet webhooks create --to https://example.com/hook',
       'signet webhooks create --to https://example.com/hook --no-events --json',
     ],
-  })
-    .requiredOption('--to <address>', 'where to deliver: an https address')
-    .option('--events <types>', `comma-separated types (default ${DEFAULT_EVENTS.join(',')})`, parseEvents)
-    .option('--no-events', 'receive nothing for now')
-    .action(run<CreateOptions>(host, create))
+  }).requiredOption('--to <address>', 'where to deliver, such as https://example.com/hook', parseHookAddress)
+  eventOptions(creation, {
+    events: `comma-separated types (default ${DEFAULT_EVENTS.join(',')})`,
+    noEvents: 'receive nothing for now',
+  }).action(run<CreateOptions>(host, create))
 
-  defineCommand(group, 'update', "change a webhook's address or events", {
+  const change = defineCommand(group, 'update', "change a webhook's address or events", {
     examples: [
       'signet webhooks update 42 --to https://example.com/new',
       'signet webhooks update 42 --events summary.completed',
     ],
   })
     .argument('<id>', 'id of the webhook', parseId)
-    .option('--to <address>', 'new address; a disabled webhook becomes active again')
-    .option('--events <types>', 'comma-separated event types, replacing the current ones', parseEvents)
-    .option('--no-events', 'receive nothing from now on')
-    .action(run<UpdateOptions>(host, update))
+    .option('--to <address>', 'new address; a disabled webhook becomes active again', parseHookAddress)
+  eventOptions(change, {
+    events: 'comma-separated event types, replacing the current ones',
+    noEvents: 'receive nothing from now on',
+  }).action(run<UpdateOptions>(host, update))
 
   defineCommand(group, 'enable', 'make a disabled webhook active again, with no failures', {
     examples: ['signet webhooks enable 42'],
@@ -49,10 +49,10 @@ export function changeCommands(group: Command, host: Host): void {
     .action(run<object>(host, remove))
 }
 
-async function create(context: Context, { to: url, events }: CreateOptions): Promise<void> {
+async function create(context: Context, { to: url, ...events }: CreateOptions): Promise<void> {
   const api = await signedInApi(context)
   const created = await api
-    .createWebhook({ url, events: wanted(events) ?? DEFAULT_EVENTS })
+    .createWebhook({ url, events: wantedEvents(events) ?? DEFAULT_EVENTS })
     .catch(sayOption('--to'))
     .catch(adviseToLook)
   context.output.fields(created, [
@@ -62,8 +62,8 @@ async function create(context: Context, { to: url, events }: CreateOptions): Pro
   context.output.note('Keep the secret: it verifies deliveries and is not shown again.')
 }
 
-async function update(context: Context, { to: url, events }: UpdateOptions, id = ''): Promise<void> {
-  const change = wanted(events)
+async function update(context: Context, { to: url, ...events }: UpdateOptions, id = ''): Promise<void> {
+  const change = wantedEvents(events)
   if (url === undefined && change === undefined) {
     throw new UsageError('Nothing to change: give --to, --events or --no-events')
   }
@@ -85,9 +85,6 @@ async function remove(context: Context, _options: object, id = ''): Promise<void
   await (await signedInApi(context)).deleteWebhook(id)
   context.output.result({ ok: true, id }, () => `Webhook ${id} is deleted.`)
 }
-
-/** Undefined when nothing was said about events. */
-const wanted = (events: Events | undefined): string[] | undefined => (events === false ? [] : events)
 
 export const isAboutUrl = (error: unknown): error is RefusedError =>
   error instanceof RefusedError && error.code === 'bad_request' && error.message.startsWith('url ')

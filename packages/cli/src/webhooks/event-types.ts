@@ -1,4 +1,4 @@
-import { InvalidArgumentError } from 'commander'
+import { InvalidArgumentError, Option, type Command } from 'commander'
 
 /** What a new webhook receives by default: without a list, the service would subscribe it to nothing. */
 export const DEFAULT_EVENTS = ['summary.completed']
@@ -11,3 +11,21 @@ export function parseEvents(text: string): string[] {
   }
   return events
 }
+
+export type EventOptions = { events?: string[]; noEvents?: boolean }
+
+/** `--events` and `--no-events`, which exclude each other. */
+export function eventOptions(command: Command, descriptions: { events: string; noEvents: string }): Command {
+  const none = new Option('--no-events', descriptions.noEvents)
+  // As the negation of --events it would be the same option to the parser, and the one given last would win.
+  none.negate = false
+  return command
+    .addOption(
+      new Option('--events <types>', descriptions.events).argParser(parseEvents).conflicts('noEvents'),
+    )
+    .addOption(none)
+}
+
+/** Undefined when nothing was said about events. */
+export const wantedEvents = ({ events, noEvents }: EventOptions): string[] | undefined =>
+  noEvents ? [] : events
