@@ -48,6 +48,20 @@ describe('verify', () => {
     expect(JSON.parse(ended.stderr)).toMatchObject({ error: { code, exit_code: 1 } })
   })
 
+  it.each<[string, string[]]>([
+    ['webhook-timestamp', ['webhook-id: a']],
+    ['webhook-id', ['webhook-timestamp: 1']],
+    ['webhook-id', ['webhook-id:', 'X-Service-Event: webhook.ping']],
+    ['webhook-signature', ['webhook-id: a', 'Webhook-Timestamp: 1']],
+    ['X-Service-Timestamp', ['webhook-id: a', 'X-Service-Signature: sha256=']],
+    ['X-Service-Timestamp', ['content-type: application/json']],
+  ])('names %s as missing where there is only %j', async (name, lines) => {
+    const ended = await verify(lines.flatMap((line) => ['--header', line]))
+    expect(JSON.parse(ended.stderr)).toEqual({
+      error: { code: 'missing_header', message: `Header ${name} is missing`, exit_code: 1 },
+    })
+  })
+
   it('takes an old request where that was asked for', async () => {
     const ended = await verify([...signed(/./, 600), '--tolerance-seconds', '3600'])
     expect(ended.code).toBe(0)

@@ -1,5 +1,12 @@
 import { buffer } from 'node:stream/consumers'
-import { DEFAULT_TOLERANCE_SECONDS, verify, WebhookVerificationError } from '@signet/webhook-verify'
+import {
+  DEFAULT_TOLERANCE_SECONDS,
+  MissingHeaderError,
+  SIGNATURE_HEADER,
+  TIMESTAMP_HEADER,
+  verify,
+  WebhookVerificationError,
+} from '@signet/webhook-verify'
 import { InvalidArgumentError, type Command } from 'commander'
 import type { Context } from '../command/context.js'
 import { defineCommand, integerOption, run } from '../command/define.js'
@@ -51,19 +58,36 @@ async function check(
     })
   }
   const body = path === undefined ? await buffer(stdin) : await readNamedFile(path)
-  const { id, type } = verified(() => verify(body, header, secret, { toleranceSeconds }))
+  const { id, type } = verified(header, () => verify(body, header, secret, { toleranceSeconds }))
   output.result({ verified: true, event_id: id, event_type: type }, (paint) =>
     [paint('green', '✓ verified'), printable(type), printable(id)].join('  '),
   )
 }
 
-function verified<Event>(check: () => Event): Event {
+function verified<Event>(headers: Headers, check: () => Event): Event {
   try {
     return check()
   } catch (error) {
+    if (error instanceof MissingHeaderError) {
+      const header = missingStandardHeader(headers) ?? error.header
+      throw new RefusedError(error.code, `Header ${header} is missing`)
+    }
     if (error instanceof WebhookVerificationError) throw new RefusedError(error.code, error.message)
     throw error
   }
+}
+
+const STANDARD_HEADERS = ['webhook-id', 'webhook-timestamp', 'webhook-signature']
+const SERVICE_HEADERS = [TIMESTAMP_HEADER, SIGNATURE_HEADER].map((name) => name.toLowerCase())
+
+/**
+ * The header that is missing of the family that the person gave, where that is Standard Webhooks. Without its signature,
+ * verifying reads the other family, and would miss headers that nobody thought of.
+ */
+function missingStandardHeader(headers: Headers): string | undefined {
+  const isGiven = (name: string) => name in headers
+  if (!STANDARD_HEADERS.some(isGiven) || SERVICE_HEADERS.some(isGiven)) return undefined
+  return STANDARD_HEADERS.find((name) => !headers[name]?.[0])
 }
 
 /** One more header; a name that comes twice keeps both, which verifying refuses. */
