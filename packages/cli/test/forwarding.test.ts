@@ -171,13 +171,28 @@ describe('trigger', () => {
     await waitFor(() => app.taken.length === 1, { describe: 'the ping' })
   })
 
-  it.each([
+  it.each<[string, string[], Record<string, string>?]>([
     ['no place', ['webhook.ping']],
     ['two places', ['webhook.ping', '--to', 'http://localhost:1', '--webhook', '42']],
     ['a type that the service does not send', ['summary.completed', '--webhook', '42']],
-    ['no secret', ['webhook.ping', '--to', 'http://localhost:1']],
-  ])('does nothing with %s', async (_what, args) => {
-    expect((await world.machine.run(['trigger', ...args], signedIn({}))).code).toBe(2)
+    ['half a secret', ['webhook.ping', '--to', 'http://localhost:1'], { SIGNET_WEBHOOK_SECRET: 'whsec_AAE' }],
+  ])('does nothing with %s', async (_what, args, env = {}) => {
+    expect((await world.machine.run(['trigger', ...args], signedIn(env))).code).toBe(2)
     expect(world.service.seen).toEqual([])
+  })
+
+  it('asks for a secret only for a type that there is', async () => {
+    const app = await application()
+    const trigger = (type: string) => world.machine.run(['trigger', type, '--to', app.url], signedIn({}))
+    const known = await trigger('webhook.ping')
+    expect([known.code, known.stderr]).toEqual([2, expect.stringContaining('no secret to sign with')])
+    const message = "'bogus' is no event type"
+    world.service.behaviour.override = () => ({
+      status: 400,
+      body: { error: { code: 'bad_request', message } },
+    })
+    const unknown = await trigger('bogus')
+    expect([unknown.code, unknown.stderr]).toEqual([1, expect.stringContaining(message)])
+    expect(app.taken).toEqual([])
   })
 })

@@ -54,12 +54,13 @@ async function byService(context: Context, type: string, webhook: string): Promi
 /** A sample under a new id and time, so that an application that drops repeats takes it. */
 async function fromHere(context: Context, type: string, to: URL): Promise<void> {
   const secret = webhookSecretOf(context.settings)
+  // Before a secret is asked for: only the service knows whether there is such a type.
+  const sample = await sampleOf(context, type)
   if (secret === undefined) {
     throw new UsageError('There is no secret to sign with', {
       hint: 'Set SIGNET_WEBHOOK_SECRET to the one that the application verifies with.',
     })
   }
-  const sample = await sampleOf(context, type)
   const event = {
     ...sample,
     id: `evt_${randomBytes(16).toString('hex')}`,
