@@ -249,6 +249,21 @@ describe('logout', () => {
     expect((await world.machine.run(['whoami'])).code).toBe(3)
   })
 
+  it('remembers the service, so that signing in again needs no address', async () => {
+    await world.machine.run(passwordLogin, { input: PASSWORD })
+    await world.machine.run(['logout'])
+    const without = { env: { SIGNET_URL: undefined } }
+    for (const command of ['logout', 'whoami']) {
+      const ended = await world.machine.run([command], without)
+      expect([ended.code, ended.stderr]).toEqual([
+        3,
+        expect.stringContaining(`You are not signed in to ${world.service.url}`),
+      ])
+    }
+    const again = await world.machine.run(['login', '--json'], without)
+    expect(json(again)).toMatchObject({ url: world.service.url })
+  })
+
   it('forgets a token that was revoked elsewhere', async () => {
     await world.machine.run(passwordLogin, { input: PASSWORD })
     world.service.tokens.clear()

@@ -89,13 +89,13 @@ describe('CredentialStore', () => {
     expect(await found(aStore())).toBe('svp_second')
   })
 
-  it('removes the token wherever it lies, and the current service with it', async () => {
+  it('removes the token wherever it lies, and remembers the service', async () => {
     const store = aStore()
     await store.save(SIGN_IN, 'svp_secret')
     const signIn = await store.find(SERVICE)
     if (signIn) await store.remove(signIn)
     expect(entries.size).toBe(0)
-    expect(await store.currentService()).toBeUndefined()
+    expect(await store.currentService()).toBe(SERVICE)
     expect(await store.find(SERVICE)).toBeNull()
   })
 

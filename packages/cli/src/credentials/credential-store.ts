@@ -47,7 +47,7 @@ export class CredentialStore {
     this.#openKeychain = openKeychain
   }
 
-  /** The service signed in to last. */
+  /** The service signed in to last, also after signing out. */
   async currentService(): Promise<string | undefined> {
     return (await this.#read()).current
   }
@@ -100,11 +100,11 @@ export class CredentialStore {
     return place
   }
 
+  /** Forgets the token. Its service stays the one signed in to last. */
   async remove({ serviceUrl, place }: StoredSignIn): Promise<void> {
     if (place === 'keychain') await this.#forget(serviceUrl)
     const records = await this.#read()
     delete records.signIns[serviceUrl]
-    if (records.current === serviceUrl) delete records.current
     await this.#write(records)
   }
 

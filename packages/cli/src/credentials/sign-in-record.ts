@@ -14,7 +14,7 @@ export type StoredSignIn = SignIn & { place: TokenPlace }
 /** The file's content. `token` holds the secret only where `place` is `file`. */
 export type Records = {
   version: 1
-  /** The service signed in to last, which commands use when no address is given. */
+  /** The service signed in to last, which commands use when no address is given, also after signing out. */
   current?: string
   signIns: Record<string, Omit<StoredSignIn, 'serviceUrl'> & { secret?: string }>
 }
