@@ -161,7 +161,10 @@ describe('the transport', () => {
     ['no JSON-RPC', { method: 7 }, 400, -32600],
     ['a list of nothing that is a message', [null, 7, 'x', [null]], 400, -32600],
     ['a message with a fraction for an id', { jsonrpc: '2.0', id: 0.5, method: 'ping' }, 400, -32600],
+    ['a message with an object for an id', { jsonrpc: '2.0', id: {}, method: 'ping' }, 400, -32600],
     ['null', 'null', 400, -32600],
+    ['a text', '"x"', 400, -32600],
+    ['empty', '', 400, -32600],
     ['an empty batch', [], 400, -32600],
     ['too large', `"${'a'.repeat(65_536)}"`, 413, -32600],
     ['nested without end', `${'['.repeat(30_000)}${']'.repeat(30_000)}`, 400, -32600],
@@ -169,7 +172,11 @@ describe('the transport', () => {
   ])('refuses a body that is %s', async (_, body, status, code) => {
     const { token } = await api.anAccount()
     const reply = await post(api, body, { token })
-    expect([reply.status, (reply.body as Message).error?.code]).toEqual([status, code])
+    expect(reply.status).toBe(status)
+    expect(reply.body).toMatchObject({
+      id: null,
+      error: { code, data: { code: 'bad_request' } },
+    })
     expect(reply.text).not.toContain('aaaa')
   })
 

@@ -9,7 +9,7 @@ import type { Request as HttpRequest, Response as HttpResponse } from 'express'
 import type { Caller } from '../bearer/bearer-service.js'
 import { badRequest } from '../errors/api-errors.js'
 import { mcpServer, type McpServerDeps } from './mcp-server.js'
-import { sortOut, type Rejection } from './message-check.js'
+import { notJson, sortOut, type Rejection } from './message-check.js'
 import { inWordsForPeople, isCallOfTool, refusalOf } from './params-check.js'
 
 export type McpMessageDeps = McpServerDeps & {
@@ -31,6 +31,7 @@ export async function answerMessage(
   const message = parsed(body)
   checkBatch(message, req)
   await countMessages(message, () => deps.limit.consume(caller.accountId))
+  if (message === undefined) return notJson
   const { rest, rejections } = sortOut(message)
   if (rest.length === 0 && rejections.length > 0) return inBody(message, rejections)
   const request = new Request(deps.url, { method: 'POST', headers: headersOf(req), body })
@@ -43,7 +44,7 @@ export async function answerMessage(
   return answerOf(response, message, rejections)
 }
 
-/** undefined when it is no JSON, which the protocol has an answer for. */
+/** undefined when it is no JSON. */
 function parsed(body: Buffer): unknown {
   try {
     return JSON.parse(body.toString())
@@ -84,10 +85,8 @@ const ACCEPTED = 'application/json, text/event-stream'
 
 const reporter =
   ({ observer }: McpMessageDeps, context: RequestContext) =>
-  (error: Error): void => {
-    // The parser's message quotes the body, which may hold anything.
-    if (!(error instanceof SyntaxError)) observer.protocolError(error, context)
-  }
+  (error: Error): void =>
+    observer.protocolError(error, context)
 
 /** Both generations of the protocol: since 2026 each message says who sends it, before there was a handshake. */
 async function exchange(

@@ -5,20 +5,38 @@ import {
   isJSONRPCResultResponse,
   ProtocolErrorCode,
 } from '@modelcontextprotocol/server'
+import type { Answer } from '@signet/http'
+import { badRequest } from '../errors/api-errors.js'
 
 /** How a message is answered that the library would not take, and would refuse a whole batch for. */
 export type Rejection = { jsonrpc: '2.0'; id: unknown; error: { code: number; message: string } }
 
 /**
  * Splits off what is answered here: a request whose params are no object, and in a batch each thing that is no message
- * (JSON-RPC 2.0, section 6). Where nothing else is left, what is no message is left to the library, which refuses the body.
+ * (JSON-RPC 2.0, section 6). A body in which nothing is a message is refused as a whole.
  */
 export function sortOut(message: unknown): { rest: unknown[]; rejections: Rejection[] } {
   const messages: unknown[] = Array.isArray(message) ? message : [message]
   const rest = messages.filter(isMessage)
   const rejections = messages.filter((one) => !isMessage(one)).map(rejectionOf)
-  const isForLibrary = rest.length === 0 && rejections.every(({ id }) => id === null)
-  return isForLibrary ? { rest: messages, rejections: [] } : { rest, rejections }
+  if (rest.length === 0 && rejections.every(({ id }) => id === null)) throw badRequest(NO_MESSAGE)
+  return { rest, rejections }
+}
+
+const NO_MESSAGE = 'This is no message of the protocol'
+
+/** Like every other body that is refused, except that JSON-RPC has a code of its own for it. */
+export const notJson: Answer = {
+  status: 400,
+  body: {
+    jsonrpc: '2.0',
+    id: null,
+    error: {
+      code: ProtocolErrorCode.ParseError,
+      message: 'The body is not valid JSON',
+      data: { code: 'bad_request' },
+    },
+  },
 }
 
 const isMessage = (message: unknown): boolean =>
@@ -31,7 +49,7 @@ function rejectionOf(message: unknown): Rejection {
   const withParams: unknown = typeof message === 'object' && { ...message, params: {} }
   return isJSONRPCRequest(withParams)
     ? rejection(withParams.id, ProtocolErrorCode.InvalidParams, 'params must be an object')
-    : rejection(null, ProtocolErrorCode.InvalidRequest, 'This is no message of the protocol')
+    : rejection(null, ProtocolErrorCode.InvalidRequest, NO_MESSAGE)
 }
 
 const rejection = (id: unknown, code: number, message: string): Rejection => ({
