@@ -22,8 +22,18 @@ describe('AccountShares', () => {
   it('gives an account alone most of it, and leaves room for others', () => {
     const shares = new AccountShares({ size: 100, timesFree: 3 })
     expect(takeAll(shares, ['a'])).toEqual({ a: 75 })
-    expect(takeAll(shares, ['b'])).toEqual({ b: 19 })
-    expect(takeAll(shares, ['c'])).toEqual({ c: 5 })
+    expect(takeAll(shares, ['b'])).toEqual({ b: 15 })
+    expect(takeAll(shares, ['c'])).toEqual({ c: 2 })
+  })
+
+  it('keeps most of its last tenth for accounts that have little', () => {
+    const shares = new AccountShares({ size: 100, timesFree: 3 })
+    takeAll(shares, GREEDY)
+    const others = Array.from({ length: 4 }, (_, number) => `other-${number}`)
+    for (const other of others) {
+      expect(shares.hasRoomFor(other)).toBe(true)
+      shares.add(other, 1)
+    }
   })
 
   it('leaves room for one more, however many want all they can get', () => {

@@ -7,11 +7,14 @@ export type AccountSharesOptions = {
 
 /** Sums of fractions are not exact. */
 const NEARLY_NOTHING = 1e-6
+/** Of the last tenth an account may take more only while it has less than a quarter of what is free. */
+const LAST_PART = 0.1
+const TIMES_FREE_OF_LAST_PART = 0.25
 
 /**
  * Divides among accounts what none of them gives back before it is done. An account may take more while it has less than
- * `timesFree` times what is free: with 3, one alone gets three quarters, and two get three sevenths each. Accounts that take what
- * they can in turn always leave something for one more; after others took theirs one by one, until some of it was given back.
+ * `timesFree` times what is free: with 3, one alone gets three quarters, and two get three sevenths each. The last tenth is for
+ * accounts that have little or nothing, so that many who take what they can leave something for others as well.
  */
 export class AccountShares {
   readonly #held = new Map<string, number>()
@@ -25,12 +28,14 @@ export class AccountShares {
   }
 
   hasRoomFor(accountId: string): boolean {
-    return this.#heldBy(accountId) + NEARLY_NOTHING < this.options.timesFree * this.#free()
+    const [held, free] = [this.#heldBy(accountId), this.#free()]
+    if (held === 0) return free > NEARLY_NOTHING
+    return held + NEARLY_NOTHING < this.#timesFree() * free
   }
 
   /** The most that an account may take at once and leave room for others. */
   roomFor(accountId: string): number {
-    const { timesFree } = this.options
+    const timesFree = this.#timesFree()
     return Math.max(0, (timesFree * this.#free() - this.#heldBy(accountId)) / (timesFree + 1))
   }
 
@@ -44,6 +49,11 @@ export class AccountShares {
 
   #heldBy(accountId: string): number {
     return this.#held.get(accountId) ?? 0
+  }
+
+  #timesFree(): number {
+    const { size, timesFree } = this.options
+    return this.#free() > size * LAST_PART ? timesFree : Math.min(timesFree, TIMES_FREE_OF_LAST_PART)
   }
 
   #free(): number {

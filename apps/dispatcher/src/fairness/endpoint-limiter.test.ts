@@ -171,6 +171,22 @@ describe('EndpointLimiter', () => {
     limiter.close()
   })
 
+  it('leaves permits for others when fast endpoints of twenty accounts hang all at once', () => {
+    const { limiter, acquire, acquireNow, once, pass } = setUp()
+    const accounts = Array.from({ length: 20 }, (_, i) => `account-${i}`)
+    const fast = accounts.flatMap((accountId) =>
+      Array.from({ length: 5 }, (_, i) => ({ id: `${accountId}-${i}`, accountId })),
+    )
+    for (const { id, accountId } of fast) once(id, 5, accountId)
+    for (let round = 0; round < 8; round += 1)
+      for (const { id, accountId } of fast) void acquire(id, { accountId })
+    expect(limiter.size).toBeLessThanOrEqual(96)
+    for (const other of ['b', 'c', 'd', 'e'])
+      expect(acquireNow(`new-${other}`, other)).toHaveProperty('permit')
+    pass(1001)
+    limiter.close()
+  })
+
   it('lets accounts take turns for the next free permit', async () => {
     const { limiter, acquire, acquireNow, permitOf, once } = setUp({ concurrency: 2 })
     for (const id of ['a', 'b']) once(id, 5)
