@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { listen, type Listener } from '@signet/http'
 import { waitFor } from '@signet/testkit'
 import { loadAuthConfig } from '../src/config/config.js'
+import { MAX_OPEN_SESSIONS } from '../src/sessions/session.js'
 import { aUser, call, post, put } from './support/api.js'
 import { startServer, type TestServer } from './support/server.js'
 import { claimsOf, serviceToken } from './support/tokens.js'
@@ -84,31 +85,53 @@ const waiting = async () => {
 }
 
 describe('account events', () => {
-  it('leave as soon as sessions have ended, without a poll of the outbox', async () => {
+  it('leave as soon as they are committed, whoever wrote them, without a poll of the outbox', async () => {
     const idle = await startServer(
       {
         AUTH_MAILER_AUTOCONFIRM: 'true',
         AUTH_OUTBOX_POLL_INTERVAL: '1h',
         AUTH_EVENTS_URL: receiver.url,
         AUTH_EVENTS_SECRET: SECRET,
+        AUTH_SECURITY_REFRESH_TOKEN_REUSE_INTERVAL: '0s',
       },
       { now: () => new Date() },
     )
+    const told = async (
+      type: string,
+      cause: (user: Awaited<ReturnType<typeof aUser>>) => Promise<unknown>,
+    ) => {
+      const signedIn = await aUser(idle)
+      await cause(signedIn)
+      await untilTold(signedIn.user.id, 1)
+      expect(typesOf(signedIn.user.id)).toEqual([type])
+    }
+    const asAdmin = { ...admin(), settle: false }
+    const pathOf = ({ user }: { user: { id: string } }) => `/admin/users/${user.id}`
+    const refresh = (token: unknown) =>
+      post(idle, '/token?grant_type=refresh_token', { refresh_token: token }, { settle: false })
     try {
-      const [out, banned] = [await aUser(idle), await aUser(idle)]
-      await post(idle, '/logout?scope=global', undefined, { token: out.access_token, settle: false })
-      await put(
-        idle,
-        `/admin/users/${banned.user.id}`,
-        { ban_duration: '24h' },
-        { ...admin(), settle: false },
+      await told('user.signed_out', ({ access_token: token }) =>
+        post(idle, '/logout?scope=global', undefined, { token, settle: false }),
       )
-      await untilTold(out.user.id, 1)
-      await untilTold(banned.user.id, 1)
-      expect([out, banned].map(({ user }) => typesOf(user.id))).toEqual([
-        ['user.signed_out'],
-        ['user.banned'],
-      ])
+      await told('user.banned', (user) => put(idle, pathOf(user), { ban_duration: '24h' }, asAdmin))
+      const softly = { ...asAdmin, body: { should_soft_delete: true } }
+      await told('user.deleted', (user) => call(idle, 'DELETE', pathOf(user), softly))
+      await told('user.deleted', (user) => call(idle, 'DELETE', pathOf(user), asAdmin))
+      await told('user.sessions_ended', async ({ refresh_token: stolen }) => {
+        const next = await refresh(stolen)
+        await refresh(next.body['refresh_token'])
+        await refresh(stolen)
+      })
+      const { db, stores } = idle.context
+      await told('user.sessions_ended', async ({ user }) => {
+        await db.query(
+          `insert into sessions (id, user_id, aal, created_at, updated_at, amr, refresh_salt)
+           select gen_random_uuid(), $1, 'aal1', now(), now(), '[]', sha256('salt') from generate_series(1, $2)`,
+          [user.id, MAX_OPEN_SESSIONS],
+        )
+        await stores.sessionBounds.makeRoom(db, user.id, new Date())
+      })
+      await told('user.deleted', ({ user }) => db.transaction((tx) => stores.users.remove(tx, user.id)))
     } finally {
       await idle.close()
     }

@@ -1,16 +1,26 @@
-import type { Tx } from '@signet/db'
+import type { Queryable, Tx } from '@signet/db'
 import { tellFunction, type Tables } from '../database/tables.js'
+import type { OutboxStore } from '../outbox/outbox-store.js'
 
 /** Their kind in the outbox. */
 export const ACCOUNT_EVENT = 'account_event'
 
 /** Triggers on the users table report bans, unbans and deletions; what only ends sessions changes no row there. */
 export class AccountEventStore {
-  constructor(private readonly t: Tables) {}
+  constructor(
+    private readonly t: Tables,
+    private readonly outbox: Pick<OutboxStore, 'sendAfter'>,
+  ) {}
+
+  /** For every store that writes one, or has a trigger write one, through `db`: it leaves right after the commit, not with the next poll. */
+  written(db: Queryable | Tx): void {
+    this.outbox.sendAfter(db, ACCOUNT_EVENT)
+  }
 
   /** Asks other services to revoke everything that stems from a sign-in before this time. */
   async signedOut(tx: Tx, userId: string, at: Date): Promise<void> {
     await tx.query(`select ${tellFunction(this.t)}($1, 'user.signed_out', $2, '{}')`, [userId, at])
+    this.written(tx)
   }
 }
 

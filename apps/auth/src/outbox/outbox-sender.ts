@@ -21,15 +21,15 @@ export class OutboxSender {
    * died. The returned function finishes messages in flight and leaves the rest to the next process.
    */
   start(): () => Promise<void> {
-    const { outbox, pollMs } = this.deps
+    const { store, pollMs } = this.deps
     // Outside the async context of the request that just committed: its trace and limits end with its answer.
-    outbox.onCommitted = AsyncResource.bind((kind: string) => this.#workers.get(kind)?.wake())
+    store.onCommitted = AsyncResource.bind((kind: string) => this.#workers.get(kind)?.wake())
     const timer = setInterval(() => void this.poll(), pollMs)
     timer.unref()
     void this.poll()
     return async () => {
       clearInterval(timer)
-      outbox.onCommitted = () => undefined
+      store.onCommitted = () => undefined
       await this.#polling
       await Promise.all([...this.#workers.values()].map((worker) => worker.stop()))
     }

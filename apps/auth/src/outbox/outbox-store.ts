@@ -42,8 +42,22 @@ export type Claim = {
 export type Waiting = { kind: string; rows: number; since: Date }
 
 export class OutboxStore {
+  #onCommitted: (kind: string) => void = () => undefined
+
   constructor(private readonly t: Tables) {}
 
+  /** Called for each message committed by this process. */
+  set onCommitted(listener: (kind: string) => void) {
+    this.#onCommitted = listener
+  }
+
+  /** Has messages of a kind sent right after the commit of what a statement through `db` put there by itself. */
+  sendAfter(db: Queryable | Tx, kind: string): void {
+    if ('afterCommit' in db) db.afterCommit(() => this.#onCommitted(kind))
+    else this.#onCommitted(kind)
+  }
+
+  /** Sent right after the commit. */
   async insert(tx: Tx, { id, kind, recipient, payload, expiresAt }: NewRow, now: Date): Promise<void> {
     await tx.query(
       {
@@ -53,6 +67,7 @@ export class OutboxStore {
       },
       [id, kind, recipient, payload, expiresAt, now],
     )
+    this.sendAfter(tx, kind)
   }
 
   /**

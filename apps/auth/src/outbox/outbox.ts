@@ -21,19 +21,7 @@ type Deps = { store: OutboxStore; keys: { encryption: KeyObject; recipients: Key
 
 /** Messages that are sent if, and only if, the transaction that adds them commits. */
 export class Outbox {
-  #onCommitted: (kind: string) => void = () => undefined
-
   constructor(private readonly deps: Deps) {}
-
-  /** Called for each message committed by this process. */
-  set onCommitted(listener: (kind: string) => void) {
-    this.#onCommitted = listener
-  }
-
-  /** Has messages of a kind sent right after the commit that a statement of this transaction puts there by itself. */
-  sendAfter(tx: Tx, kind: string): void {
-    tx.afterCommit(() => this.#onCommitted(kind))
-  }
 
   /** Returns the message's id. It is sent right after the commit. */
   async add(tx: Tx, message: OutboxMessage, meta: MessageOrigin): Promise<string> {
@@ -45,7 +33,6 @@ export class Outbox {
     const recipient = keyedHash(keys.recipients, 'outbox', kind, message.recipient)
     const sealed = seal(keys.encryption, `outbox:${id}`, JSON.stringify(envelope))
     await store.insert(tx, { id, kind, recipient, payload: sealed, expiresAt }, now())
-    this.sendAfter(tx, kind)
     return id
   }
 

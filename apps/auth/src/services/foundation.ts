@@ -84,7 +84,6 @@ export function createFoundation(parts: Parts) {
     flows: stores.flows,
     users,
     accountEvents: stores.accountEvents,
-    outbox,
     now,
   })
   const proofs = new AddressProofs({

@@ -30,21 +30,23 @@ export type Stores = ReturnType<typeof createStores>
 
 /** All SQL of the service, over tables of one namespace. */
 export function createStores(tables: Tables) {
+  const outbox = new OutboxStore(tables)
+  const accountEvents = new AccountEventStore(tables, outbox)
   return {
-    users: new UserStore(tables),
+    users: new UserStore(tables, accountEvents),
     identities: new IdentityStore(tables),
-    sessions: new SessionStore(tables),
-    sessionBounds: new SessionBoundsStore(tables),
+    sessions: new SessionStore(tables, accountEvents),
+    sessionBounds: new SessionBoundsStore(tables, accountEvents),
     sessionLists: new SessionListStore(tables),
-    refresh: new RefreshStore(tables),
+    refresh: new RefreshStore(tables, accountEvents),
     flows: new FlowStore(tables),
     oauthFlows: new OAuthFlowStore(tables),
     tokens: new OneTimeTokenStore(tables),
     pendingSignUps: new PendingSignUpStore(tables),
     codeAttempts: new CodeAttemptStore(tables),
     messageRequests: new MessageRequestStore(tables),
-    outbox: new OutboxStore(tables),
-    accountEvents: new AccountEventStore(tables),
+    outbox,
+    accountEvents,
     signingKeys: new SigningKeyStore(tables),
     audit: new AuditStore(tables),
     factors: new FactorStore(tables),

@@ -1,5 +1,5 @@
 import type { Queryable } from '@signet/db'
-import { tellEndedSessions } from '../account-events/account-event-store.js'
+import { tellEndedSessions, type AccountEventStore } from '../account-events/account-event-store.js'
 import type { Tables } from '../database/tables.js'
 import { accountColumn, toUser, type AccountRow } from '../users/user-rows.js'
 import type { User } from '../users/user.js'
@@ -67,7 +67,10 @@ export class RefreshStore {
   readonly #checkReuse: string
   readonly #restartInterval: string
 
-  constructor(t: Tables) {
+  constructor(
+    t: Tables,
+    private readonly accountEvents: Pick<AccountEventStore, 'written'>,
+  ) {
     const isAuthentic = macMatches({ keyed: 'p.keyed', expected: 'p.expected' }, NONCE, 's.refresh_salt')
     const isExpired = `(coalesce(s.not_after <= ${NOW}, false)
       or coalesce(s.created_at < ${CREATED_AFTER}, false)
@@ -183,7 +186,9 @@ export class RefreshStore {
       { name: 'refresh_check_reuse', text: this.#checkReuse },
       [...shared([exchange], nonce, rules, now), rules.rotation, rules.advancedAfter],
     )
-    return rows[0] ? { ...toFound(rows[0]), verdict: rows[0].verdict } : null
+    const [row] = rows
+    if (row?.verdict === 'reuse') this.accountEvents.written(db)
+    return row ? { ...toFound(row), verdict: row.verdict } : null
   }
 }
 

@@ -1,5 +1,5 @@
 import type { Queryable } from '@signet/db'
-import { tellEndedSessions } from '../account-events/account-event-store.js'
+import { tellEndedSessions, type AccountEventStore } from '../account-events/account-event-store.js'
 import type { Tables } from '../database/tables.js'
 import { MAX_OPEN_SESSIONS } from './session.js'
 
@@ -10,7 +10,10 @@ const BATCH = 1000
 export class SessionBoundsStore {
   readonly #makeRoom: string
 
-  constructor(private readonly t: Tables) {
+  constructor(
+    private readonly t: Tables,
+    private readonly accountEvents: Pick<AccountEventStore, 'written'>,
+  ) {
     // Rows that are locked belong to a request in progress, which must not wait for this one.
     this.#makeRoom = `
       with surplus as (
@@ -33,7 +36,9 @@ export class SessionBoundsStore {
       now,
       keep ?? null,
     ])
-    return rows[0]?.ended ?? 0
+    const ended = rows[0]?.ended ?? 0
+    if (ended > 0) this.accountEvents.written(db)
+    return ended
   }
 
   /** Deletes a batch of a user's ended sessions; false when none is left. */

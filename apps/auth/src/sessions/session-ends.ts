@@ -1,7 +1,6 @@
 import type { Tx } from '@signet/db'
-import { ACCOUNT_EVENT, type AccountEventStore } from '../account-events/account-event-store.js'
+import type { AccountEventStore } from '../account-events/account-event-store.js'
 import type { FlowStore } from '../flows/flow-store.js'
-import type { Outbox } from '../outbox/outbox.js'
 import type { UserStore } from '../users/user-store.js'
 import type { SessionStore } from './session-store.js'
 import type { EndReason } from './session.js'
@@ -11,7 +10,6 @@ type Deps = {
   flows: FlowStore
   users: UserStore
   accountEvents: AccountEventStore
-  outbox: Pick<Outbox, 'sendAfter'>
   now: () => Date
 }
 
@@ -25,7 +23,6 @@ export class SessionEnds {
   /** Ends all sessions of a user, and what other services granted because of them. */
   async all(tx: Tx, userId: string, reason: EndReason): Promise<void> {
     const { sessions, accountEvents, now } = this.deps
-    this.#tell(tx)
     // A user who never signed in has nothing elsewhere, and the first sign-in follows within the same second.
     const knownElsewhere = reason !== 'address_proved' || (await sessions.hasAny(tx, userId))
     await sessions.endAll(tx, userId, reason, now())
@@ -39,21 +36,18 @@ export class SessionEnds {
   /** False for a session that is not the user's, or over. */
   async one(tx: Tx, userId: string, sessionId: string, reason: EndReason): Promise<boolean> {
     const { sessions, now } = this.deps
-    this.#tell(tx)
     return (await sessions.end(tx, userId, reason, { only: sessionId }, now())) > 0
   }
 
   /** A sign-in on the pages, with the sessions that applications got out of it. False for one that is not the user's, or over. */
   async signIn(tx: Tx, userId: string, signInId: string, reason: EndReason): Promise<boolean> {
     const { sessions, now } = this.deps
-    this.#tell(tx)
     return (await sessions.end(tx, userId, reason, { onlySignIn: signInId }, now())) > 0
   }
 
   /** All sign-ins of a user but one. The user's row must be locked first, as for {@link all}. */
   async otherSignIns(tx: Tx, userId: string, keptId: string, reason: EndReason): Promise<void> {
     const { sessions, now } = this.deps
-    this.#tell(tx)
     await sessions.end(tx, userId, reason, { exceptSignIn: keptId }, now())
     await this.#voidUnfinished(tx, userId)
     await sessions.forgetNetworks(tx, userId, keptId)
@@ -62,7 +56,6 @@ export class SessionEnds {
   /** All sessions of a user but one. The user's row must be locked first, as for {@link all}. */
   async others(tx: Tx, userId: string, keptId: string, reason: EndReason): Promise<void> {
     const { sessions, now } = this.deps
-    this.#tell(tx)
     await sessions.end(tx, userId, reason, { except: keptId }, now())
     // A newer sign-in only replaces sessions that are open.
     if (reason === 'single_session') return
@@ -72,19 +65,13 @@ export class SessionEnds {
 
   /** The other sessions of a user that never showed a second factor. */
   async weaker(tx: Tx, userId: string, keptId: string, reason: EndReason): Promise<void> {
-    this.#tell(tx)
     await this.deps.sessions.end(tx, userId, reason, { except: keptId, aal: 'aal1' }, this.deps.now())
   }
 
   /** The sessions that a passkey opened, but for the one that removes it, as when an administrator does: null. */
   async byPasskey(tx: Tx, userId: string, passkeyId: string, keptId: string | null): Promise<void> {
-    this.#tell(tx)
     const kept = keptId === null ? {} : { except: keptId }
     await this.deps.sessions.end(tx, userId, 'passkey_removed', { passkeyId, ...kept }, this.deps.now())
-  }
-
-  #tell(tx: Tx): void {
-    this.deps.outbox.sendAfter(tx, ACCOUNT_EVENT)
   }
 
   /**

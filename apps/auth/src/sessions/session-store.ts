@@ -1,6 +1,6 @@
 import type { Queryable, Tx } from '@signet/db'
 import { clientNetwork } from '@signet/rate-limits/network'
-import { tellEndedSessions } from '../account-events/account-event-store.js'
+import { tellEndedSessions, type AccountEventStore } from '../account-events/account-event-store.js'
 import type { Tables } from '../database/tables.js'
 import { KNOWN_NETWORKS } from '../users/known-networks.js'
 import { accountColumn, toUser, type AccountRow } from '../users/user-rows.js'
@@ -83,7 +83,10 @@ export class SessionStore {
   readonly #open: string
   readonly #callers: string
 
-  constructor(private readonly t: Tables) {
+  constructor(
+    private readonly t: Tables,
+    private readonly accountEvents: Pick<AccountEventStore, 'written'>,
+  ) {
     // The user's row is locked first: a ban, a deletion or a password change holds it until done.
     this.#open = `
       with owner as (
@@ -262,7 +265,9 @@ export class SessionStore {
         scope.exceptSignIn ?? null,
       ],
     )
-    return rows[0]?.ended ?? 0
+    const ended = rows[0]?.ended ?? 0
+    if (ended > 0) this.accountEvents.written(db)
+    return ended
   }
 
   #ending(condition = ''): string {

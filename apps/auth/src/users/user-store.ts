@@ -1,4 +1,5 @@
 import type { Queryable, Tx } from '@signet/db'
+import type { AccountEventStore } from '../account-events/account-event-store.js'
 import type { Address } from '../addresses/address.js'
 import type { Tables } from '../database/tables.js'
 import { accountColumn, toUser, type AccountRow } from './user-rows.js'
@@ -53,6 +54,9 @@ export type SentAt =
   | 'phoneChangeSentAt'
   | 'reauthenticationSentAt'
 
+/** A trigger makes account events of changes of these, and of the end of a row. */
+const REPORTED = ['bannedUntil', 'deletedAt'] as const satisfies (keyof UserChanges)[]
+
 /** No change of an address of this kind is pending. */
 const NO_CHANGE = {
   email: { newEmail: null, emailChangeConfirmStatus: 0 },
@@ -68,7 +72,10 @@ const CHANGE_TOKENS = {
 export class UserStore {
   readonly #select: string
 
-  constructor(private readonly t: Tables) {
+  constructor(
+    private readonly t: Tables,
+    private readonly accountEvents: Pick<AccountEventStore, 'written'>,
+  ) {
     this.#select = `select ${accountColumn(t)} from ${t.users} u`
   }
 
@@ -161,14 +168,17 @@ export class UserStore {
       typeof value === 'object' && value !== null && !(value instanceof Date) ? JSON.stringify(value) : value,
     )
     const update = `update ${this.t.users} set ${['updated_at = $2', ...assignments].join(', ')} where id = $1`
-    if (voided.length === 0) return void (await db.query(update, [id, now, ...values]))
-    const tokens = voided.flatMap((kind) => CHANGE_TOKENS[kind === 'email' ? 'newEmail' : 'newPhone'])
-    await db.query(
-      `with voided as (
-         delete from ${this.t.oneTimeTokens} where user_id = $1 and token_type = any($${values.length + 3}))
-       ${update}`,
-      [id, now, ...values, tokens],
-    )
+    if (voided.length === 0) await db.query(update, [id, now, ...values])
+    else {
+      const tokens = voided.flatMap((kind) => CHANGE_TOKENS[kind === 'email' ? 'newEmail' : 'newPhone'])
+      await db.query(
+        `with voided as (
+           delete from ${this.t.oneTimeTokens} where user_id = $1 and token_type = any($${values.length + 3}))
+         ${update}`,
+        [id, now, ...values, tokens],
+      )
+    }
+    if (REPORTED.some((key) => changes[key] !== undefined)) this.accountEvents.written(db)
   }
 
   /** Stores a new hash of the same password, unless the password changed in the meantime. */
@@ -244,6 +254,7 @@ export class UserStore {
 
   async remove(tx: Tx, id: string): Promise<void> {
     await tx.query(`delete from ${this.t.users} where id = $1`, [id])
+    this.accountEvents.written(tx)
   }
 
   /**
@@ -251,7 +262,7 @@ export class UserStore {
    * after locking the row: it must see what was added while waiting for the lock.
    */
   async removeIfAbandoned(tx: Tx, id: string): Promise<void> {
-    await tx.query(
+    const { rowCount } = await tx.query(
       `delete from ${this.t.users} u
        where id = $1 and confirmed_at is null and last_sign_in_at is null and not is_anonymous and deleted_at is null
          and not exists (select 1 from ${this.t.oneTimeTokens} where user_id = u.id)
@@ -260,6 +271,7 @@ export class UserStore {
            select 1 from ${this.t.identities} where user_id = u.id and provider not in ('email', 'phone'))`,
       [id],
     )
+    if (rowCount !== 0) this.accountEvents.written(tx)
   }
 
   /** Passkeys, second factors, and the recovery codes that stand in for them. */
