@@ -218,6 +218,8 @@ export async function createContext(config: AuthConfig, ports: Partial<Ports> = 
     audiences,
     bearer,
     guard,
+    /** Does in advance what would tell strangers something if a request were the first to do it. */
+    prepare: () => mailTransport.prepare(),
     /** Releases what was opened, in reverse order. */
     async close() {
       if (!ports.hasher) await hasher.close()

@@ -39,6 +39,8 @@ export async function serve(env: Environment): Promise<Service> {
     // Beside each other: neither requests nor a batch of the clean-up are to use up the other's time to finish.
     open.push(() => Promise.all([listener.close(), stopCleanup?.()]))
     context.observer.started(listener.port)
+    // Beside the first requests, so that starts stay short. What fails here fails again for the first email, which reports it.
+    void context.prepare().catch(() => undefined)
     return { drain: context.drain, close }
   } catch (error) {
     await close()

@@ -21,6 +21,8 @@ export type OutgoingMail = {
 
 /** A pool of connections to the mail server. */
 export type SmtpTransport = {
+  /** Does all that the first email would do before it connects. */
+  prepare(): Promise<void>
   /**
    * Resolves when the server accepted the email. Throws {@link MailRefusedError} when it permanently rejected the
    * recipient or the email, and other errors when a later attempt may succeed.
@@ -50,6 +52,9 @@ export function openSmtpTransport(smtp: SmtpConfig, options: Options): SmtpTrans
   let pool: ReturnType<typeof openPool> | undefined
   let closed = false
   return {
+    async prepare() {
+      if (!closed) await (pool ??= openPool(smtp, options))
+    },
     async send({ to, id, attachments = [], ...content }) {
       if (closed) throw new Error('the connections to the mail server are closed')
       const { sendMail } = await (pool ??= openPool(smtp, options))
@@ -71,7 +76,7 @@ export function openSmtpTransport(smtp: SmtpConfig, options: Options): SmtpTrans
   }
 }
 
-/** Loaded and opened for the first email, because most processes never send one. */
+/** Loaded for the first email or by `prepare`, because most processes never send one. Connects with the first email only. */
 async function openPool(smtp: SmtpConfig, { connections, ca }: Options) {
   const { createTransport } = await import('nodemailer')
   const { adminEmail, senderName } = smtp

@@ -1,4 +1,4 @@
-import { dateTimeText, durationText, type Language } from '@signet/language'
+import { dateTimeText, durationText, languages, type Language } from '@signet/language'
 import {
   htmlLayout,
   logoAttachments,
@@ -60,6 +60,13 @@ export class MailRenderer {
     if (loaded) return { subject, html: renderHtml(loaded, values) }
     const attachments = logoAttachments(this.#config.brand)
     return { subject, html: renderHtml(mail.html, values), text: renderText(mail.text, values), attachments }
+  }
+
+  /** Makes what the first email of each language would, texts and formats of dates. */
+  async prepare(): Promise<void> {
+    const at = new Date()
+    for (const language of languages)
+      await this.render('recovery', {}, { origin: { ip: '', route: '', language, at } })
   }
 
   #builtInIn(language: Language): ReadonlyMap<Kind, BuiltIn> {

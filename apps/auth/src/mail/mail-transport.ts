@@ -10,6 +10,11 @@ import { MailRenderer } from './mail-renderer.js'
 /** Sends emails by SMTP. */
 export type MailTransport = {
   /**
+   * Loads and makes all that the first email would, which keeps a process busy for a moment: only a request about an account causes
+   * one, so that moment would tell that there is an account.
+   */
+  prepare(): Promise<void>
+  /**
    * Resolves when the SMTP server accepted the email. Throws `UndeliverableError` when it permanently rejected the
    * recipient or the email, and other errors when a later attempt may succeed.
    */
@@ -42,6 +47,11 @@ export function createMailTransport(deps: Deps): MailTransport {
   const transport =
     config.smtp && openSmtpTransport(config.smtp, { connections: config.connections, ca: smtpCa })
   return {
+    async prepare() {
+      if (!transport) return
+      await transport.prepare()
+      await renderer.prepare()
+    },
     async send(kind, to, variables, { id, requestId, origin }) {
       if (!transport) throw new Error('email is not configured')
       try {
