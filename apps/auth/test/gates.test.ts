@@ -24,6 +24,9 @@ describe('the routes that require a bearer token', () => {
       gate: gateOf(route),
       addsWayIn: addsWayIn(route),
       authenticates: route.authenticate !== undefined,
+      authenticatesAgain:
+        route.authenticateAgain !== undefined && route.authenticateAgain === route.authenticate,
+      hasBody: route.body !== undefined,
     }))
 
   it('each declare a gate: for changes or for administrators', () => {
@@ -48,6 +51,12 @@ describe('the routes that require a bearer token', () => {
     ])
     expect(all.filter(({ authenticates, gate }) => authenticates && gate === undefined)).toEqual([])
     expect(all.filter(({ security, gate }) => (security === undefined) !== (gate === undefined))).toEqual([])
+  })
+
+  it('ask the gate of administrators again once the body is there', () => {
+    const late = routes().filter(({ gate, hasBody }) => gate === 'admin' && hasBody)
+    expect(late.length).toBeGreaterThanOrEqual(7)
+    expect(late.filter(({ authenticatesAgain }) => !authenticatesAgain)).toEqual([])
   })
 
   it('require a recent proof where they add a way to sign in', () => {

@@ -1,4 +1,4 @@
-import type { Db } from '@signet/db'
+import type { Db, Tx } from '@signet/db'
 import type { MessageRequest, MessageRequests } from '../messages/message-requests.js'
 import type { SecretMessages } from '../messages/secret-messages.js'
 import type { Outbox } from '../outbox/outbox.js'
@@ -8,6 +8,9 @@ import type { AccountWork } from './account-work.js'
 
 /** Its kind in the outbox. */
 export const ACCOUNT_REQUEST = 'account_request'
+
+/** Runs what accepts a request in a transaction. */
+export type Transact = (work: (tx: Tx) => Promise<void>) => Promise<void>
 
 type Deps = {
   db: Db
@@ -31,14 +34,15 @@ export class AccountRequests {
     work: AccountWork,
     request: MessageRequest & { purpose: MessagePurpose },
     meta: RequestMeta,
+    transact: Transact = (accepting) => this.deps.db.transaction(accepting),
   ): Promise<void> {
-    const { db, outbox, messages, requests, lifeMs, now } = this.deps
+    const { outbox, messages, requests, lifeMs, now } = this.deps
     const { address, via, purpose } = request
     if (via === address.kind) messages.refuseAddress(address)
     const expiresAt = new Date(now().getTime() + lifeMs)
     const message = { kind: ACCOUNT_REQUEST, recipient: address.value, payload: work, expiresAt }
     await messages.counted([{ address, purpose }], meta, () =>
-      db.transaction(async (tx) => {
+      transact(async (tx) => {
         const refusal = await requests.refusal(tx, request, meta.client)
         if (refusal !== null) throw refusal
         await outbox.add(tx, message, meta)

@@ -1,7 +1,7 @@
 import { isUnavailable, type Db, type Tx } from '@signet/db'
 import { isAppError, type AppError } from '@signet/errors'
 import type { Address } from '../addresses/address.js'
-import { traitsOf } from '../admin/admin-user-service.js'
+import { traitsOf } from '../administrators/admin-acts.js'
 import type { AuditLog } from '../audit/audit-log.js'
 import { authError } from '../errors/auth-error.js'
 import type { Mailer } from '../mail/mailer.js'

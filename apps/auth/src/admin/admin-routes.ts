@@ -2,7 +2,8 @@ import { route, type Route } from '@signet/http'
 import type { Request } from 'express'
 import { authError, invalid } from '../errors/auth-error.js'
 import type { Redirects } from '../redirects/redirects.js'
-import type { AdminCaller, Bearer } from '../bearer/bearer.js'
+import type { Bearer } from '../bearer/bearer.js'
+import { throughout } from '../bearer/gates.js'
 import { bodyDoc, oneOf } from '../requests/body-docs.js'
 import { docs, query } from '../requests/docs.js'
 import { jsonBody, type BodyOf } from '../requests/json-body.js'
@@ -10,6 +11,7 @@ import type { RequestGuard } from '../bearer/request-guard.js'
 import { isVersioned } from '../requests/versioning.js'
 import { factorView, userView } from '../users/user-view.js'
 import { isUuid } from '../users/uuid.js'
+import type { Admin } from '../administrators/admin.js'
 import type { AdminUserService } from './admin-user-service.js'
 import type { AuditListService } from './audit-list-service.js'
 import type { LinkService } from './link-service.js'
@@ -94,10 +96,10 @@ export function adminRoutes(deps: Deps): Route[] {
 }
 
 function userRoutes({ bearer, guard, adminUsers, userRemovals }: Deps): Route[] {
-  const authenticate = bearer.admin()
+  const gate = throughout(bearer.admin())
   const admin = { tag: 'Administration', security: 'admin' } as const
   return [
-    route<AdminCaller>({
+    route<Admin>({
       method: 'get',
       path: '/admin/users',
       docs: docs('listUsers', 'List users', {
@@ -113,7 +115,7 @@ function userRoutes({ bearer, guard, adminUsers, userRemovals }: Deps): Route[] 
         answer: { description: 'A page of users', schema: 'UserList' },
         errors: [400, 401, 403],
       }),
-      authenticate,
+      ...gate,
       async handle({ caller, req }) {
         const page = pageOf(req.query)
         const { users, total } = await adminUsers.list(caller, {
@@ -127,31 +129,31 @@ function userRoutes({ bearer, guard, adminUsers, userRemovals }: Deps): Route[] 
         }
       },
     }),
-    route<AdminCaller, UserBody>({
+    route<Admin, UserBody>({
       method: 'post',
       path: '/admin/users',
       docs: docs('createUser', 'Create a user', {
         ...admin,
         body: newUserDoc,
         answer: { description: 'The user', schema: 'User' },
-        errors: [401, 403, 422],
+        errors: [401, 403, 409, 422],
       }),
-      authenticate,
+      ...gate,
       body: jsonBody(userFields),
       handle: async ({ caller, body, req }) => ({
         body: userView(await adminUsers.create(caller, body, guard.metaOf(req))),
       }),
     }),
-    route<AdminCaller, UserBody>({
+    route<Admin, UserBody>({
       method: 'post',
       path: '/admin/users/:user_id',
       docs: docs('createUserWithId', 'Create a user with this id', {
         ...admin,
         body: newUserDoc,
         answer: { description: 'The user', schema: 'User' },
-        errors: [401, 403, 404, 422],
+        errors: [401, 403, 404, 409, 422],
       }),
-      authenticate,
+      ...gate,
       body: jsonBody(userFields),
       async handle({ caller, body, req }) {
         const id = userIdOf(req)
@@ -160,7 +162,7 @@ function userRoutes({ bearer, guard, adminUsers, userRemovals }: Deps): Route[] 
         return { body: userView(await adminUsers.create(caller, { ...body, id }, guard.metaOf(req))) }
       },
     }),
-    route<AdminCaller>({
+    route<Admin>({
       method: 'get',
       path: '/admin/users/:user_id',
       docs: docs('getUserById', 'A user', {
@@ -168,10 +170,10 @@ function userRoutes({ bearer, guard, adminUsers, userRemovals }: Deps): Route[] 
         answer: { description: 'The user', schema: 'User' },
         errors: [401, 403, 404],
       }),
-      authenticate,
+      ...gate,
       handle: async ({ req }) => ({ body: userView(await adminUsers.get(userIdOf(req))) }),
     }),
-    route<AdminCaller, UserBody>({
+    route<Admin, UserBody>({
       method: 'put',
       path: '/admin/users/:user_id',
       docs: docs('updateUserById', 'Change a user', {
@@ -179,9 +181,9 @@ function userRoutes({ bearer, guard, adminUsers, userRemovals }: Deps): Route[] 
         description: 'The password only changes in requests with API version 2024-01-01.',
         body: bodyDoc([], changeable),
         answer: { description: 'The user', schema: 'User' },
-        errors: [401, 403, 404, 422],
+        errors: [401, 403, 404, 409, 422],
       }),
-      authenticate,
+      ...gate,
       body: jsonBody(userFields, { optional: true }),
       async handle({ caller, body, req }) {
         const password = isVersioned(req) ? body.password : undefined
@@ -189,23 +191,23 @@ function userRoutes({ bearer, guard, adminUsers, userRemovals }: Deps): Route[] 
         return { body: userView(user) }
       },
     }),
-    route<AdminCaller, { should_soft_delete?: boolean }>({
+    route<Admin, { should_soft_delete?: boolean }>({
       method: 'delete',
       path: '/admin/users/:user_id',
       docs: docs('deleteUser', 'Delete a user', {
         ...admin,
         body: bodyDoc([], ['should_soft_delete']),
         answer: { description: 'Done', schema: 'Empty' },
-        errors: [401, 403, 404],
+        errors: [401, 403, 404, 409],
       }),
-      authenticate,
+      ...gate,
       body: jsonBody({ should_soft_delete: 'boolean' }, { optional: true }),
       async handle({ caller, body, req }) {
         await userRemovals.remove(caller, userIdOf(req), body.should_soft_delete === true, guard.metaOf(req))
         return { body: {} }
       },
     }),
-    route<AdminCaller>({
+    route<Admin>({
       method: 'get',
       path: '/admin/users/:user_id/factors',
       docs: docs('listUserFactors', 'The second factors of a user', {
@@ -213,17 +215,17 @@ function userRoutes({ bearer, guard, adminUsers, userRemovals }: Deps): Route[] 
         answer: { description: 'The factors', schema: 'FactorList' },
         errors: [401, 403, 404],
       }),
-      authenticate,
+      ...gate,
       handle: async ({ req }) => ({ body: (await adminUsers.get(userIdOf(req))).factors.map(factorView) }),
     }),
   ]
 }
 
 function otherRoutes({ bearer, guard, auditLists, links, redirects }: Deps): Route[] {
-  const authenticate = bearer.admin()
+  const gate = throughout(bearer.admin())
   const admin = { tag: 'Administration', security: 'admin' } as const
   return [
-    route<AdminCaller>({
+    route<Admin>({
       method: 'get',
       path: '/admin/audit',
       docs: docs('listAuditEntries', 'The audit log', {
@@ -232,14 +234,14 @@ function otherRoutes({ bearer, guard, auditLists, links, redirects }: Deps): Rou
         answer: { description: 'A page of entries, newest first', schema: 'AuditEntryList' },
         errors: [400, 401, 403],
       }),
-      authenticate,
+      ...gate,
       async handle({ req }) {
         const page = pageOf(req.query)
         const { entries, total } = await auditLists.list(textOf(req.query['query']), page)
         return { headers: pagingHeaders('/admin/audit', page, total), body: entries }
       },
     }),
-    route<AdminCaller, BodyOf<typeof linkFields>>({
+    route<Admin, BodyOf<typeof linkFields>>({
       method: 'post',
       path: '/admin/generate_link',
       docs: docs('generateLink', 'Generate the link of an email without sending it', {
@@ -248,9 +250,9 @@ function otherRoutes({ bearer, guard, auditLists, links, redirects }: Deps): Rou
           type: oneOf(LINK_TYPES, 'What the link is for'),
         }),
         answer: { description: 'The user, and the link and its parts', schema: 'GeneratedLink' },
-        errors: [401, 403, 404, 422],
+        errors: [401, 403, 404, 409, 422],
       }),
-      authenticate,
+      ...gate,
       body: jsonBody(linkFields),
       async handle({ caller, body, req }) {
         const redirectTo = redirects.accepted(body.redirect_to ?? '') ?? redirects.targetOf(req)

@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto'
-import { isUniqueViolation, type Db, type Tx } from '@signet/db'
-import type { AuditLog } from '../audit/audit-log.js'
-import type { AuditActor } from '../audit/audit.js'
+import { isUniqueViolation, type Queryable, type Tx } from '@signet/db'
+import type { Address } from '../addresses/address.js'
 import { addressExists, authError, invalid } from '../errors/auth-error.js'
 import type { OneTimeTokenStore } from '../one-time-tokens/one-time-token-store.js'
 import { isUsableHash } from '../passwords/hash-formats.js'
@@ -19,21 +18,15 @@ import type { UserStore } from '../users/user-store.js'
 import { isProven, mergeMetadata, type User } from '../users/user.js'
 import { isUuid, NIL_UUID } from '../users/uuid.js'
 import { refuseLargeMetadata } from '../users/metadata-limit.js'
+import { traitsOf, userNotFound, type AdminActs } from '../administrators/admin-acts.js'
+import type { Admin } from '../administrators/admin.js'
 import type { Page } from './paging.js'
 import { checkAttributes, type CheckedAttributes, type UserAttributes } from './user-attributes.js'
 import type { UserListStore } from './user-list-store.js'
 
-/**
- * An administrator, known by the role of the token, or in person on the operator page. `person`: whose token it is; the
- * audit log names the role alone.
- */
-export type Admin = { role: string; aud: string; user?: User; person?: User }
-
-/** Who an entry of the audit log names. */
-export const actorOf = ({ role, user }: Admin): AuditActor => user ?? { adminRole: role }
-
 type Deps = {
-  db: Db
+  db: Queryable
+  acts: AdminActs
   users: UserStore
   lists: UserListStore
   identities: IdentityStore
@@ -43,7 +36,6 @@ type Deps = {
   vouched: VouchedSignUps
   proofs: AddressProofs
   confirmations: Confirmations
-  audit: AuditLog
   hasher: PasswordHasher
   rules: { role: string; audiences: readonly string[]; passwords: PasswordRules }
   now: () => Date
@@ -73,7 +65,7 @@ export class AdminUserService {
   }
 
   async create(admin: Admin, attributes: UserAttributes, meta: RequestMeta): Promise<User> {
-    const { users, vouched, audit, rules, now } = this.deps
+    const { users, vouched, acts, rules, now } = this.deps
     const checked = checkAttributes(attributes, now())
     refuseEmpty(attributes.password)
     const { email, phone } = checked
@@ -86,7 +78,7 @@ export class AdminUserService {
       throw invalid('Cannot create a user without either an email or phone')
     const passwordHash = await this.#hashOfNew(attributes, meta.signal)
     const providers = [...(email === null ? [] : ['email']), ...(phone === null ? [] : ['phone'])]
-    return audit.transaction(meta, async (tx, record) => {
+    return acts.transaction(admin, { addresses: addressesOf(checked) }, meta, async ({ tx, record }) => {
       await this.#release(tx, { email, phone })
       const inserted = await users.insert(
         tx,
@@ -108,7 +100,7 @@ export class AdminUserService {
       if (checked.bannedUntil) await users.update(tx, id, { bannedUntil: checked.bannedUntil }, now())
       await vouched.vouch(tx, { id }, passwordHash)
       const user = await this.#confirm(tx, id, checked)
-      record('user_signedup', actorOf(admin), traitsOf(user))
+      record('user_signedup', traitsOf(user))
       return user
     })
   }
@@ -121,15 +113,14 @@ export class AdminUserService {
     password: string | undefined,
     meta: RequestMeta,
   ): Promise<User> {
-    const { users, ends, audit, hasher, rules, now } = this.deps
+    const { users, ends, acts, hasher, rules, now } = this.deps
     const checked = checkAttributes(attributes, now())
     refuseEmpty(attributes.password)
     await this.get(id)
     if (password !== undefined) refusePassword(rules.passwords, password)
     const passwordHash = password === undefined ? undefined : await hasher.hash(password, meta.signal)
-    return audit.transaction(meta, async (tx, record) => {
-      const user = await users.lockById(tx, id)
-      if (user === null) throw userNotFound()
+    const concerned = { id, addresses: addressesOf(checked) }
+    return acts.onUser(admin, concerned, meta, async ({ tx, record, user }) => {
       const changes = changesOf(user, checked)
       refuseLargeMetadata(changes, user)
       await users.update(tx, id, changes, now())
@@ -138,7 +129,7 @@ export class AdminUserService {
       if (passwordHash !== undefined) await ends.all(tx, id, 'admin')
       await this.#setAddresses(tx, user, checked)
       const changed = await this.#confirm(tx, id, checked)
-      record('user_modified', actorOf(admin), traitsOf(changed))
+      record('user_modified', traitsOf(changed))
       return changed
     })
   }
@@ -235,6 +226,12 @@ export class AdminUserService {
   }
 }
 
+const addressesOf = (checked: CheckedAttributes): Address[] =>
+  (['email', 'phone'] as const).flatMap((kind) => {
+    const value = checked[kind]
+    return value === null ? [] : [{ kind, value }]
+  })
+
 function newId(id: string | undefined): string {
   if (id === undefined || id === '') return randomUUID()
   if (!isUuid(id) || id === NIL_UUID) throw invalid('ID must be a uuid, and not the nil uuid')
@@ -260,12 +257,3 @@ function orderOf(sort: string): 'asc' | 'desc' {
 }
 
 const given = (text: string | undefined): string | undefined => (text === '' ? undefined : text)
-
-/** What audit entries of administrators say about the user (docs/specification.md#audit-log). */
-export const traitsOf = (user: User) => ({
-  user_id: user.id,
-  user_email: user.email ?? '',
-  user_phone: user.phone ?? '',
-})
-
-export const userNotFound = () => authError('not_found', 'user_not_found', 'User not found')

@@ -1,6 +1,5 @@
-import type { Db, Tx } from '@signet/db'
+import type { Queryable } from '@signet/db'
 import { normaliseEmail } from '../addresses/email.js'
-import type { Audit, AuditLog } from '../audit/audit-log.js'
 import { addressExists, invalid } from '../errors/auth-error.js'
 import type { Slot } from '../one-time-tokens/one-time-token.js'
 import type { Issued } from '../one-time-tokens/one-time-tokens.js'
@@ -14,7 +13,8 @@ import type { VouchedSignUps } from '../sign-up/vouched-sign-ups.js'
 import { refuseEmpty, refusePassword } from '../users/new-password.js'
 import type { UserStore } from '../users/user-store.js'
 import type { JsonObject, User } from '../users/user.js'
-import { actorOf, traitsOf, userNotFound, type Admin } from './admin-user-service.js'
+import { traitsOf, userNotFound, type AdminAct, type AdminActs } from '../administrators/admin-acts.js'
+import type { Admin } from '../administrators/admin.js'
 import { LINK_TYPES, type GeneratedType } from './link-types.js'
 
 export type LinkRequest = {
@@ -34,13 +34,13 @@ export type GeneratedLink = {
 }
 
 type Deps = {
-  db: Db
+  db: Queryable
+  acts: AdminActs
   users: UserStore
   proofs: AddressProofs
   vouched: VouchedSignUps
   issuer: TokenIssuer
   messages: SecretMessages
-  audit: AuditLog
   hasher: PasswordHasher
   rules: { passwords: PasswordRules; secureEmailChange: boolean }
   now: () => Date
@@ -65,7 +65,7 @@ export class LinkService {
     redirectTo: string,
     meta: RequestMeta,
   ): Promise<GeneratedLink> {
-    const { db, users, audit, messages, rules } = this.deps
+    const { db, users, acts, messages, rules } = this.deps
     const requested = LINK_TYPES.find((name) => name === request.type)
     if (requested === undefined) throw invalid(`Unsupported type, use one of ${LINK_TYPES.join(', ')}`)
     if (requested === 'email_change_current' && !rules.secureEmailChange)
@@ -76,10 +76,12 @@ export class LinkService {
     const type = requested === 'magiclink' && known === null ? 'signup' : requested
     const newEmail = await this.#newEmail(type, request)
     const passwordHash = await this.#passwordHash(type, requested, known === null, request, meta)
-    const { user, issued } = await audit.transaction(meta, (tx, record) =>
+    const concerned = { addresses: [{ kind: 'email', value: email }] } as const
+    const { aud } = admin
+    const { user, issued } = await acts.transaction(admin, concerned, meta, (act) =>
       type === 'signup' || type === 'invite'
-        ? this.#issueSignUp(tx, record, admin, { type, email, passwordHash, data: request.data ?? {} })
-        : this.#issue(tx, record, admin, { type, email, newEmail }),
+        ? this.#issueSignUp(act, { type, email, aud, passwordHash, data: request.data ?? {} })
+        : this.#issue(act, { type, email, newEmail }),
     )
     return {
       user,
@@ -115,16 +117,20 @@ export class LinkService {
   }
 
   async #issueSignUp(
-    tx: Tx,
-    audit: Audit,
-    admin: Admin,
-    input: { type: 'signup' | 'invite'; email: string; passwordHash: string | null; data: JsonObject },
+    { tx, record }: AdminAct,
+    input: {
+      type: 'signup' | 'invite'
+      email: string
+      aud: string
+      passwordHash: string | null
+      data: JsonObject
+    },
   ): Promise<{ user: User; issued: Issued }> {
     const { vouched, users } = this.deps
-    const { type, email, data, passwordHash } = input
+    const { type, email, aud, data, passwordHash } = input
     const address = { kind: 'email', value: email } as const
-    const target = await vouched.target(tx, { address, aud: admin.aud, data })
-    audit(auditActionOf(type), actorOf(admin), traitsOf(target.user))
+    const target = await vouched.target(tx, { address, aud, data })
+    record(auditActionOf(type), traitsOf(target.user))
     const issued =
       type === 'invite'
         ? await vouched.invite(tx, target, address)
@@ -133,16 +139,14 @@ export class LinkService {
   }
 
   async #issue(
-    tx: Tx,
-    audit: Audit,
-    admin: Admin,
+    { tx, record }: AdminAct,
     { type, email, newEmail }: { type: GeneratedType; email: string; newEmail: string | null },
   ): Promise<{ user: User; issued: Issued }> {
     const { users, issuer, now } = this.deps
     const found = await users.findByEmail(tx, email)
     const user = found && (await users.lockById(tx, found.id))
     if (user === null) throw userNotFound()
-    audit(auditActionOf(type), actorOf(admin), traitsOf(user))
+    record(auditActionOf(type), traitsOf(user))
     const { slot } = PLANS[type]
     const value = slot === 'email_change_new' ? newEmail : user.email
     const issued = await issuer.issue(tx, user, {

@@ -1,6 +1,5 @@
 import { createHash } from 'node:crypto'
-import type { Db, Tx } from '@signet/db'
-import type { AuditLog } from '../audit/audit-log.js'
+import type { Tx } from '@signet/db'
 import type { OneTimeTokenStore } from '../one-time-tokens/one-time-token-store.js'
 import type { RequestMeta } from '../requests/request-meta.js'
 import type { SessionBoundsStore } from '../sessions/session-bounds-store.js'
@@ -9,17 +8,17 @@ import type { PendingSignUpStore } from '../users/pending-sign-up-store.js'
 import type { IdentityStore } from '../users/identity-store.js'
 import type { UserStore } from '../users/user-store.js'
 import type { User } from '../users/user.js'
-import { actorOf, traitsOf, userNotFound, type Admin } from './admin-user-service.js'
+import { traitsOf, type AdminActs } from '../administrators/admin-acts.js'
+import type { Admin } from '../administrators/admin.js'
 
 type Deps = {
-  db: Db
+  acts: AdminActs
   users: UserStore
   identities: IdentityStore
   ends: SessionEnds
   bounds: SessionBoundsStore
   tokens: OneTimeTokenStore
   signUps: PendingSignUpStore
-  audit: AuditLog
   now: () => Date
 }
 
@@ -28,13 +27,12 @@ export class UserRemovalService {
   constructor(private readonly deps: Deps) {}
 
   async remove(admin: Admin, id: string, softly: boolean, meta: RequestMeta): Promise<void> {
-    const { db, users, bounds, audit } = this.deps
-    // Not in the transaction: the rows of ended sessions may be too many for one statement.
-    if (!softly) while (!meta.signal?.aborted && (await bounds.removeEnded(db, id)));
-    await audit.transaction(meta, async (tx, record) => {
-      const user = await users.lockById(tx, id)
-      if (user === null) throw userNotFound()
-      record('user_deleted', actorOf(admin), traitsOf(user))
+    const { acts, users, bounds } = this.deps
+    // Not in one transaction: the rows of ended sessions may be too many for one statement.
+    const removeSome = () => acts.transaction(admin, {}, meta, ({ tx }) => bounds.removeEnded(tx, id))
+    if (!softly) while (!meta.signal?.aborted && (await removeSome()));
+    await acts.onUser(admin, { id }, meta, async ({ tx, record, user }) => {
+      record('user_deleted', traitsOf(user))
       if (!softly) await users.remove(tx, id)
       else if (user.deletedAt === null) await this.#forget(tx, user)
     })

@@ -41,11 +41,20 @@ const ACTIONS = {
 export type AuditAction = keyof typeof ACTIONS
 const logTypeOf = (action: AuditAction): string => ACTIONS[action]
 
-/**
- * Who did it: a user, an administrator known only by the role in the token, a part of the server itself, or someone
- * known only by the address they gave.
- */
-export type AuditActor = User | { adminRole: string } | { service: string } | { claimed: string }
+declare const held: unique symbol
+
+/** An administrator who keeps the right to act until the transaction ends. `administrators/admin-acts.ts` alone makes one. */
+export type HeldAdmin = {
+  readonly adminRole: string
+  /** Null for a program. */
+  readonly person: User | null
+  /** Whether entries name the person; otherwise they name the role alone. */
+  readonly isNamed: boolean
+  readonly [held]: true
+}
+
+/** Who did it: a user, an administrator, a part of the server itself, or someone known only by the address they gave. */
+export type AuditActor = User | HeldAdmin | { service: string } | { claimed: string }
 
 export type AuditPayload = {
   actor_id: string
@@ -63,14 +72,20 @@ export function auditPayload(action: AuditAction, actor: AuditActor, traits?: Js
 
 function actorMembers(actor: AuditActor) {
   if ('adminRole' in actor)
-    return { actor_id: NIL_UUID, actor_username: actor.adminRole, actor_via_sso: false }
+    return actor.isNamed && actor.person !== null
+      ? userMembers(actor.person)
+      : { actor_id: NIL_UUID, actor_username: actor.adminRole, actor_via_sso: false }
   if ('service' in actor) return { actor_id: NIL_UUID, actor_username: actor.service, actor_via_sso: false }
   if ('claimed' in actor) return { actor_id: NIL_UUID, actor_username: actor.claimed, actor_via_sso: false }
-  const name = actor.userMetadata['full_name']
+  return userMembers(actor)
+}
+
+function userMembers({ id, phone, email, userMetadata, isSsoUser }: User) {
+  const { full_name: name } = userMetadata
   return {
-    actor_id: actor.id,
-    actor_username: actor.phone ?? actor.email ?? '',
+    actor_id: id,
+    actor_username: phone ?? email ?? '',
     ...(typeof name === 'string' ? { actor_name: name } : {}),
-    actor_via_sso: actor.isSsoUser,
+    actor_via_sso: isSsoUser,
   }
 }

@@ -1,6 +1,7 @@
 import { isAppError } from '@signet/errors'
 import { JwtError, type JwtClaims } from '@signet/jwt'
 import type { Request } from 'express'
+import { programOf, type Admin } from '../administrators/admin.js'
 import { authError, userBanned } from '../errors/auth-error.js'
 import { requireStrong, sessionNotFound, userNotFound, type SessionGate } from '../sessions/session-gate.js'
 import type { FoundCaller, TokenHolder } from '../sessions/session-store.js'
@@ -16,8 +17,6 @@ import { isVersioned } from '../requests/versioning.js'
 export type Reader = { user: User; session: Session | null; claims: Readonly<JwtClaims>; aud: string }
 /** A caller that passed the session gate: may read or change data. */
 export type Caller = Live & { claims: Readonly<JwtClaims>; aud: string }
-/** `person`: whose token it is, unless it is that of a program. */
-export type AdminCaller = { role: string; aud: string; person?: User }
 
 type FindCaller = (holder: TokenHolder) => Promise<FoundCaller | null>
 
@@ -78,13 +77,22 @@ export class Bearer {
    * Administrators: any of `roles`, by default the admin roles. A user's token counts with the role the user has now;
    * a token without a user, which operators make, with the role it names.
    */
-  admin(roles: readonly string[] = this.deps.adminRoles): Gated<AdminCaller> {
+  admin(roles: readonly string[] = this.deps.adminRoles): Gated<Admin> {
+    const require = (live: Live) => {
+      if (!roles.includes(live.user.role)) throw notAdmin()
+      requireStrong(live)
+    }
     return gated('admin', async (req) => {
       const claims = await this.#claims(req)
-      const person = isOfUser(claims) ? await this.#personWith(req, roles) : undefined
-      const role = person?.role ?? roleOf(claims)
+      const aud = this.#audience(req, claims)
+      if (isOfUser(claims)) {
+        const live = await this.#caller(req)
+        require(live)
+        return { aud, live, require, isNamed: false }
+      }
+      const role = roleOf(claims)
       if (!roles.includes(role)) throw notAdmin()
-      return { role, aud: this.#audience(req, claims), ...(person && { person }) }
+      return programOf({ aud, role })
     })
   }
 
@@ -130,13 +138,6 @@ export class Bearer {
     const claims = await this.#claims(req)
     const live = this.deps.gate.admit(await this.#find(claims))
     return { ...live, claims, aud: this.#audience(req, claims) }
-  }
-
-  async #personWith(req: Request, roles: readonly string[]): Promise<User> {
-    const caller = await this.#caller(req)
-    if (!roles.includes(caller.user.role)) throw notAdmin()
-    requireStrong(caller)
-    return caller.user
   }
 
   #find(claims: JwtClaims): ReturnType<FindCaller> {

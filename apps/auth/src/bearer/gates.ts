@@ -12,6 +12,9 @@ export type Gated<Caller> = Step<Caller> & { readonly gate: GateName; readonly a
 export const gated = <Caller>(gate: GateName, step: Step<Caller>): Gated<Caller> =>
   Object.assign(step, { gate })
 
+/** The gate of a route, asked again once the body is there: a client may send it late, and lose its rights meanwhile. */
+export const throughout = <Caller>(gate: Gated<Caller>) => ({ authenticate: gate, authenticateAgain: gate })
+
 /** The same gate followed by one more step. */
 export const narrowed = <Outer, Inner>(outer: Gated<Outer>, step: (caller: Outer) => Inner): Gated<Inner> =>
   gated(outer.gate, async (req) => step(await outer(req)))

@@ -1,12 +1,11 @@
 import type { Tx } from '@signet/db'
 import { normalisePhone } from '../addresses/phone.js'
-import { actorOf, traitsOf, userNotFound, type Admin } from '../admin/admin-user-service.js'
-import type { AuditLog } from '../audit/audit-log.js'
+import { traitsOf, type AdminActs } from '../administrators/admin-acts.js'
+import type { Admin } from '../administrators/admin.js'
 import { invalid } from '../errors/auth-error.js'
 import type { Mailer } from '../mail/mailer.js'
 import type { RequestMeta } from '../requests/request-meta.js'
-import type { UserStore } from '../users/user-store.js'
-import type { Factor, User } from '../users/user.js'
+import type { Factor } from '../users/user.js'
 import { factorNotFound, factorTraits, requireFreeName, visibleName } from './factor-rules.js'
 import type { FactorStore } from './factor-store.js'
 import type { SessionLevelStore } from './session-level-store.js'
@@ -14,10 +13,9 @@ import type { SessionLevelStore } from './session-level-store.js'
 export type FactorChanges = { friendly_name?: string; phone?: string }
 
 type Deps = {
-  users: UserStore
+  acts: AdminActs
   factors: FactorStore
   levels: SessionLevelStore
-  audit: AuditLog
   mailer: Mailer
   now: () => Date
 }
@@ -33,27 +31,27 @@ export class AdminFactorService {
     changes: FactorChanges,
     meta: RequestMeta,
   ): Promise<Factor> {
-    const { audit, factors, now } = this.deps
-    return audit.transaction(meta, async (tx, record) => {
-      const { user, factor } = await this.#locked(tx, userId, id)
+    const { acts, factors, now } = this.deps
+    return acts.onUser(admin, { id: userId }, meta, async ({ tx, record, user }) => {
+      const factor = await this.#find(tx, userId, id)
       const friendlyName =
         changes.friendly_name === undefined ? factor.friendlyName : visibleName(changes.friendly_name)
       const phone = newPhone(factor, changes.phone)
       requireFreeName(user.factors, friendlyName, factor)
       await factors.makeWay(tx, userId, { id, friendlyName, phone })
       await factors.update(tx, id, { friendlyName, phone }, now())
-      record('factor_updated', actorOf(admin), { ...traitsOf(user), ...factorTraits(factor) })
+      record('factor_updated', { ...traitsOf(user), ...factorTraits(factor) })
       return { ...factor, friendlyName, phone, updatedAt: now() }
     })
   }
 
   async remove(admin: Admin, userId: string, id: string, meta: RequestMeta): Promise<Factor> {
-    const { audit, factors, levels, mailer, now } = this.deps
-    return audit.transaction(meta, async (tx, record) => {
-      const { user, factor } = await this.#locked(tx, userId, id)
+    const { acts, factors, levels, mailer, now } = this.deps
+    return acts.onUser(admin, { id: userId }, meta, async ({ tx, record, user }) => {
+      const factor = await this.#find(tx, userId, id)
       await levels.downgrade(tx, id, now())
       await factors.remove(tx, id)
-      record('factor_deleted', actorOf(admin), { ...traitsOf(user), ...factorTraits(factor) })
+      record('factor_deleted', { ...traitsOf(user), ...factorTraits(factor) })
       const email = user.email ?? ''
       const variables = { email, factorType: factor.factorType, data: user.userMetadata }
       if (factor.status === 'verified')
@@ -62,13 +60,10 @@ export class AdminFactorService {
     })
   }
 
-  async #locked(tx: Tx, userId: string, id: string): Promise<{ user: User; factor: Factor }> {
-    const { users, factors } = this.deps
-    const user = await users.lockById(tx, userId)
-    if (user === null) throw userNotFound()
-    const factor = await factors.find(tx, userId, id)
+  async #find(tx: Tx, userId: string, id: string): Promise<Factor> {
+    const factor = await this.deps.factors.find(tx, userId, id)
     if (factor === null) throw factorNotFound()
-    return { user, factor }
+    return factor
   }
 }
 

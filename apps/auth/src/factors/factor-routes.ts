@@ -1,13 +1,14 @@
 import { route, type Route } from '@signet/http'
 import type { Request } from 'express'
 import { userIdOf } from '../admin/admin-routes.js'
+import type { Admin } from '../administrators/admin.js'
 import { textOf } from '../admin/paging.js'
 import { authError } from '../errors/auth-error.js'
 import type { RateLimits } from '../rate-limits/rate-limits.js'
-import type { AdminCaller, Bearer } from '../bearer/bearer.js'
+import type { Bearer } from '../bearer/bearer.js'
 import { bodyDoc, oneOf } from '../requests/body-docs.js'
 import { docs } from '../requests/docs.js'
-import { narrowed } from '../bearer/gates.js'
+import { narrowed, throughout } from '../bearer/gates.js'
 import { jsonBody, type BodyOf } from '../requests/json-body.js'
 import type { RequestGuard } from '../bearer/request-guard.js'
 import type { AccessTokens } from '../sessions/access-tokens.js'
@@ -133,20 +134,20 @@ function ownRoutes({ bearer, guard, limits, enrollments, challenges, accessToken
 }
 
 function adminRoutes({ bearer, guard, adminFactors }: Deps): Route[] {
-  const authenticate = bearer.admin()
+  const gate = throughout(bearer.admin())
   const admin = { tag: 'Administration', security: 'admin' } as const
   const path = '/admin/users/:user_id/factors/:factor_id'
   return [
-    route<AdminCaller, BodyOf<typeof adminFields>>({
+    route<Admin, BodyOf<typeof adminFields>>({
       method: 'put',
       path,
       docs: docs('updateUserFactor', 'Change a factor of a user', {
         ...admin,
         body: bodyDoc([], ['friendly_name', 'phone']),
         answer: { description: 'The factor', schema: 'Factor' },
-        errors: [400, 401, 403, 404, 422],
+        errors: [400, 401, 403, 404, 409, 422],
       }),
-      authenticate,
+      ...gate,
       body: jsonBody(adminFields, { optional: true }),
       handle: async ({ caller, body, req }) => ({
         body: factorView(
@@ -154,15 +155,15 @@ function adminRoutes({ bearer, guard, adminFactors }: Deps): Route[] {
         ),
       }),
     }),
-    route<AdminCaller>({
+    route<Admin>({
       method: 'delete',
       path,
       docs: docs('deleteUserFactor', 'Remove a factor of a user', {
         ...admin,
         answer: { description: 'The factor that was removed', schema: 'Factor' },
-        errors: [401, 403, 404],
+        errors: [401, 403, 404, 409],
       }),
-      authenticate,
+      ...gate,
       handle: async ({ caller, req }) => ({
         body: factorView(
           await adminFactors.remove(caller, userIdOf(req), factorIdOf(req), guard.metaOf(req)),

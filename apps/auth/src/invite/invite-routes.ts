@@ -1,6 +1,8 @@
 import { route, type Route } from '@signet/http'
 import type { Redirects } from '../redirects/redirects.js'
-import type { AdminCaller, Bearer } from '../bearer/bearer.js'
+import type { Admin } from '../administrators/admin.js'
+import type { Bearer } from '../bearer/bearer.js'
+import { throughout } from '../bearer/gates.js'
 import { bodyDoc } from '../requests/body-docs.js'
 import { docs, query } from '../requests/docs.js'
 import { jsonBody, type BodyOf } from '../requests/json-body.js'
@@ -25,7 +27,7 @@ const fields = { email: 'string', data: 'object' } as const
 
 export function inviteRoutes({ bearer, guard, invites, redirects, config }: Deps): Route[] {
   return [
-    route<AdminCaller, BodyOf<typeof fields>>({
+    route<Admin, BodyOf<typeof fields>>({
       method: 'post',
       path: '/invite',
       docs: docs('inviteUser', 'Invite a user by email', {
@@ -34,9 +36,9 @@ export function inviteRoutes({ bearer, guard, invites, redirects, config }: Deps
         parameters: [query('redirect_to', 'Where the link leads.')],
         body: bodyDoc(['email'], ['data']),
         answer: { description: 'The invited user', schema: 'User' },
-        errors: [400, 401, 403, 422, 429],
+        errors: [400, 401, 403, 409, 422, 429],
       }),
-      authenticate: bearer.admin([...INVITING_ROLES, ...config.jwtAdminRoles]),
+      ...throughout(bearer.admin([...INVITING_ROLES, ...config.jwtAdminRoles])),
       body: jsonBody(fields),
       handle: async ({ caller, body, req }) => ({
         body: userView(await invites.invite(caller, body, redirects.targetOf(req), guard.metaOf(req))),

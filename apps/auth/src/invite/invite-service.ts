@@ -1,8 +1,8 @@
-import type { Tx } from '@signet/db'
 import { withoutInvisible } from '@signet/pages/visible'
 import { normaliseEmail } from '../addresses/email.js'
-import type { Audit, AuditLog } from '../audit/audit-log.js'
-import { actorOf, traitsOf, type Admin } from '../admin/admin-user-service.js'
+import { traitsOf, type AdminAct, type AdminActs } from '../administrators/admin-acts.js'
+import type { Admin } from '../administrators/admin.js'
+import type { HeldAdmin } from '../audit/audit.js'
 import type { SecretMessages } from '../messages/secret-messages.js'
 import type { RequestMeta } from '../requests/request-meta.js'
 import type { VouchedSignUps } from '../sign-up/vouched-sign-ups.js'
@@ -15,7 +15,7 @@ type Deps = {
   users: UserStore
   vouched: VouchedSignUps
   messages: SecretMessages
-  audit: AuditLog
+  acts: AdminActs
 }
 
 /** POST /invite. Invited users have no password until they set one. */
@@ -28,24 +28,27 @@ export class InviteService {
     redirectTo: string,
     meta: RequestMeta,
   ): Promise<User> {
-    const { users, vouched, messages, audit } = this.deps
+    const { users, vouched, messages, acts } = this.deps
     const address = { kind: 'email', value: normaliseEmail(request.email ?? '') } as const
     messages.refuseAddress(address)
-    const invite = async (tx: Tx, record: Audit) => {
+    const invite = async ({ tx, admin: inviting, record }: AdminAct) => {
       const target = await vouched.target(tx, { address, aud: admin.aud, data: request.data ?? {} })
       const issued = await vouched.invite(tx, target, address)
-      record('user_invited', actorOf(admin), traitsOf(target.user))
+      record('user_invited', traitsOf(target.user))
       const user = (await users.findById(tx, target.user.id)) ?? target.user
-      await messages.mailLink(tx, { kind: 'invite', user, issued, redirectTo, inviter: nameOf(admin) }, meta)
+      const inviter = nameOf(inviting)
+      await messages.mailLink(tx, { kind: 'invite', user, issued, redirectTo, inviter }, meta)
       return user
     }
-    return messages.counted([{ address, purpose: 'invitation' }], meta, () => audit.transaction(meta, invite))
+    return messages.counted([{ address, purpose: 'invitation' }], meta, () =>
+      acts.transaction(admin, { addresses: [address] }, meta, invite),
+    )
   }
 }
 
 /** The administrator who invites; nobody if a program with its own token does. */
-function nameOf({ person }: Admin): string | undefined {
-  if (person === undefined) return undefined
+function nameOf({ person }: HeldAdmin): string | undefined {
+  if (person === null) return undefined
   const { full_name: name } = person.userMetadata
   const visible = typeof name === 'string' ? withoutInvisible(name).trim().slice(0, MAX_NAME) : ''
   return visible === '' ? (person.email ?? undefined) : visible

@@ -1,11 +1,12 @@
-import type { Db } from '@signet/db'
+import type { Queryable } from '@signet/db'
+import type { Transact } from '../account-requests/account-requests.js'
+import { traitsOf, userNotFound, type AdminActs } from '../administrators/admin-acts.js'
 import type { AdminUserService } from '../admin/admin-user-service.js'
-import { actorOf, traitsOf, userNotFound, type Admin } from '../admin/admin-user-service.js'
+import type { AdminPerson } from '../administrators/admin.js'
 import type { AuditListService } from '../admin/audit-list-service.js'
 import type { AuditEntry, AuditListStore } from '../admin/audit-list-store.js'
 import type { UserListStore } from '../admin/user-list-store.js'
 import type { AuditAction } from '../audit/audit.js'
-import type { AuditLog } from '../audit/audit-log.js'
 import { authError } from '../errors/auth-error.js'
 import type { RecoveryCodeStore } from '../factors/recovery-code-store.js'
 import type { AdminFactorService } from '../factors/admin-factor-service.js'
@@ -21,10 +22,11 @@ import type { Credential } from '../webauthn/credential.js'
 import type { CredentialStore } from '../webauthn/credential-store.js'
 
 /** An administrator in person, with a second factor shown. */
-export type Operator = Admin & { readonly user: User }
+export type Operator = AdminPerson
 
 type Deps = {
-  db: Db
+  db: Queryable
+  acts: AdminActs
   users: UserStore
   lists: UserListStore
   sessionLists: SessionListStore
@@ -32,7 +34,6 @@ type Deps = {
   credentials: CredentialStore
   recoveryCodes: RecoveryCodeStore
   ends: SessionEnds
-  audit: AuditLog
   auditLists: AuditListService
   adminUsers: AdminUserService
   adminFactors: AdminFactorService
@@ -95,18 +96,16 @@ export class OperatorService {
 
   /** `duration` as in the admin API; `none` lifts the ban. */
   async ban(operator: Operator, id: string, duration: string, meta: RequestMeta): Promise<void> {
-    if (id === operator.user.id && duration !== 'none')
+    if (id === operator.live.user.id && duration !== 'none')
       throw authError('unprocessable', 'validation_failed', 'You cannot block your own account')
     await this.deps.adminUsers.update(operator, id, { ban_duration: duration }, undefined, meta)
   }
 
   async signOutEverywhere(operator: Operator, id: string, meta: RequestMeta): Promise<void> {
-    const { audit, users, ends } = this.deps
-    await audit.transaction(meta, async (tx, record) => {
-      const user = await users.lockById(tx, id)
-      if (user === null) throw userNotFound()
+    const { acts, ends } = this.deps
+    await acts.onUser(operator, { id }, meta, async ({ tx, record, user }) => {
       await ends.all(tx, id, 'admin')
-      record('session_revoked', actorOf(operator), traitsOf(user))
+      record('session_revoked', traitsOf(user))
     })
   }
 
@@ -121,16 +120,16 @@ export class OperatorService {
     const user = await this.#withEmail(id)
     if (user.emailConfirmedAt !== null)
       throw authError('unprocessable', 'validation_failed', 'This address is confirmed')
-    await resends.resend({ type: 'signup', email: user.email }, { redirectTo: siteUrl }, meta)
-    await this.#note('user_confirmation_requested', operator, user, meta)
+    const act = this.#noted(operator, 'user_confirmation_requested', user, meta)
+    await resends.resend({ type: 'signup', email: user.email }, { redirectTo: siteUrl }, meta, act)
   }
 
   /** An email with which the owner of the address can choose a new password. */
   async sendRecovery(operator: Operator, id: string, meta: RequestMeta): Promise<void> {
     const { recoveries, siteUrl } = this.deps
     const user = await this.#withEmail(id)
-    await recoveries.recover({ email: user.email }, { redirectTo: siteUrl }, meta)
-    await this.#note('user_recovery_requested', operator, user, meta)
+    const act = this.#noted(operator, 'user_recovery_requested', user, meta)
+    await recoveries.recover({ email: user.email }, { redirectTo: siteUrl }, meta, act)
   }
 
   async #withEmail(id: string): Promise<User & { email: string }> {
@@ -143,7 +142,12 @@ export class OperatorService {
     return { ...user, email }
   }
 
-  #note(action: AuditAction, operator: Operator, user: User, meta: RequestMeta): Promise<void> {
-    return this.deps.audit.record(meta, action, actorOf(operator), traitsOf(user))
+  /** What anybody could request, done by the operator and recorded. */
+  #noted(operator: Operator, action: AuditAction, user: User, meta: RequestMeta): Transact {
+    return (work) =>
+      this.deps.acts.transaction(operator, {}, meta, async ({ tx, record }) => {
+        await work(tx)
+        record(action, traitsOf(user))
+      })
   }
 }

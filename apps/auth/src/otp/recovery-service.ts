@@ -1,6 +1,6 @@
 import type { Db } from '@signet/db'
 import { normaliseEmail } from '../addresses/email.js'
-import type { AccountRequests } from '../account-requests/account-requests.js'
+import type { AccountRequests, Transact } from '../account-requests/account-requests.js'
 import type { RecoverRequest } from '../account-requests/account-work.js'
 import type { AuditLog } from '../audit/audit-log.js'
 import { authError } from '../errors/auth-error.js'
@@ -31,6 +31,7 @@ export class RecoveryService {
     request: RecoveryRequest,
     { redirectTo }: { redirectTo: string },
     meta: RequestMeta,
+    transact?: Transact,
   ): Promise<void> {
     const { accountRequests, rules } = this.deps
     if (!rules.emailEnabled)
@@ -42,6 +43,7 @@ export class RecoveryService {
       { what: 'recover', input },
       { clock: 'recovery', purpose: 'recovery', address, via: 'email', intervalMs },
       meta,
+      transact,
     )
   }
 

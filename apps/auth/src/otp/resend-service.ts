@@ -2,7 +2,7 @@ import type { Db, Tx } from '@signet/db'
 import { isSameAddress, type Address } from '../addresses/address.js'
 import { normaliseEmail } from '../addresses/email.js'
 import { normalisePhone } from '../addresses/phone.js'
-import type { AccountRequests } from '../account-requests/account-requests.js'
+import type { AccountRequests, Transact } from '../account-requests/account-requests.js'
 import { RESEND_TYPES, type ResendType, type ResendWork } from '../account-requests/account-work.js'
 import type { AuditLog } from '../audit/audit-log.js'
 import { authError, invalid } from '../errors/auth-error.js'
@@ -65,6 +65,7 @@ export class ResendService {
     request: ResendRequest,
     { redirectTo }: { redirectTo: string },
     meta: RequestMeta,
+    transact?: Transact,
   ): Promise<void> {
     const { accountRequests, rules } = this.deps
     const { type, address } = this.#parse(request)
@@ -74,6 +75,7 @@ export class ResendService {
       { what: 'resend', input },
       { ...KINDS[type], address, via, intervalMs: rules.intervalMs[type] },
       meta,
+      transact,
     )
   }
 

@@ -1,9 +1,10 @@
 import { route, type Route } from '@signet/http'
 import type { Request } from 'express'
 import { userIdOf } from '../admin/admin-routes.js'
+import type { Admin } from '../administrators/admin.js'
 import { textOf } from '../admin/paging.js'
-import type { AdminCaller, Bearer, Caller } from '../bearer/bearer.js'
-import { narrowed, type Gated } from '../bearer/gates.js'
+import type { Bearer, Caller } from '../bearer/bearer.js'
+import { narrowed, throughout, type Gated } from '../bearer/gates.js'
 import type { RequestGuard } from '../bearer/request-guard.js'
 import { authError } from '../errors/auth-error.js'
 import type { KeyedLimit, RateLimits } from '../rate-limits/rate-limits.js'
@@ -183,9 +184,9 @@ function adminRoutes(deps: Deps): Route[] {
   const { bearer, guard, passkeys } = deps
   const admin = { tag: 'Administration', security: 'admin' } as const
   const limit = whereEnabled(deps)
-  const authenticate = bearer.admin()
+  const gate = throughout(bearer.admin())
   return [
-    route<AdminCaller>({
+    route<Admin>({
       method: 'get',
       path: '/admin/users/:user_id/passkeys',
       docs: docs('listUserPasskeys', 'List the passkeys of a user', {
@@ -194,19 +195,19 @@ function adminRoutes(deps: Deps): Route[] {
         errors: [401, 403, 404],
       }),
       limit,
-      authenticate,
+      ...gate,
       handle: async ({ req }) => ({ body: (await passkeys.listOf(userIdOf(req))).map(passkeyView) }),
     }),
-    route<AdminCaller>({
+    route<Admin>({
       method: 'delete',
       path: '/admin/users/:user_id/passkeys/:passkey_id',
       docs: docs('deleteUserPasskey', 'Delete a passkey of a user', {
         ...admin,
         answer: { status: 204, description: 'Done; the sessions that it opened have ended' },
-        errors: [401, 403, 404],
+        errors: [401, 403, 404, 409],
       }),
       limit,
-      authenticate,
+      ...gate,
       async handle({ caller, req }) {
         await passkeys.removeOf(caller, userIdOf(req), passkeyIdOf(req), guard.metaOf(req))
         return { status: 204 }

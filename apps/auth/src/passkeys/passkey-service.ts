@@ -1,6 +1,7 @@
 import type { Db, Tx } from '@signet/db'
 import { withoutInvisible } from '@signet/pages/visible'
-import { traitsOf, userNotFound, type Admin } from '../admin/admin-user-service.js'
+import { traitsOf, userNotFound, type AdminActs } from '../administrators/admin-acts.js'
+import type { Admin } from '../administrators/admin.js'
 import type { AuditLog } from '../audit/audit-log.js'
 import { invalid } from '../errors/auth-error.js'
 import type { Mailer } from '../mail/mailer.js'
@@ -20,6 +21,7 @@ type Deps = {
   db: Db
   users: UserStore
   gate: SessionGate
+  acts: AdminActs
   ends: SessionEnds
   credentials: CredentialStore
   audit: AuditLog
@@ -68,12 +70,9 @@ export class PasskeyService {
   }
 
   async removeOf(admin: Admin, userId: string, id: string, meta: RequestMeta): Promise<void> {
-    const { users, audit } = this.deps
-    await audit.transaction(meta, async (tx, record) => {
-      const user = await users.lockById(tx, userId)
-      if (user === null) throw userNotFound()
+    await this.deps.acts.onUser(admin, { id: userId }, meta, async ({ tx, record, user }) => {
       await this.#remove(tx, user, { id, keptSession: null }, meta)
-      record('passkey_deleted', { adminRole: admin.role }, { ...traitsOf(user), ...passkeyTraits({ id }) })
+      record('passkey_deleted', { ...traitsOf(user), ...passkeyTraits({ id }) })
     })
   }
 

@@ -1,3 +1,4 @@
+import type { AdminActs } from '../administrators/admin-acts.js'
 import { AdminUserService } from '../admin/admin-user-service.js'
 import { AuditListService } from '../admin/audit-list-service.js'
 import { LinkService } from '../admin/link-service.js'
@@ -14,14 +15,15 @@ import type { Parts } from './parts.js'
 export function createAdministrationServices(
   parts: Parts,
   foundation: Foundation,
-  { deletions }: Pick<AccountServices, 'deletions'>,
+  { deletions, acts }: Pick<AccountServices, 'deletions'> & { acts: AdminActs },
 ) {
   const { config, db, observer, hasher, now, stores } = parts
   const { users, identities, factors, levels } = stores
-  const { audit, mailer, confirmations, proofs, issuer, messages, vouched, ends } = foundation
+  const { mailer, confirmations, proofs, issuer, messages, vouched, ends } = foundation
   return {
     adminUsers: new AdminUserService({
       db,
+      acts,
       users,
       lists: stores.userLists,
       identities,
@@ -31,7 +33,6 @@ export function createAdministrationServices(
       vouched,
       proofs,
       confirmations,
-      audit,
       hasher,
       rules: {
         role: config.jwtDefaultGroupName,
@@ -41,26 +42,25 @@ export function createAdministrationServices(
       now,
     }),
     userRemovals: new UserRemovalService({
-      db,
+      acts,
       bounds: stores.sessionBounds,
       users,
       identities,
       ends,
       tokens: stores.tokens,
       signUps: stores.pendingSignUps,
-      audit,
       now,
     }),
-    adminFactors: new AdminFactorService({ users, factors, levels, audit, mailer, now }),
+    adminFactors: new AdminFactorService({ acts, factors, levels, mailer, now }),
     auditLists: new AuditListService({ db, entries: stores.auditLists }),
     links: new LinkService({
       db,
+      acts,
       users,
       proofs,
       vouched,
       issuer,
       messages,
-      audit,
       hasher,
       rules: {
         passwords: signUpRules(config).passwords,
@@ -68,7 +68,7 @@ export function createAdministrationServices(
       },
       now,
     }),
-    invites: new InviteService({ users, vouched, messages, audit }),
+    invites: new InviteService({ users, vouched, messages, acts }),
     cleanup: new CleanupService({
       db,
       store: stores.cleanup,

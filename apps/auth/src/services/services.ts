@@ -1,3 +1,4 @@
+import { AdminActs } from '../administrators/admin-acts.js'
 import { createProviderServices } from './providers.js'
 import { createAccountServices } from './account.js'
 import { createAdministrationServices } from './administration.js'
@@ -14,20 +15,21 @@ export function createServices(parts: Parts) {
   const foundation = createFoundation(parts)
   const account = createAccountServices(parts, foundation)
   const signIn = createSignInServices(parts, foundation)
-  const administration = createAdministrationServices(parts, foundation, account)
   const { config, db, stores } = parts
   const { audit, sessions, gate, derived, outbox, tokens } = foundation
+  const acts = new AdminActs({ users: stores.users, gate, audit })
+  const administration = createAdministrationServices(parts, foundation, { ...account, acts })
   return {
     ...createProviderServices({ ...parts, ...foundation, keys: derived }),
     ...signIn,
     ...account,
-    ...createPasskeyServices(parts, foundation),
+    ...createPasskeyServices(parts, foundation, { acts }),
     ...administration,
     operators: new OperatorService({
       ...administration,
       ...signIn,
       db,
-      audit,
+      acts,
       ends: foundation.ends,
       users: stores.users,
       lists: stores.userLists,

@@ -1,3 +1,4 @@
+import type { AdminActs } from '../administrators/admin-acts.js'
 import { PasskeyRegistration } from '../passkeys/passkey-registration.js'
 import { PasskeyService } from '../passkeys/passkey-service.js'
 import { PasskeySignIn } from '../passkeys/passkey-sign-in.js'
@@ -8,7 +9,7 @@ import { relyingPartyRules } from './part-settings.js'
 import type { Parts } from './parts.js'
 
 /** Passkeys: registering them, signing in with them, and looking after them (docs/specification.md#passkeys). */
-export function createPasskeyServices(parts: Parts, foundation: Foundation) {
+export function createPasskeyServices(parts: Parts, foundation: Foundation, { acts }: { acts: AdminActs }) {
   const { config, db, stores, now } = parts
   const { users, credentials } = stores
   const { derived, audit, ends, gate, mailer, sessions } = foundation
@@ -23,7 +24,7 @@ export function createPasskeyServices(parts: Parts, foundation: Foundation) {
   })
   const ceremony = { db, credentials, challenges, relyingParty, audit, now }
   return {
-    passkeys: new PasskeyService({ db, users, gate, ends, credentials, audit, mailer }),
+    passkeys: new PasskeyService({ db, users, gate, acts, ends, credentials, audit, mailer }),
     passkeyRegistrations: new PasskeyRegistration({
       ...ceremony,
       gate,

@@ -108,6 +108,12 @@ export class UserStore {
     return this.findById(tx, id)
   }
 
+  /** Locks the rows of several users, in the order of their ids, for the rest of the transaction. */
+  async lockInOrder(tx: Tx, ids: readonly string[]): Promise<void> {
+    const text = `select 1 from ${this.t.users} where id = any($1::uuid[]) order by id for no key update`
+    await tx.query({ name: 'users_lock', text }, [ids])
+  }
+
   /** Locks one user whose deletion is due and has not been started elsewhere; null when there is none. */
   async findDueForDeletion(db: Queryable, now: Date, except: readonly string[]): Promise<string | null> {
     const { rows } = await db.query<{ id: string }>(

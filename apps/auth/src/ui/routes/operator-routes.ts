@@ -3,8 +3,10 @@ import { route, statusOf, type Answer, type Route } from '@signet/http'
 import type { Request } from 'express'
 import { userIdOf } from '../../admin/admin-routes.js'
 import { textOf } from '../../admin/paging.js'
+import { insufficientAal } from '../../errors/auth-error.js'
 import type { Operator, OperatorService } from '../../operator/operator-service.js'
 import type { RequestMeta } from '../../requests/request-meta.js'
+import type { Live } from '../../sessions/session.js'
 import { PageRefusal, refusalText } from '../context/refusals.js'
 import { pageDocs, pageForm, type Caller, type PageForm, type Sent } from '../context/sign-in-pages.js'
 import type { UiDeps } from '../context/ui-deps.js'
@@ -73,6 +75,9 @@ export const operatorRoutes = (deps: UiDeps): Route[] => [
         return deps.pages.redirect(deps.pages.action(`/operator/users/${id}?done=${done}`))
       } catch (error) {
         if (!isAppError(error) || statusOf(error) >= 500 || error.kind === 'not_found') throw error
+        // Whoever lost the right to act may not see the person any more, either.
+        const still = await admit(deps, sent)
+        if ('answer' in still) return still.answer
         return show(deps, sent, req, { notice: refusalText(sent.t, error), status: statusOf(error) })
       }
     },
@@ -99,8 +104,16 @@ async function admit(
     return {
       answer: pages.render(t, needsFactorPage(t, pages.path('/account', context)), { status: 403 }),
     }
-  return { operator: { role: user.role, aud, user } }
+  return { operator: { aud, live: person, require: operatorWith(adminRoles), isNamed: true } }
 }
+
+/** The same conditions, for the transaction of what is done. */
+const operatorWith =
+  (adminRoles: readonly string[]) =>
+  ({ user, session }: Live): void => {
+    if (!adminRoles.includes(user.role)) throw new PageRefusal('not_found', 'error.nothing', 'not_found')
+    if (user.deletionDueAt !== null || session.aal !== 'aal2') throw insufficientAal()
+  }
 
 async function act(
   operators: OperatorService,

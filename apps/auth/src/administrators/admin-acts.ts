@@ -1,0 +1,89 @@
+import type { Tx } from '@signet/db'
+import type { Address } from '../addresses/address.js'
+import type { AuditAction, HeldAdmin } from '../audit/audit.js'
+import type { AuditLog } from '../audit/audit-log.js'
+import { authError } from '../errors/auth-error.js'
+import type { RequestMeta } from '../requests/request-meta.js'
+import type { SessionGate } from '../sessions/session-gate.js'
+import type { UserStore } from '../users/user-store.js'
+import type { JsonObject, User } from '../users/user.js'
+import type { Admin } from './admin.js'
+
+/** What is done in one transaction by an administrator who may do it until its end. */
+export type AdminAct = {
+  readonly tx: Tx
+  readonly admin: HeldAdmin
+  /** Writes to the audit log in the name of the administrator. */
+  readonly record: (action: AuditAction, traits: JsonObject) => void
+}
+
+/** Accounts that the transaction will lock, as far as they are known before it begins. */
+type Concerned = { users?: readonly string[]; addresses?: readonly Address[] }
+
+type Deps = { users: UserStore; gate: SessionGate; audit: AuditLog }
+
+/**
+ * The only transactions of administrators. A request can be under way for long after its gate, with a body that is sent late or a
+ * password that is hashed. So each transaction begins with the same gate, under locks on the administrator's own user and session: a
+ * ban, a demotion, a deletion or a sign-out comes either before, and the act is refused, or after the act.
+ */
+export class AdminActs {
+  constructor(private readonly deps: Deps) {}
+
+  transaction<T>(
+    admin: Admin,
+    concerned: Concerned,
+    meta: RequestMeta,
+    work: (act: AdminAct) => Promise<T>,
+  ): Promise<T> {
+    return this.deps.audit.transaction(meta, async (tx, record) => {
+      const held = await this.#hold(tx, admin, concerned)
+      return work({ tx, admin: held, record: (action, traits) => record(action, held, traits) })
+    })
+  }
+
+  /** The same with one user, whose row is locked. */
+  onUser<T>(
+    admin: Admin,
+    { id, addresses = [] }: { id: string; addresses?: readonly Address[] },
+    meta: RequestMeta,
+    work: (act: AdminAct & { readonly user: User }) => Promise<T>,
+  ): Promise<T> {
+    return this.transaction(admin, { users: [id], addresses }, meta, async (act) => {
+      const user = await this.deps.users.lockById(act.tx, id)
+      if (user === null) throw userNotFound()
+      return work({ ...act, user })
+    })
+  }
+
+  /**
+   * Locks are taken in one order: users by their ids, then the session. So administrators who act on one another, or on themselves,
+   * wait instead of blocking each other. The administrator's row is not shared with their other requests: shared locks that
+   * overlap would keep a ban waiting for as long as requests arrive.
+   */
+  async #hold(tx: Tx, admin: Admin, { users: ids = [], addresses = [] }: Concerned): Promise<HeldAdmin> {
+    if (admin.live === null) return heldAs({ adminRole: admin.role, person: null, isNamed: false })
+    const { users, gate } = this.deps
+    const { user, session } = admin.live
+    const concerned = [user.id, ...ids]
+    for (const address of addresses) {
+      const holder = await users.findByAddress(tx, address)
+      if (holder !== null) concerned.push(holder.id)
+    }
+    await users.lockInOrder(tx, concerned)
+    const held = await gate.hold(tx, { userId: user.id, sessionId: session.id })
+    admin.require(held)
+    return heldAs({ adminRole: held.user.role, person: held.user, isNamed: admin.isNamed })
+  }
+}
+
+const heldAs = (admin: Pick<HeldAdmin, 'adminRole' | 'person' | 'isNamed'>): HeldAdmin => admin as HeldAdmin
+
+/** What audit entries of administrators say about the user (docs/specification.md#audit-log). */
+export const traitsOf = (user: User) => ({
+  user_id: user.id,
+  user_email: user.email ?? '',
+  user_phone: user.phone ?? '',
+})
+
+export const userNotFound = () => authError('not_found', 'user_not_found', 'User not found')
