@@ -1,5 +1,4 @@
 import type { Queryable, Tx } from '@signet/db'
-import type { AccountEventStore } from '../account-events/account-event-store.js'
 import type { Address } from '../addresses/address.js'
 import type { Tables } from '../database/tables.js'
 import { accountColumn, toUser, type AccountRow } from './user-rows.js'
@@ -74,7 +73,7 @@ export class UserStore {
 
   constructor(
     private readonly t: Tables,
-    private readonly accountEvents: Pick<AccountEventStore, 'written'>,
+    private readonly accountEvents: { written(db: Queryable | Tx): void },
   ) {
     this.#select = `select ${accountColumn(t)} from ${t.users} u`
   }
