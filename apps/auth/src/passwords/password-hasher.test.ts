@@ -107,6 +107,23 @@ describe('PasswordHasher', () => {
     })
   })
 
+  it.each([
+    ['a bcrypt hash that is cheaper', () => aHasher().hash('secret')],
+    ['an argon2 hash', () => argon2HashSync('secret', { memoryCost: 64, timeCost: 1 })],
+    ['no hash that it knows', () => 'secret'],
+  ])('takes no less for a wrong password than for an unknown user, with %s', async (_, stored) => {
+    const costly = aHasher({ cost: 9 })
+    const hash = await stored()
+    await holdsInSomeRun(async () => {
+      const [wrong, unknown]: [number[], number[]] = [[], []]
+      for (let round = 0; round < 9; round++) {
+        wrong.push(await timeOf(() => costly.verify(hash, 'wrong')))
+        unknown.push(await timeOf(() => costly.verifyDummy('wrong')))
+      }
+      expect(median(wrong) / median(unknown)).toBeGreaterThan(0.8)
+    })
+  })
+
   it('refuses with Retry-After when the queue is full, and works again once it is empty', async () => {
     const small = aHasher({ maxQueue: 2 })
     const results = await Promise.allSettled(Array.from({ length: 10 }, () => small.hash('secret')))

@@ -12,7 +12,10 @@ import { HashThreads } from './hash-threads.js'
 export type PasswordHasher = {
   /** A bcrypt hash of a password of at most 72 bytes. */
   hash(password: string, signal?: AbortSignal): Promise<string>
-  /** Whether the password matches the hash: bcrypt, argon2i/argon2id (PHC) or Firebase scrypt. */
+  /**
+   * Whether the password matches the hash: bcrypt, argon2i/argon2id (PHC) or Firebase scrypt. A wrong password costs at least what
+   * it does for an unknown user, also where the hash is cheaper.
+   */
   verify(hash: string, password: string, signal?: AbortSignal): Promise<boolean>
   /** Costs as much as `verify` without a result: for unknown users, so that timing does not reveal them. */
   verifyDummy(password: string, signal?: AbortSignal): Promise<void>
@@ -46,6 +49,12 @@ export function createPasswordHasher(options: PasswordHasherOptions = {}): Passw
   const pool = new HashThreads(threads, options.bcrypt ?? 'auto')
   const dummyHash = `$2b$${String(cost).padStart(2, '0')}$${'.'.repeat(53)}`
 
+  /** What other formats cost is not known, so it is taken for less. */
+  const mayBeCheaper = (hash: string): boolean => {
+    const format = parseHash(hash)
+    return format?.algorithm !== 'bcrypt' || format.cost < cost
+  }
+
   async function run<Result>(job: HashJob, signal: AbortSignal | undefined): Promise<Result> {
     if (pool.pending >= threads + maxQueue) throw busy()
     observe(job.kind, 'submitted')
@@ -64,7 +73,10 @@ export function createPasswordHasher(options: PasswordHasherOptions = {}): Passw
         throw new RangeError('password longer than 72 bytes')
       return run<string>({ kind: 'hash', password, cost }, signal)
     },
-    verify: (hash, password, signal) => run<boolean>({ kind: 'verify', hash, password }, signal),
+    verify(hash, password, signal) {
+      const job = { kind: 'verify', hash, password } as const
+      return run<boolean>(mayBeCheaper(hash) ? { ...job, elseAlso: dummyHash } : job, signal)
+    },
     async verifyDummy(password, signal) {
       await run<boolean>({ kind: 'verify', hash: dummyHash, password }, signal)
     },
