@@ -1,6 +1,6 @@
 import { once } from 'node:events'
-import { createServer as createHttpServer } from 'node:http'
-import { createServer, type AddressInfo } from 'node:net'
+import { createServer as createHttpServer, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { afterEach, describe, expect, it } from '@jest/globals'
 import { waitFor } from '@signet/testkit'
 import { startOtlpCollector, type OtlpCollector } from '@signet/testkit/otlp'
@@ -140,7 +140,8 @@ describe('traces', () => {
 
 describe('a collector that is down', () => {
   it('costs a closing service a few seconds at most', async () => {
-    const silent = createServer().listen(0, '127.0.0.1')
+    const asked: ServerResponse[] = []
+    const silent = createHttpServer((_req, res) => asked.push(res)).listen(0, '127.0.0.1')
     await once(silent, 'listening')
     cleanups.push(() => silent.close())
     const port = (silent.address() as AddressInfo).port
@@ -148,6 +149,9 @@ describe('a collector that is down', () => {
     const tracing = await tracingTo(exporterTo(`http://127.0.0.1:${port}/v1/traces`, { timeoutMs: 600_000 }))
     tracing.start('lost').end()
     await tracing.close()
+    expect(asked).toHaveLength(1)
+    // Where nothing ends the process, the exporter would wait for as long, and keep it.
+    asked[0]?.writeHead(400, { Connection: 'close' }).end()
   })
 
   it('is logged once while it refuses again and again, without the headers', async () => {
