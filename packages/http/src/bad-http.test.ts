@@ -82,6 +82,7 @@ describe('what is no HTTP', () => {
     ['in the body of a request behind another one', [`${GET}${POST}ZZ\r\n`], ['200', '400']],
     ['in more than one piece', [`${GET}GARBAGE\r\n\r\n`, 'MORE\r\n\r\n'], ['200', '400']],
     ['alone', ['GARBAGE\r\n\r\n'], ['400']],
+    ['a request to a proxy', [`${GET}CONNECT x:80 HTTP/1.1\r\nHost: x\r\n\r\n`], ['200', '405']],
     ['with too much in its head', [`GET / HTTP/1.1\r\nx: ${'x'.repeat(20_000)}\r\n\r\n`], ['431']],
   ])('is refused when the requests before it have their answers: %s', async (_, pieces, statuses) => {
     const server = await start()

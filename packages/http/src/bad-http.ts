@@ -11,6 +11,7 @@ const STATUSES: Readonly<Record<string, number>> = {
   HPE_HEADER_OVERFLOW: 431,
   HPE_CHUNK_EXTENSIONS_OVERFLOW: 413,
   ERR_HTTP_REQUEST_TIMEOUT: 408,
+  CONNECT: 405,
 }
 
 /**
@@ -25,6 +26,13 @@ export function refuseBadHttp(server: Server): void {
     if (refusing.has(socket)) return
     refusing.add(socket)
     refuse(socket, error)
+  })
+  // Node would end the connection, and with it the requests before this one.
+  server.on('connect', ({ method: code = '' }, stream) => {
+    const socket = stream as Socket
+    // Nobody listens for what its client does from now on.
+    socket.on('error', () => socket.destroy())
+    refuse(socket, Object.assign(new Error('no proxy'), { code }))
   })
 }
 

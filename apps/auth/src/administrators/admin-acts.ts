@@ -58,8 +58,9 @@ export class AdminActs {
 
   /**
    * Locks are taken in one order: users by their ids, then the session. So administrators who act on one another, or on themselves,
-   * wait instead of blocking each other. The administrator's row is not shared with their other requests: shared locks that
-   * overlap would keep a ban waiting for as long as requests arrive.
+   * wait instead of blocking each other. Where an address changes hands while this waits, its new holder is locked later and out
+   * of that order: a deadlock is possible then, and answered as a conflict. The administrator's row is not shared with their other
+   * requests: shared locks that overlap would keep a ban waiting for as long as requests arrive.
    */
   async #hold(tx: Tx, admin: Admin, { users: ids = [], addresses = [] }: Concerned): Promise<HeldAdmin> {
     if (admin.live === null) return heldAs({ adminRole: admin.role, person: null, isNamed: false })
