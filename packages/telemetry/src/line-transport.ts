@@ -1,8 +1,8 @@
 import Transport from 'winston-transport'
 import { LineBatch } from './line-batch.js'
 
-/** Where winston puts the finished line of a record. */
-const LINE = Symbol.for('message')
+/** Where winston keeps the finished line of a record. */
+export const LINE = Symbol.for('message')
 type Finished = { readonly [LINE]: string }
 
 /** A winston transport that hands on each line as it is, for tests. */

@@ -1,6 +1,6 @@
 import winston from 'winston'
 import type Transport from 'winston-transport'
-import { BatchTransport, LineTransport } from './line-transport.js'
+import { BatchTransport, LINE, LineTransport } from './line-transport.js'
 import { redact } from './redact.js'
 
 /** Most severe first. Includes `panic` and `fatal` because supabase/auth accepts them in LOG_LEVEL. */
@@ -36,9 +36,6 @@ const LEVELS = Object.fromEntries(logLevels.map((level, index) => [level, index]
 
 /** Level names in log lines, where they differ from the setting. */
 const WORDS: Readonly<Record<string, string>> = { warn: 'warning' }
-
-/** Where winston keeps the finished line. */
-const LINE = Symbol.for('message')
 
 /**
  * Names the members of a line, puts them in order and removes secrets. What is left has no cycles and no large integers, so it
