@@ -49,6 +49,12 @@ async function anAdministrator(): Promise<SignedUp> {
   return user
 }
 
+/** A user whose id is the smaller one. */
+async function aUserBefore(than: SignedUp): Promise<SignedUp> {
+  const user = await aUser(server)
+  return user.user.id < than.user.id ? user : aUserBefore(than)
+}
+
 type Act = { route: string; method: string; path: string; body?: object }
 
 /** Each thing that an administrator may do, some in more than one way, none in the way of another. */
@@ -282,5 +288,34 @@ describe('administrators', () => {
       ])
       expect(codesOf(await Promise.all(answers))).toEqual(expected)
     }
+  })
+
+  it('who act on an address that changes hands meanwhile wait for each other', async () => {
+    const [chief, from] = [await anAdministrator(), await aUser(server)]
+    // Others lock the new holder before the administrator.
+    const to = await aUserBefore(chief)
+    const { db } = server.context
+    const both = await db.transaction(async (session) => {
+      // The last of its locks, so that the act has all others.
+      await session.query('select 1 from sessions where user_id = $1 for update', [chief.user.id])
+      const link = await db.transaction(async (tx) => {
+        await tx.query('update users set email = null where id = $1', [from.user.id])
+        const body = { type: 'recovery', email: from.email }
+        const act = attempt(chief, { route: '', method: 'POST', path: '/admin/generate_link', body })
+        await waitForLocks(server, 1)
+        await tx.query('update users set email = $2 where id = $1', [to.user.id, from.email])
+        return { act }
+      })
+      await waitForLocks(server, 1)
+      const other = attempt(chief, {
+        route: '',
+        method: 'PUT',
+        path: `/admin/users/${to.user.id}`,
+        body: { user_metadata: { seen: true } },
+      })
+      await waitForLocks(server, 2)
+      return { ...link, other }
+    })
+    expect(codesOf([await both.act, await both.other])).toEqual(['200 undefined', '200 undefined'])
   })
 })

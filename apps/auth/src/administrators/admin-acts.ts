@@ -20,6 +20,9 @@ export type AdminAct = {
 /** Accounts that the transaction will lock, as far as they are known before it begins. */
 type Concerned = { users?: readonly string[]; addresses?: readonly Address[] }
 
+/** How often a transaction begins again for an address that changes hands; the last one locks its holder out of order. */
+const ATTEMPTS = 5
+
 type Deps = { users: UserStore; gate: SessionGate; audit: AuditLog }
 
 /**
@@ -30,16 +33,26 @@ type Deps = { users: UserStore; gate: SessionGate; audit: AuditLog }
 export class AdminActs {
   constructor(private readonly deps: Deps) {}
 
-  transaction<T>(
+  async transaction<T>(
     admin: Admin,
     concerned: Concerned,
     meta: RequestMeta,
     work: (act: AdminAct) => Promise<T>,
   ): Promise<T> {
-    return this.deps.audit.transaction(meta, async (tx, record) => {
-      const held = await this.#hold(tx, admin, concerned)
-      return work({ tx, admin: held, record: (action, traits) => record(action, held, traits) })
-    })
+    for (let attempt = 1; ; attempt += 1) {
+      const done = await this.deps.audit.transaction(meta, async (tx, record) => {
+        const inOrder = await this.#lock(tx, admin, concerned)
+        if (!inOrder && attempt < ATTEMPTS) return null
+        const held = await this.#hold(tx, admin)
+        const value = await work({
+          tx,
+          admin: held,
+          record: (action, traits) => record(action, held, traits),
+        })
+        return { value }
+      })
+      if (done !== null) return done.value
+    }
   }
 
   /** The same with one user, whose row is locked. */
@@ -58,21 +71,32 @@ export class AdminActs {
 
   /**
    * Locks are taken in one order: users by their ids, then the session. So administrators who act on one another, or on themselves,
-   * wait instead of blocking each other. Where an address changes hands while this waits, its new holder is locked later and out
-   * of that order: a deadlock is possible then, and answered as a conflict. The administrator's row is not shared with their other
-   * requests: shared locks that overlap would keep a ban waiting for as long as requests arrive.
+   * wait instead of blocking each other. False where an address has changed hands meanwhile: its new holder would be locked out of that
+   * order. The administrator's row is not shared with their other requests: shared locks that overlap would keep a ban waiting for
+   * as long as requests arrive.
    */
-  async #hold(tx: Tx, admin: Admin, { users: ids = [], addresses = [] }: Concerned): Promise<HeldAdmin> {
-    if (admin.live === null) return heldAs({ adminRole: admin.role, person: null, isNamed: false })
-    const { users, gate } = this.deps
-    const { user, session } = admin.live
-    const concerned = [user.id, ...ids]
+  async #lock(tx: Tx, admin: Admin, { users: ids = [], addresses = [] }: Concerned): Promise<boolean> {
+    if (admin.live === null) return true
+    const { users } = this.deps
+    const holders = await this.#holders(tx, addresses)
+    const locked = new Set([admin.live.user.id, ...ids, ...holders])
+    await users.lockInOrder(tx, [...locked])
+    return (await this.#holders(tx, addresses)).every((id) => locked.has(id))
+  }
+
+  async #holders(tx: Tx, addresses: readonly Address[]): Promise<string[]> {
+    const ids: string[] = []
     for (const address of addresses) {
-      const holder = await users.findByAddress(tx, address)
-      if (holder !== null) concerned.push(holder.id)
+      const holder = await this.deps.users.findByAddress(tx, address)
+      if (holder !== null) ids.push(holder.id)
     }
-    await users.lockInOrder(tx, concerned)
-    const held = await gate.hold(tx, { userId: user.id, sessionId: session.id })
+    return ids
+  }
+
+  async #hold(tx: Tx, admin: Admin): Promise<HeldAdmin> {
+    if (admin.live === null) return heldAs({ adminRole: admin.role, person: null, isNamed: false })
+    const { user, session } = admin.live
+    const held = await this.deps.gate.hold(tx, { userId: user.id, sessionId: session.id })
     admin.require(held)
     return heldAs({ adminRole: held.user.role, person: held.user, isNamed: admin.isNamed })
   }
