@@ -1,7 +1,7 @@
 /**
  * Kinds of errors, independent of any transport. `packages/http` maps them to HTTP status codes. `invalid`: bad input;
  * `unprocessable`: well formed but violates a rule; `gone`: deleted permanently; `limited`: retry later; `unavailable`: a
- * dependency is down; `timeout`: we took too long; `internal`: our fault.
+ * dependency is down; `late`: the caller took too long; `timeout`: we did; `internal`: our fault.
  */
 export const kinds = [
   'invalid',
@@ -15,6 +15,7 @@ export const kinds = [
   'unprocessable',
   'limited',
   'unavailable',
+  'late',
   'timeout',
   'internal',
 ] as const

@@ -8,6 +8,7 @@ const STATUS: Record<ErrorKind, number> = {
   forbidden: 403,
   not_found: 404,
   method_not_allowed: 405,
+  late: 408,
   conflict: 409,
   gone: 410,
   too_large: 413,

@@ -96,7 +96,7 @@ function withTimeLimit<T>({ end }: RequestContext, timeoutMs: number, work: Prom
   if (timeoutMs === 0) return work
   return new Promise((resolve, reject) => {
     const timer = setTimeout(() => {
-      reject(requestTimeout())
+      reject(requestTimeout(end))
       end.abort()
     }, timeoutMs)
     work.finally(() => clearTimeout(timer)).then(resolve, reject)

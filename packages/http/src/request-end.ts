@@ -5,6 +5,8 @@ import type { Response } from 'express'
 export class RequestEnd {
   #controller: AbortController | undefined
   #aborted = false
+  /** Set while the client is to send the body. */
+  awaitsBody = false
 
   constructor(private readonly res: Response) {}
 
@@ -62,5 +64,8 @@ export class RequestEnd {
   }
 }
 
-export const requestTimeout = (): AppError =>
-  new AppError('timeout', 'request_timeout', 'The request took too long')
+/** The fault of whoever it was that the time was spent waiting for. */
+export const requestTimeout = ({ awaitsBody }: RequestEnd): AppError =>
+  awaitsBody
+    ? new AppError('late', 'request_timeout', 'The body of the request did not arrive in time')
+    : new AppError('timeout', 'request_timeout', 'The request took too long')

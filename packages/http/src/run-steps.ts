@@ -14,10 +14,12 @@ export async function runSteps(
   await spec.limit?.(req, context)
   const admitted = await spec.authenticate?.(req, context)
   await spec.guard?.({ caller: admitted, req, res, context })
+  context.end.awaitsBody = true
   const body = await readInput(req, res)
+  context.end.awaitsBody = false
   const caller = spec.body && spec.authenticateAgain ? await spec.authenticateAgain(req, context) : admitted
   // Its answer is that it took too long, or there is nobody left to answer: it must not take effect after that.
-  if (context.end.isOver) throw requestTimeout()
+  if (context.end.isOver) throw requestTimeout(context.end)
   return spec.handle({
     caller,
     body,

@@ -44,7 +44,7 @@ export const documentedRoutes = (routes: readonly Route[]): Route[] =>
 
 /** Errors that follow from what a route is: with an address that may not be UTF-8, limited, with a body, on a database, opened by people. */
 function withCommonErrors({ method, path, body, limit, docs }: Route): RouteDocs['responses'] {
-  const statuses = [400, ...(body ? [413] : []), ...(limit ? [429] : []), 500, 503, 504]
+  const statuses = [400, ...(body ? [408, 413] : []), ...(limit ? [429] : []), 500, 503, 504]
   const common = statuses.map((status) => [status, errorDoc(status)] as const)
   const readers = errorPagesOf(method.toUpperCase(), path)
   const responses: RouteDocs['responses'] = { ...Object.fromEntries(common), ...docs.responses }

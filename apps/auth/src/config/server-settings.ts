@@ -39,7 +39,7 @@ export const serverSettings = {
     env: 'AUTH_API_MAX_REQUEST_DURATION',
     fallback: 10_000,
     minMs: 1,
-    doc: 'Time for one request; past it the answer is 504 `request_timeout`.',
+    doc: 'Time for one request; past it the answer is 504 `request_timeout`, or 408 while its body is missing.',
   }),
   apiDrainDuration: timer({
     env: 'AUTH_API_DRAIN_DURATION',

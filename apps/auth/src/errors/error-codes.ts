@@ -4,7 +4,8 @@
  */
 export const errorCodes = {
   unexpected_failure: 'A failure of the server or of something it depends on.',
-  request_timeout: 'The request took longer than AUTH_API_MAX_REQUEST_DURATION.',
+  request_timeout:
+    'The request took longer than AUTH_API_MAX_REQUEST_DURATION (504), or its body did not arrive in that time (408).',
   over_capacity: 'The server is overloaded; try again after the given time.',
   unavailable: 'Something that the server depends on is unavailable; try again later.',
   request_entity_too_large: 'The body is larger than 1 MiB.',

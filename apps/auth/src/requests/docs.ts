@@ -30,6 +30,11 @@ const ERRORS: Readonly<Record<number, ErrorDoc>> = {
     code: 'request_entity_too_large',
     message: 'The body is larger than 1 MiB',
   },
+  408: {
+    description: 'The body did not arrive in time',
+    code: 'request_timeout',
+    message: 'The body of the request did not arrive in time',
+  },
   422: { description: 'Refused by a rule', code: 'weak_password', message: 'The password is too short' },
   429: {
     description: 'Too many requests',

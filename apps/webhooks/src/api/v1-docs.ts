@@ -37,6 +37,12 @@ export const errorReasons: readonly Reason[] = [
     message: 'Method not allowed here',
   },
   {
+    status: 408,
+    code: 'bad_request',
+    when: 'the body did not arrive within 30 seconds',
+    message: 'The body of the request did not arrive in time',
+  },
+  {
     status: 409,
     code: 'conflict',
     when: 'the resource is in another state: the message says which',
@@ -110,8 +116,9 @@ function failure(status: number): ResponseDoc {
   }
 }
 
-/** Documentation of the answers of a route: its success, the errors it can give, and those that any address and any outage can cause. */
+/** Documentation of the answers of a route: its success, the errors it can give, and those that any address, any body and any outage can cause. */
 export function responses(success: Responses, ...errors: number[]): Responses {
-  const failures = [400, ...errors, 500, 503, 504].map((status) => [status, failure(status)])
+  const late = errors.includes(413) ? [408] : []
+  const failures = [400, ...late, ...errors, 500, 503, 504].map((status) => [status, failure(status)])
   return { ...success, ...(Object.fromEntries(failures) as Responses) }
 }

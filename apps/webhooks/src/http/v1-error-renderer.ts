@@ -15,7 +15,12 @@ export const v1ErrorRenderer: ErrorRenderer = {
       'Cache-Control': 'no-store',
       ...(error instanceof ChallengeError ? { 'WWW-Authenticate': error.challenge } : {}),
     },
-    // Callers see one code for every failure on our side, timeouts included.
-    body: { error: { code: error.kind === 'timeout' ? 'internal' : error.code, message: error.message } },
+    body: { error: { code: codeOf(error), message: error.message } },
   }),
+}
+
+/** Callers see one code for every failure on our side, timeouts included, and one for every mistake in how a request is sent. */
+function codeOf({ kind, code }: AppError): string {
+  if (kind === 'timeout') return 'internal'
+  return kind === 'late' ? 'bad_request' : code
 }

@@ -133,6 +133,7 @@ const ERRORS: Readonly<Record<number, { description: string; code: OAuthErrorCod
   400: { description: 'An OAuth error', code: 'invalid_request' },
   401: { description: '`invalid_client`', code: 'invalid_client' },
   404: { description: 'The operator did not switch this on', code: 'not_found' },
+  408: { description: '`request_timeout`: the body did not arrive in time', code: 'request_timeout' },
   413: { description: 'The body is too large', code: 'invalid_request' },
   429: { description: '`too_many_requests`, with `Retry-After`', code: 'too_many_requests' },
   500: { description: '`server_error`', code: 'server_error' },
@@ -146,7 +147,7 @@ export function oauthResponses(
   schema: JsonSchema,
   ...errors: number[]
 ): RouteDocs['responses'] {
-  const failures = [...errors, 413, 429, 500, 503, 504].map((status) => [
+  const failures = [...errors, 408, 413, 429, 500, 503, 504].map((status) => [
     status,
     {
       description: ERRORS[status]?.description ?? '',
@@ -184,7 +185,7 @@ export const oauthErrorReasons: Readonly<Record<OAuthErrorCode | OtherCode, stri
   too_many_requests: 'too fast; `Retry-After` says when to try again',
   server_error: 'our fault',
   temporarily_unavailable: 'the database or the identity server is down for a moment',
-  request_timeout: 'it took longer than 30 seconds',
+  request_timeout: 'it took longer than 30 seconds; 408 if the body did not arrive in that time',
 }
 
 type OtherCode =
