@@ -68,6 +68,14 @@ describe('the settings of the dispatcher', () => {
       { WEBHOOKS_REDIS_SENTINELS: 's:26379', WEBHOOKS_REDIS_CLUSTER_NODES: 'c:6379' },
       'WEBHOOKS_REDIS_SENTINELS',
     ],
+    ['a sentinel without a port', { WEBHOOKS_REDIS_SENTINELS: 'sentinel' }, 'WEBHOOKS_REDIS_SENTINELS'],
+    [
+      'a node with a word for a port',
+      { WEBHOOKS_REDIS_CLUSTER_NODES: 'c:x' },
+      'WEBHOOKS_REDIS_CLUSTER_NODES',
+    ],
+    ['a Redis URL that cannot be read', { WEBHOOKS_REDIS_URL: 'redis://redis:70000' }, 'WEBHOOKS_REDIS_URL'],
+    ['an environment that does not exist', { NODE_ENV: 'prod' }, 'NODE_ENV'],
     ['a number with letters', { DISPATCHER_CONCURRENCY: '1o0' }, 'DISPATCHER_CONCURRENCY'],
     [
       'no permit for an endpoint',
@@ -83,6 +91,11 @@ describe('the settings of the dispatcher', () => {
     const problems = problemsOf(env)
     expect(problems).toHaveLength(1)
     expect(problems[0]).toMatch(new RegExp(`^${variable}\\b`))
+  })
+
+  it('accept IPv6 addresses of Redis in brackets', () => {
+    expect(load({ WEBHOOKS_REDIS_SENTINELS: '[::1]:26379' }).redisSentinels).toEqual(['[::1]:26379'])
+    expect(load({ WEBHOOKS_REDIS_CLUSTER_NODES: '[::1]:6379' }).redisClusterNodes).toEqual(['[::1]:6379'])
   })
 
   it('report every problem at once and repeat no value', () => {

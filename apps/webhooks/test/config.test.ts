@@ -90,6 +90,14 @@ describe('the process refuses to start', () => {
       { WEBHOOKS_REDIS_SENTINELS: 'a:1', WEBHOOKS_REDIS_CLUSTER_NODES: 'b:1' },
       ['WEBHOOKS_REDIS_SENTINELS'],
     ],
+    ['with a sentinel without a port', { WEBHOOKS_REDIS_SENTINELS: 'a' }, ['WEBHOOKS_REDIS_SENTINELS']],
+    [
+      'with an IPv6 address without brackets',
+      { WEBHOOKS_REDIS_CLUSTER_NODES: '::1:6379' },
+      ['WEBHOOKS_REDIS_CLUSTER_NODES'],
+    ],
+    ['with a Redis URL that cannot be read', { WEBHOOKS_REDIS_URL: 'redis://:1' }, ['WEBHOOKS_REDIS_URL']],
+    ['with an environment that does not exist', { NODE_ENV: 'prod' }, ['NODE_ENV']],
     [
       'with a fragment in a resource',
       { WEBHOOKS_OAUTH_RESOURCES: 'https://a.example/#x' },
@@ -114,9 +122,9 @@ describe('the process refuses to start', () => {
         WEBHOOKS_PORT: '80x',
       }),
     ).toEqual([
+      'WEBHOOKS_SECRET_KEYS',
       'WEBHOOKS_BASE_URL',
       'WEBHOOKS_PORT',
-      'WEBHOOKS_SECRET_KEYS',
       'WEBHOOKS_ALLOW_PRIVATE_TARGETS',
     ])
   })
@@ -166,6 +174,12 @@ it('takes DATABASE_URL, PORT and LOG_LEVEL without prefix, the prefixed ones fir
     WEBHOOKS_LOG_LEVEL: 'warn',
   })
   expect(config).toMatchObject({ databaseUrl: 'postgres://db/plain', port: 9000, logLevel: 'warn' })
+})
+
+it('accepts IPv6 addresses of Redis in brackets', () => {
+  const read = (name: string) => readConfig({ ...good, [name]: '[::1]:6379' })
+  expect(read('WEBHOOKS_REDIS_SENTINELS').redisSentinels).toEqual(['[::1]:6379'])
+  expect(read('WEBHOOKS_REDIS_CLUSTER_NODES').redisClusterNodes).toEqual(['[::1]:6379'])
 })
 
 it('accepts the good example as it is', () => {

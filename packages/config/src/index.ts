@@ -2,7 +2,9 @@ export {
   ConfigError,
   defineSettings,
   loadConfig,
+  rule,
   type ConfigOf,
+  type Rule,
   type Setting,
   type Settings,
 } from './settings.js'
@@ -13,6 +15,7 @@ export {
   httpUrl,
   integer,
   list,
+  nodeEnvironment,
   parseDuration,
   parsed,
   text,

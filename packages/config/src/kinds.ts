@@ -61,6 +61,15 @@ export function choice<const C extends string, O extends SettingOptions<C>>(
   })
 }
 
+/** The environment of a process, with what `production` means to this one. A word of no meaning would switch its rules off. */
+export const nodeEnvironment = (doc: string) =>
+  choice({
+    env: 'NODE_ENV',
+    choices: ['production', 'development', 'test'],
+    fallback: 'development',
+    doc,
+  })
+
 /** Comma-separated. Drops surrounding spaces and empty items. `item` may reject or convert an item. */
 export function list<O extends SettingOptions<readonly string[]>>(
   options: O & { item?: (item: string) => string },

@@ -70,9 +70,10 @@ describe('loadConfig', () => {
   it('refuses secrets marked as development-only in production, and only there', () => {
     const env = { DATABASE_URL: 'postgres://app:development-only@db' }
     expect(loadConfig(settings, env).databaseUrl).toContain('development-only')
-    expect(problemsOf({ ...env, NODE_ENV: 'production' })).toEqual([
-      'DATABASE_URL holds a secret marked development-only, which is refused in production',
-    ])
+    for (const NODE_ENV of ['production', 'Production'])
+      expect(problemsOf({ ...env, NODE_ENV })).toEqual([
+        'DATABASE_URL holds a secret marked development-only, which is refused in production',
+      ])
   })
 
   it('skips only the rule that needs a missing setting, not the ones after it', () => {

@@ -20,6 +20,15 @@ export type ConfigOf<S extends Settings> = {
   readonly [K in keyof S]: S[K] extends Setting<infer T> ? T : never
 }
 
+/** A rule across settings: what is wrong with them, if anything. */
+export type Rule<C> = (config: C) => string[]
+
+/** A rule with one problem to report. */
+export const rule =
+  <C>(broken: (config: C) => boolean, problem: string): Rule<C> =>
+  (config) =>
+    broken(config) ? [problem] : []
+
 /** All problems found in the environment, by variable name. Never contains values, because they may be secret. */
 export class ConfigError extends Error {
   constructor(readonly problems: readonly string[]) {
@@ -39,7 +48,7 @@ export const defineSettings = <S extends Settings>(settings: S): S => settings
 export function loadConfig<S extends Settings>(
   settings: S,
   env: Readonly<Record<string, string | undefined>>,
-  ...checks: readonly ((config: ConfigOf<S>) => string[])[]
+  ...checks: readonly Rule<ConfigOf<S>>[]
 ): ConfigOf<S> {
   const problems: string[] = []
   const values: Record<string, unknown> = {}
@@ -83,6 +92,6 @@ export function loadConfig<S extends Settings>(
 const DEVELOPMENT_MARK = 'development-only'
 
 const isDevelopmentSecret = (setting: Setting<unknown>, raw = '', nodeEnv = '') =>
-  setting.secret && nodeEnv === 'production' && raw.includes(DEVELOPMENT_MARK)
+  setting.secret && nodeEnv.toLowerCase() === 'production' && raw.includes(DEVELOPMENT_MARK)
 
 class SettingMissing extends Error {}

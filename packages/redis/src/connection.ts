@@ -1,5 +1,6 @@
 import { createRequire } from 'node:module'
 import type { Cluster, Redis, RedisOptions } from 'ioredis'
+import { parseRedisNode, parseRedisUrl } from './addresses.js'
 
 // Required and not imported. Before Node imports CommonJS it reads all files of the library to find the names it exports, which takes as
 // long as running them.
@@ -11,7 +12,7 @@ export type RedisSettings = {
    * credentials and TLS are used.
    */
   url: string
-  /** `host:port` of each sentinel. With `rediss://` they are asked over TLS, too. */
+  /** `host:port` of each sentinel, IPv6 addresses in brackets. With `rediss://` they are asked over TLS, too. */
   sentinels?: readonly string[]
   /** What the sentinels themselves ask for; the credentials of the URL are for the servers behind them. */
   sentinelPassword?: string | undefined
@@ -42,9 +43,9 @@ export type RedisRole = 'worker' | 'request'
 export function connectRedis(settings: RedisSettings, role: RedisRole): Redis | Cluster {
   const { clusterNodes = [] } = settings
   if (clusterNodes.length === 0) return new ioredis.Redis(redisOptions(settings, role))
-  return new ioredis.Cluster(clusterNodes.map(hostAndPort), {
+  return new ioredis.Cluster(clusterNodes.map(parseRedisNode), {
     // A cluster has database 0 only.
-    redisOptions: { ...sharedOptions(new URL(settings.url), role), db: undefined },
+    redisOptions: { ...sharedOptions(settings.url, role), db: undefined },
     enableOfflineQueue: role === 'worker',
     clusterRetryStrategy: reconnectDelayMs,
     // Nodes are dialled by the name that their certificate has. ioredis would look up the address and check that.
@@ -57,20 +58,20 @@ export function connectRedis(settings: RedisSettings, role: RedisRole): Redis | 
 /** ioredis options for one server or sentinels. Exported so that tests can check them without connecting. */
 export function redisOptions(settings: RedisSettings, role: RedisRole): RedisOptions {
   const { sentinels = [], sentinelPassword } = settings
-  const url = new URL(settings.url)
-  const shared = sharedOptions(url, role)
+  const { hostname, port } = parseRedisUrl(settings.url)
+  const shared = sharedOptions(settings.url, role)
   return {
     ...shared,
     ...(sentinels.length > 0
       ? {
-          sentinels: sentinels.map(hostAndPort),
-          name: url.hostname,
+          sentinels: sentinels.map(parseRedisNode),
+          name: hostname,
           sentinelPassword,
           // Otherwise ioredis ignores `tls`, and sends the password in clear.
           sentinelTLS: shared.tls,
           enableTLSForSentinelMode: shared.tls !== undefined,
         }
-      : { host: url.hostname.replace(/^\[(.*)\]$/, '$1'), port: Number(url.port || 6379) }),
+      : { host: hostname.replace(/^\[(.*)\]$/, '$1'), port }),
     enableOfflineQueue: role === 'worker',
     retryStrategy: reconnectDelayMs,
     // Behind one address, another server may be the master by now. The command fails, and its caller decides (decision 0155).
@@ -88,26 +89,11 @@ const SOCKET_TIMEOUT_MS = { worker: 30_000, request: 5_000 }
 
 const reconnectDelayMs = (attempt: number) => Math.min(50 * 2 ** Math.min(attempt, 6), 2000)
 
-function sharedOptions(url: URL, role: RedisRole) {
-  if (url.protocol !== 'redis:' && url.protocol !== 'rediss:') {
-    throw new RangeError('the Redis URL must start with redis:// or rediss://')
-  }
+function sharedOptions(url: string, role: RedisRole) {
+  const { username, password, db, tls } = parseRedisUrl(url)
   const waiting =
     role === 'worker'
       ? { maxRetriesPerRequest: null }
       : { maxRetriesPerRequest: 1, connectTimeout: 2000, commandTimeout: 2000, disconnectTimeout: 200 }
-  return {
-    ...waiting,
-    socketTimeout: SOCKET_TIMEOUT_MS[role],
-    username: decodeURIComponent(url.username) || undefined,
-    password: decodeURIComponent(url.password) || undefined,
-    db: Number(url.pathname.slice(1) || 0),
-    tls: url.protocol === 'rediss:' ? {} : undefined,
-  }
-}
-
-function hostAndPort(node: string): { host: string; port: number } {
-  const [, host = '', port = ''] = /^\[?([^\]]+?)\]?:([0-9]{1,5})$/.exec(node.trim()) ?? []
-  if (host === '') throw new RangeError('Redis nodes must be given as host:port')
-  return { host, port: Number(port) }
+  return { ...waiting, socketTimeout: SOCKET_TIMEOUT_MS[role], username, password, db, tls }
 }

@@ -1,79 +1,16 @@
 import { brandSettings } from '@signet/brand'
-import {
-  defineSettings,
-  integer,
-  list,
-  parsed,
-  text,
-  boolean,
-  choice,
-  httpUrl,
-  type ConfigOf,
-} from '@signet/config'
+import { defineSettings, integer, parsed, text, choice, httpUrl, type ConfigOf } from '@signet/config'
 import { logLevels } from '@signet/telemetry'
-import { DEFAULT_QUEUE_PREFIX, DEFAULT_RETRY_DELAYS_SECONDS, SecretBox } from '@signet/webhook-core'
+import { DEFAULT_RETRY_DELAYS_SECONDS } from '@signet/webhook-core'
+import { sharedSettings } from '@signet/webhook-core/settings'
 
-/** The `WEBHOOKS_` settings must have the same values as those of the webhooks API. */
 export const settings = defineSettings({
-  nodeEnv: text({
-    env: 'NODE_ENV',
-    fallback: 'development',
-    doc: '`production` enables the strict start-up checks.',
-  }),
+  ...sharedSettings,
   logLevel: choice({
     env: ['DISPATCHER_LOG_LEVEL', 'WEBHOOKS_LOG_LEVEL', 'LOG_LEVEL'],
     choices: logLevels,
     fallback: 'info',
     doc: 'Least severe level to log.',
-  }),
-  databaseUrl: text({
-    env: ['WEBHOOKS_DATABASE_URL', 'DATABASE_URL'],
-    secret: true,
-    pattern: /^postgres(ql)?:\/\//,
-    expected: 'a postgres:// URL',
-    doc: 'PostgreSQL of the webhooks service, which also runs its migrations.',
-  }),
-  redisUrl: text({
-    env: 'WEBHOOKS_REDIS_URL',
-    secret: true,
-    pattern: /^rediss?:\/\//,
-    expected: 'a redis:// or rediss:// URL',
-    doc: 'Redis for the queues. With Sentinel, the host is the name of the master group. With a cluster, only credentials and TLS are used.',
-  }),
-  redisSentinels: list({
-    env: 'WEBHOOKS_REDIS_SENTINELS',
-    fallback: [],
-    doc: 'Redis Sentinels as `host:port`.',
-  }),
-  redisSentinelPassword: text({
-    env: 'WEBHOOKS_REDIS_SENTINEL_PASSWORD',
-    optional: true,
-    secret: true,
-    doc: 'Password of the Sentinels themselves, if they have one. That of the URL is for the servers behind them.',
-  }),
-  redisClusterNodes: list({
-    env: 'WEBHOOKS_REDIS_CLUSTER_NODES',
-    fallback: [],
-    doc: 'Nodes of a Redis Cluster as `host:port`. Some are enough.',
-  }),
-  queuePrefix: text({
-    env: 'WEBHOOKS_QUEUE_PREFIX',
-    fallback: DEFAULT_QUEUE_PREFIX,
-    pattern: /^[\w{}-]{1,64}$/,
-    expected: 'letters, digits, `_`, `-` and braces',
-    doc: 'Prefix of all queue keys. The braces keep them on one node of a cluster.',
-  }),
-  secretBox: parsed<SecretBox, { env: string; secret: true; doc: string }>({
-    env: 'WEBHOOKS_SECRET_KEYS',
-    secret: true,
-    kind: 'keyid:base64 list',
-    parse: (raw) => SecretBox.parse(raw),
-    doc: 'Keys that encrypt stored signing secrets, as `keyid:base64(32 bytes)`. All of them can decrypt; the first one encrypts.',
-  }),
-  allowPrivateTargets: boolean({
-    env: 'WEBHOOKS_ALLOW_PRIVATE_TARGETS',
-    fallback: false,
-    doc: 'Allow deliveries to private addresses and over http. For development and tests; not allowed in production.',
   }),
   port: integer({
     env: ['DISPATCHER_PORT', 'PORT'],
@@ -131,7 +68,7 @@ export const settings = defineSettings({
     optional: true,
     secret: true,
     minBytes: 32,
-    doc: 'Password of the pages for operators at `/admin` and `/queues`, with any user name. Required outside development. Without it they are off.',
+    doc: 'Password of the pages for operators at `/admin` and `/queues`, with any user name. Required in production. Without it they are off.',
   }),
   ...brandSettings('DISPATCHER'),
 })

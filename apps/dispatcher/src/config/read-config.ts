@@ -1,26 +1,13 @@
-import { loadConfig } from '@signet/config'
+import { loadConfig, rule, type Rule } from '@signet/config'
+import { sharedRules } from '@signet/webhook-core/settings'
 import { settings, type DispatcherConfig } from './config.js'
 
-type Rule = (config: DispatcherConfig) => string[]
-
-const rule =
-  (broken: (config: DispatcherConfig) => boolean, problem: string): Rule =>
-  (config) =>
-    broken(config) ? [problem] : []
-
 /** Rules across settings. They run one by one: a rule that reads an invalid setting does not hide the others. */
-const rules: readonly Rule[] = [
+const rules: readonly Rule<DispatcherConfig>[] = [
+  ...sharedRules,
   rule(
-    ({ nodeEnv, allowPrivateTargets }) => nodeEnv === 'production' && allowPrivateTargets,
-    'WEBHOOKS_ALLOW_PRIVATE_TARGETS must not be true in production',
-  ),
-  rule(
-    ({ nodeEnv, adminToken }) => !['development', 'test'].includes(nodeEnv) && adminToken === undefined,
-    'DISPATCHER_ADMIN_TOKEN is required outside development',
-  ),
-  rule(
-    ({ redisSentinels, redisClusterNodes }) => redisSentinels.length > 0 && redisClusterNodes.length > 0,
-    'WEBHOOKS_REDIS_SENTINELS and WEBHOOKS_REDIS_CLUSTER_NODES cannot both be set',
+    ({ nodeEnv, adminToken }) => nodeEnv === 'production' && adminToken === undefined,
+    'DISPATCHER_ADMIN_TOKEN is required in production',
   ),
 ]
 

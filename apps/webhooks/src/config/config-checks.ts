@@ -1,16 +1,11 @@
+import { rule, type Rule } from '@signet/config'
+import { sharedRules } from '@signet/webhook-core/settings'
 import type { WebhooksConfig } from './config.js'
-
-type Rule = (config: WebhooksConfig) => string[]
-
-const rule =
-  (broken: (config: WebhooksConfig) => boolean, problem: string): Rule =>
-  (config) =>
-    broken(config) ? [problem] : []
 
 const isProduction = ({ nodeEnv }: WebhooksConfig) => nodeEnv === 'production'
 
 /** Emails need a server, a sender, and somebody who knows the address of an account. */
-const mailIsComplete: Rule = (config) => {
+const mailIsComplete: Rule<WebhooksConfig> = (config) => {
   const { smtpHost, smtpPort, smtpAdminEmail, warningEmails, identityServiceToken } = config
   const given = { WEBHOOKS_SMTP_PORT: smtpPort, WEBHOOKS_SMTP_ADMIN_EMAIL: smtpAdminEmail }
   const names = (isGiven: boolean) =>
@@ -24,7 +19,8 @@ const mailIsComplete: Rule = (config) => {
 }
 
 /** Rules across settings. */
-export const configChecks: readonly Rule[] = [
+export const configChecks: readonly Rule<WebhooksConfig>[] = [
+  ...sharedRules,
   mailIsComplete,
   rule(
     (config) => isProduction(config) && !config.baseUrl.startsWith('https://'),
@@ -37,14 +33,6 @@ export const configChecks: readonly Rule[] = [
   rule(
     (config) => isProduction(config) && config.signInUrl?.startsWith('http://') === true,
     'WEBHOOKS_SIGN_IN_URL must use https in production',
-  ),
-  rule(
-    (config) => isProduction(config) && config.allowPrivateTargets,
-    'WEBHOOKS_ALLOW_PRIVATE_TARGETS is refused in production',
-  ),
-  rule(
-    (config) => config.redisSentinels.length > 0 && config.redisClusterNodes.length > 0,
-    'WEBHOOKS_REDIS_SENTINELS and WEBHOOKS_REDIS_CLUSTER_NODES cannot both be set',
   ),
   rule(
     (config) => config.port !== 0 && config.port === config.internalPort,

@@ -34,11 +34,6 @@ export function origin(value: string): string {
   return value
 }
 
-export function hostAndPort(value: string): string {
-  if (!/^[\w.-]+:\d{1,5}$/.test(value)) throw new Error('must be host:port')
-  return value
-}
-
 export function clientId(value: string): string {
   if (!/^svcl_[0-9A-Za-z]+$/.test(value)) throw new Error('must be client ids')
   return value

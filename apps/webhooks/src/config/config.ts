@@ -1,23 +1,12 @@
 import { brandSettings } from '@signet/brand'
-import {
-  boolean,
-  choice,
-  defineSettings,
-  httpUrl,
-  integer,
-  list,
-  parsed,
-  text,
-  type ConfigOf,
-} from '@signet/config'
+import { choice, defineSettings, httpUrl, integer, list, parsed, text, type ConfigOf } from '@signet/config'
 import { importSecret, type JwtKey, type KeySet } from '@signet/jwt'
 import { logLevels } from '@signet/telemetry'
-import { DEFAULT_QUEUE_PREFIX, SecretBox } from '@signet/webhook-core'
+import { sharedSettings } from '@signet/webhook-core/settings'
 import { parsePortRanges } from './port-ranges.js'
 import {
   allowListEntry,
   clientId,
-  hostAndPort,
   origin,
   parsePublicKeys,
   parseServiceTokens,
@@ -29,22 +18,10 @@ import { mailSettings } from './config-mail.js'
 
 /** Every setting of the API (docs/specification.md#settings), in the order of the generated documentation. */
 export const settings = defineSettings({
-  nodeEnv: choice({
-    env: 'NODE_ENV',
-    choices: ['production', 'development', 'test'],
-    fallback: 'development',
-    doc: '`production` refuses http, private targets and development secrets.',
-  }),
+  ...sharedSettings,
   baseUrl: httpUrl({
     env: 'WEBHOOKS_BASE_URL',
     doc: 'Public URL of this service, also the OAuth issuer; https in production.',
-  }),
-  databaseUrl: text({
-    env: ['WEBHOOKS_DATABASE_URL', 'DATABASE_URL'],
-    secret: true,
-    pattern: /^postgres(ql)?:\/\//,
-    expected: 'a postgres:// URL',
-    doc: 'PostgreSQL connection string.',
   }),
   databasePoolSize: integer({
     env: 'WEBHOOKS_DATABASE_POOL_SIZE',
@@ -52,38 +29,6 @@ export const settings = defineSettings({
     min: 1,
     max: 500,
     doc: 'Maximum number of database connections per process.',
-  }),
-  redisUrl: text({
-    env: 'WEBHOOKS_REDIS_URL',
-    secret: true,
-    pattern: /^rediss?:\/\//,
-    expected: 'a redis:// or rediss:// URL',
-    doc: 'Redis for the queue and the rate limits.',
-  }),
-  redisSentinels: list({
-    env: 'WEBHOOKS_REDIS_SENTINELS',
-    fallback: [],
-    item: hostAndPort,
-    doc: 'Sentinels as `host:port`; the host of the Redis URL is then the name of the master.',
-  }),
-  redisSentinelPassword: text({
-    env: 'WEBHOOKS_REDIS_SENTINEL_PASSWORD',
-    optional: true,
-    secret: true,
-    doc: 'Password of the Sentinels themselves, if they have one. That of the URL is for the servers behind them.',
-  }),
-  redisClusterNodes: list({
-    env: 'WEBHOOKS_REDIS_CLUSTER_NODES',
-    fallback: [],
-    item: hostAndPort,
-    doc: 'Nodes of a Redis Cluster as `host:port`.',
-  }),
-  queuePrefix: text({
-    env: 'WEBHOOKS_QUEUE_PREFIX',
-    fallback: DEFAULT_QUEUE_PREFIX,
-    pattern: /^[\w{}-]{1,64}$/,
-    expected: 'letters, digits, -, _ and braces',
-    doc: 'Prefix of the queue keys; the braces keep them on one node of a cluster.',
   }),
   port: integer({
     env: ['WEBHOOKS_PORT', 'PORT'],
@@ -238,13 +183,6 @@ export const settings = defineSettings({
     optional: true,
     doc: 'Page for developers, named in the discovery document.',
   }),
-  secretBox: parsed({
-    env: 'WEBHOOKS_SECRET_KEYS',
-    secret: true,
-    kind: 'list of `keyid:base64(32 bytes)`',
-    parse: (raw) => SecretBox.parse(raw),
-    doc: 'Keys that encrypt webhook secrets: the first encrypts, all decrypt.',
-  }),
   allowedPorts: parsed({
     env: 'WEBHOOKS_ALLOWED_PORTS',
     kind: 'list of ports and ranges',
@@ -252,11 +190,6 @@ export const settings = defineSettings({
     fallbackDoc: '`443,1024-65535`',
     parse: parsePortRanges,
     doc: 'Ports that the url of a webhook may have.',
-  }),
-  allowPrivateTargets: boolean({
-    env: 'WEBHOOKS_ALLOW_PRIVATE_TARGETS',
-    fallback: false,
-    doc: 'Allow http and private addresses as receivers; refused in production.',
   }),
   internalTokens: parsed({
     env: 'WEBHOOKS_INTERNAL_TOKENS',

@@ -1,0 +1,35 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { text } from 'node:stream/consumers'
+import { fileURLToPath } from 'node:url'
+import { expect, it } from '@jest/globals'
+
+/** The built program: compiling it anew for each run would take longer than the run. */
+const main = fileURLToPath(new URL('../dist/main.js', import.meta.url))
+
+/** All that need settings. */
+const commands = [[], ['serve'], ['ops', 'status']]
+
+it.each(commands)('names every wrong setting at once and exits with 1: %j %j', async (...args: string[]) => {
+  const child = spawn(process.execPath, [main, ...args], {
+    env: {
+      PATH: process.env['PATH'],
+      NODE_ENV: 'prod',
+      WEBHOOKS_DATABASE_URL: 'mysql://db',
+      WEBHOOKS_REDIS_URL: 'redis://redis:70000',
+      WEBHOOKS_REDIS_SENTINELS: '::1:26379',
+      WEBHOOKS_REDIS_CLUSTER_NODES: 'redis-1',
+    },
+  })
+  const [err] = await Promise.all([text(child.stderr), once(child, 'close')])
+  expect(child.exitCode).toBe(1)
+  for (const name of [
+    'NODE_ENV',
+    'WEBHOOKS_DATABASE_URL',
+    'WEBHOOKS_REDIS_URL',
+    'WEBHOOKS_REDIS_SENTINELS',
+    'WEBHOOKS_REDIS_CLUSTER_NODES',
+    'WEBHOOKS_SECRET_KEYS',
+  ])
+    expect(err).toMatch(new RegExp(`${name} (must|is required)`))
+})
