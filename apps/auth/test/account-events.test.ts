@@ -1,4 +1,5 @@
 import { createHmac, randomBytes } from 'node:crypto'
+import type { ServerResponse } from 'node:http'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { listen, type Listener } from '@signet/http'
 import { waitFor } from '@signet/testkit'
@@ -26,12 +27,15 @@ async function startReceiver() {
   const told: Told[] = []
   let status = 204
   let attempts = 0
+  let hangs = false
+  const hanging: ServerResponse[] = []
   const listener: Listener = await listen(
     (req, res) => {
       const chunks: Buffer[] = []
       req.on('data', (chunk: Buffer) => chunks.push(chunk))
       req.on('end', () => {
         attempts += 1
+        if (hangs) return void hanging.push(res)
         const body = Buffer.concat(chunks).toString()
         const header = (name: string) => String(req.headers[name])
         const signed = `${header('webhook-id')}.${header('webhook-timestamp')}.${body}`
@@ -50,6 +54,12 @@ async function startReceiver() {
   return {
     url: `http://127.0.0.1:${listener.port}/internal/v1/account-events`,
     answerWith: (next: number) => (status = next),
+    /** Accepts requests and answers none of them, until it is told to stop. */
+    hang(value: boolean) {
+      hangs = value
+      if (!hangs) for (const res of hanging.splice(0)) res.destroy()
+    },
+    hanging: () => hanging.length,
     attempts: () => attempts,
     about: (userId: string) => told.filter(({ event }) => event.data.user_id === userId),
     close: () => listener.close(0),
@@ -271,6 +281,26 @@ describe('account events', () => {
     await untilTold(user.id, 3)
     expect(typesOf(user.id)).toEqual(['user.banned', 'user.unbanned', 'user.banned'])
     await waitFor(async () => (await waiting()) === 0)
+  })
+
+  it('are due again within the five seconds when the sender is killed while the receiver hangs', async () => {
+    const { user } = await aUser(server)
+    const { db, config } = server.context
+    receiver.hang(true)
+    try {
+      await put(server, `/admin/users/${user.id}`, { ban_duration: '1h' }, { ...admin(), settle: false })
+      await waitFor(() => receiver.hanging() > 0)
+      const arrivedAt = Date.now()
+      const { rows } = await db.query<{ due: Date }>(
+        `select next_attempt_at as due from outbox where kind = 'account_event' and payload like '%' || $1 || '%'`,
+        [user.id],
+      )
+      const dueMs = (rows[0]?.due.getTime() ?? Infinity) - arrivedAt
+      expect(dueMs + config.outboxPollInterval).toBeLessThanOrEqual(4500)
+    } finally {
+      receiver.hang(false)
+    }
+    await untilTold(user.id, 1)
   })
 })
 

@@ -32,8 +32,13 @@ export type OutboxHandler<P extends object> = {
   readonly concurrency: number
   /** Sends to each recipient in order of insertion; a message waits until the previous one is done. */
   readonly ordered: boolean
-  /** Time for `send`. A message becomes due again when its sender is silent for longer than that. */
+  /** Time for `send`. A message becomes due again when its sender is silent for longer than that and the time to report. */
   readonly attemptMs: number
+  /**
+   * Time to record the outcome after the longest attempt, 5 s by default. A shorter one repeats messages sooner that a process
+   * left when it died, and sends more of them twice while the database is slow.
+   */
+  readonly reportMs?: number
   /** Time to wait after this many failed attempts. */
   retryDelayMs(attempts: number): number
   /** Resolves when the message was accepted. Throws `UndeliverableError` when retrying is pointless. */

@@ -20,8 +20,7 @@ export type OutboxWorkerDeps = {
   now: () => Date
 }
 
-/** Time to record the outcome after the longest attempt. */
-const LEASE_MARGIN_MS = 5000
+const REPORT_MS = 5000
 const UNKNOWN_ORIGIN: MessageOrigin = { requestId: '', route: '', ip: '' }
 
 /** Sends the messages of one kind: several at once, but one per recipient, so that a slow receiver delays only its own. */
@@ -86,14 +85,14 @@ export class OutboxWorker {
 
   async #takeOne(): Promise<boolean> {
     const { store, db, now } = this.deps
-    const { kind, ordered, attemptMs } = this.handler
+    const { kind, ordered, attemptMs, reportMs = REPORT_MS } = this.handler
     const at = now()
     const row = await store.claim(db, {
       kind,
       ordered,
       busy: [...this.#inFlight.values()].map(({ recipient }) => recipient),
       now: at,
-      until: new Date(at.getTime() + attemptMs + LEASE_MARGIN_MS),
+      until: new Date(at.getTime() + attemptMs + reportMs),
     })
     if (row === null) return false
     const done = this.#attempt(row)
