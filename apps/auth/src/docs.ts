@@ -10,6 +10,7 @@ import { RECOVERY_CODES } from './factors/recovery-codes.js'
 import { DIGITS as TOTP_DIGITS } from './factors/totp.js'
 import { GUESSES_OF_ASKERS, MAX_ASKERS } from './one-time-tokens/code-attempts.js'
 import { MAX_LIVE } from './one-time-tokens/one-time-tokens.js'
+import { providerLabels } from './providers/definitions/index.js'
 import { MAX_BYTES as MAX_BODY_BYTES } from './requests/json-body.js'
 import { MAX_PENDING } from './sign-up/registration.js'
 import { MAX_OPEN_SESSIONS } from './sessions/session.js'
@@ -22,10 +23,14 @@ export async function generatedDocs(): Promise<Record<string, string>> {
     'docs/configuration.md': renderMarkdown('Configuration of the identity server', settings, FIXED_LIMITS),
     'docs/errors.md': errorsPage(),
     'docs/providers.md': providersPage(),
-    'docs/openapi.json': `${JSON.stringify(await openApi(), null, 2)}\n`,
+    // The names of providers, on pages and in emails.
+    '../../packages/pages/src/provider-labels.json': json(providerLabels),
+    'docs/openapi.json': json(await openApi()),
     '.env.example': renderEnvExample(settings),
   }
 }
+
+const json = (value: object) => `${JSON.stringify(value, null, 2)}\n`
 
 const FIXED_LIMITS = [
   {

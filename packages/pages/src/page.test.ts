@@ -176,6 +176,7 @@ describe('the name of a provider', () => {
     ['twitter', 'X'],
     ['google', 'Google'],
     ['email', 'email'],
+    ['https://issuer.example', 'https://issuer.example'],
   ])('of %s is %s', (name, label) => {
     expect(providerLabel(name)).toBe(label)
   })

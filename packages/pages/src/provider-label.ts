@@ -1,15 +1,12 @@
+import labels from './provider-labels.json' with { type: 'json' }
+
+/** External providers (the file is generated from their definitions in apps/auth), and the ways to sign in that need none. */
 const LABELS: Readonly<Record<string, string>> = {
-  azure: 'Microsoft',
+  ...labels,
   email: 'email',
-  github: 'GitHub',
-  gitlab: 'GitLab',
-  linkedin: 'LinkedIn',
   passkey: 'a passkey',
   phone: 'phone',
-  twitter: 'X',
-  workos: 'WorkOS',
 }
 
-/** The display name of a provider. Email and phone are providers too. */
-export const providerLabel = (name: string): string =>
-  LABELS[name] ?? name.charAt(0).toUpperCase() + name.slice(1)
+/** The display name of a provider. An identity of another issuer is named after the issuer's URL. */
+export const providerLabel = (name: string): string => LABELS[name] ?? name

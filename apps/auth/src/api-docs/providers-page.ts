@@ -1,5 +1,4 @@
 import { definitions, providers, type Provider } from '../providers/definitions/index.js'
-import { ID_TOKEN_PROVIDERS } from '../providers/id-token-service.js'
 import type { ProviderDefinition, ProviderSettings } from '../providers/model/provider.js'
 import { endpointBelow } from '../providers/provider-registry.js'
 
@@ -29,10 +28,10 @@ export function providersPage(): string {
     ...providers.flatMap(section),
     '## Adding a provider',
     '',
-    '1. Copy the closest file in `src/providers/definitions`, and change its URLs, scopes and mapping.',
-    '2. Add its name to `definitions/index.ts`. Settings, `/settings`, routes and these documents follow.',
-    '3. Add its row to `test/providers/rows-of-work.ts` or `rows-of-people.ts`, which runs all that is in `rows.test.ts`, and its',
-    '   addresses to `addresses.test.ts`. Then `npm run docs`.',
+    '1. Copy the closest file in `src/providers/definitions`, and change its label, URLs, scopes and mapping.',
+    '2. Add its name to `definitions/index.ts`. Settings, `/settings`, routes, pages and these documents follow.',
+    '3. Add its row to `rows-of-work.ts`, `rows-of-people.ts` or, if it speaks OpenID Connect, `rows-of-open-id.ts` in `test/providers`,',
+    '   and its addresses to `addresses.test.ts`. Then `npm run docs`.',
     '',
   ].join('\n')
 }
@@ -55,7 +54,7 @@ function section(name: Provider): string[] {
     ['Register at', guide.register],
     ['Variables', variablesOf(name, definition)],
     ...(aliases.length > 0 ? [['Also known as', code(aliases)] as [string, string]] : []),
-    ['Protocol', protocolOf(name, definition)],
+    ['Protocol', protocolOf(definition)],
     ['Scopes', scopes.length > 0 ? code(scopes) : 'none'],
     ['Authorize URL', `\`${authorizeUrl(definition)}\``],
     ['Comes back', guide.returns],
@@ -74,25 +73,23 @@ function section(name: Provider): string[] {
 
 const code = (words: readonly string[]): string => words.map((word) => `\`${word}\``).join(', ')
 
-function variablesOf(name: Provider, { needsBaseUrl, fixedBaseUrl }: ProviderDefinition): string {
+function variablesOf(name: Provider, { requiredBaseUrl, fixedBaseUrl }: ProviderDefinition): string {
   const prefix = `AUTH_EXTERNAL_${name.toUpperCase()}`
-  const required = ['ENABLED', 'CLIENT_ID', 'SECRET', 'REDIRECT_URI', ...(needsBaseUrl ? ['URL'] : [])]
-  const optional = [...(needsBaseUrl || fixedBaseUrl ? [] : ['URL']), 'EMAIL_OPTIONAL', 'SKIP_NONCE_CHECK']
+  const required = ['ENABLED', 'CLIENT_ID', 'SECRET', 'REDIRECT_URI', ...(requiredBaseUrl ? ['URL'] : [])]
+  const optional = [...(requiredBaseUrl || fixedBaseUrl ? [] : ['URL']), 'EMAIL_OPTIONAL', 'SKIP_NONCE_CHECK']
   return `${code(required.map((part) => `${prefix}_${part}`))}; optional ${code(optional.map((part) => `_${part}`))}`
 }
 
-function protocolOf(name: Provider, definition: ProviderDefinition): string {
+function protocolOf(definition: ProviderDefinition): string {
   if (definition.protocol === 'oauth1') return 'OAuth 1.0a'
   const authentication = definition.clientAuthentication === 'basic' ? 'HTTP Basic' : 'the form'
-  const grant = (ID_TOKEN_PROVIDERS as readonly string[]).includes(name)
-    ? '; id tokens in the `id_token` grant'
-    : ''
+  const grant = definition.openId?.idTokenGrant ? '; id tokens in the `id_token` grant' : ''
   return `OAuth 2, client secret in ${authentication}${grant}`
 }
 
 /** The callback URL with only the required settings. */
 function authorizeUrl(definition: ProviderDefinition): string {
-  const baseUrl = definition.needsBaseUrl ? '<URL>' : undefined
+  const baseUrl = definition.requiredBaseUrl ? '<URL>' : undefined
   const settings = { baseUrl } as ProviderSettings
   return definition.endpoints(endpointBelow(baseUrl), settings).authorize
 }

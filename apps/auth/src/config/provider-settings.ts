@@ -17,12 +17,14 @@ const kinds = {
     text({ env: `${env}_SECRET`, optional: true, secret: true, doc: `Client secret at ${name}.` }),
   redirectUri: (env: string, name: Provider) =>
     text({ env: `${env}_REDIRECT_URI`, optional: true, doc: `Callback URL registered at ${name}.` }),
-  url: (env: string, name: Provider) =>
-    httpUrl({
+  url: (env: string, name: Provider) => {
+    const { requiredBaseUrl }: ProviderDefinition = definitions[name]
+    return httpUrl({
       env: `${env}_URL`,
       optional: true,
-      doc: name === 'keycloak' ? 'URL of the realm.' : `Base URL instead of that of ${name}.`,
-    }),
+      doc: requiredBaseUrl ?? `Base URL instead of that of ${name}.`,
+    })
+  },
   emailOptional: (env: string, name: Provider) =>
     boolean({
       env: `${env}_EMAIL_OPTIONAL`,
@@ -102,12 +104,12 @@ export function providerProblems(config: ConfigOf<typeof providerSettings>): str
   return providers
     .filter((name) => config[`${name}_enabled`])
     .flatMap((name) => {
-      const { needsBaseUrl = false }: ProviderDefinition = definitions[name]
+      const { requiredBaseUrl }: ProviderDefinition = definitions[name]
       const given = {
         CLIENT_ID: config[`${name}_clientId`].length > 0,
         SECRET: config[`${name}_secret`] !== undefined,
         REDIRECT_URI: config[`${name}_redirectUri`] !== undefined,
-        URL: !needsBaseUrl || config[`${name}_url`] !== undefined,
+        URL: requiredBaseUrl === undefined || config[`${name}_url`] !== undefined,
       }
       const prefix = `AUTH_EXTERNAL_${name.toUpperCase()}`
       return Object.entries(given).flatMap(([setting, isThere]) =>

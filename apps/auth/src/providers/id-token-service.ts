@@ -4,13 +4,13 @@ import { authError, invalid } from '../errors/auth-error.js'
 import type { RequestMeta } from '../requests/request-meta.js'
 import type { SessionService } from '../sessions/session-service.js'
 import type { SignedIn } from '../sessions/session.js'
-import { definitions, type Provider } from './definitions/index.js'
+import { definitions, providers, type Provider } from './definitions/index.js'
 import { flagAt, oneEmail, subjectAt, textAt } from './model/foreign-json.js'
 import { withUsableEmails } from './linking/external-identities.js'
 import type { ExternalSignIn, Purpose } from './linking/external-sign-in.js'
 import { claimedIssuer, type IdTokenVerifier } from './open-id/id-token-verifier.js'
 import { endpointBelow, type ProviderRegistry } from './provider-registry.js'
-import type { ProviderDefinition, ProviderProfile } from './model/provider.js'
+import type { OpenIdRules, ProviderDefinition, ProviderProfile } from './model/provider.js'
 
 export type IdTokenRequest = {
   id_token?: string
@@ -60,8 +60,13 @@ type Expectation = {
   profile: (claims: JwtClaims) => ProviderProfile
 }
 
+const openIdOf = (name: Provider): OpenIdRules | undefined => {
+  const { openId }: ProviderDefinition = definitions[name]
+  return openId
+}
+
 /** Providers whose apps sign in with their own id tokens (docs/specification.md#tokens). */
-export const ID_TOKEN_PROVIDERS = ['apple', 'google', 'azure', 'facebook', 'keycloak', 'snapchat'] as const
+const idTokenProviders = providers.filter((name) => openIdOf(name)?.idTokenGrant)
 
 /** The id_token grant (docs/specification.md#tokens). */
 export class IdTokenService {
@@ -87,16 +92,16 @@ export class IdTokenService {
   }
 
   #expectation(provider: string, clientId: string, issuer: string): Expectation {
-    const known = ID_TOKEN_PROVIDERS.find((name) =>
+    const known = idTokenProviders.find((name) =>
       provider === ''
-        ? definitions[name].openId?.isIssuer(issuer, this.deps.registry.settingsOf(name))
+        ? openIdOf(name)?.isIssuer(issuer, this.deps.registry.settingsOf(name))
         : name === provider,
     )
     return known ? this.#ofProvider(known) : this.#ofIssuer(clientId, issuer)
   }
 
   #ofProvider(name: Provider): Expectation {
-    const { openId }: ProviderDefinition = definitions[name]
+    const openId = openIdOf(name)
     const settings = this.deps.registry.settingsOf(name)
     if (!settings.enabled || !openId)
       throw authError('invalid', 'provider_disabled', `Provider (issuer "${name}") is not enabled`)
@@ -107,8 +112,7 @@ export class IdTokenService {
       isIssuer: (issuer) => openId.isIssuer(issuer, settings),
       audiences: isApp ? [...settings.clientIds, iosBundleId] : settings.clientIds,
       keysUrl: openId.keysUrl?.(endpointBelow(settings.baseUrl)),
-      // Facebook's apps cannot pass a nonce on.
-      checkNonce: !settings.skipNonceCheck && name !== 'facebook',
+      checkNonce: !settings.skipNonceCheck && !openId.cannotPassNonce,
       emailOptional: settings.emailOptional,
       profile: (claims) => openId.profile(claims, settings),
     }

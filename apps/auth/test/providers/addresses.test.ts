@@ -103,19 +103,21 @@ const addresses: Record<Provider, Addresses> = {
   },
 }
 
+const definitionOf = (name: Provider): ProviderDefinition => definitions[name]
+
 const settingsOf = (name: Provider): ProviderSettings => ({
   enabled: true,
   clientIds: ['c'],
   secret: 's',
   redirectUri: 'https://auth.example.com/callback',
-  baseUrl: name === 'keycloak' ? REALM : undefined,
+  baseUrl: definitionOf(name).requiredBaseUrl === undefined ? undefined : REALM,
   emailOptional: false,
   skipNonceCheck: false,
 })
 
 describe('where providers are when no URL is set (docs/specification.md#providers)', () => {
   it.each(providers)('%s', async (name) => {
-    const definition: ProviderDefinition = definitions[name]
+    const definition = definitionOf(name)
     const settings = settingsOf(name)
     const endpoint = endpointBelow(undefined)
     const { authorize, token, account } = definition.endpoints(endpoint, settings)
@@ -176,8 +178,7 @@ describe('whose id tokens are a provider (docs/specification.md#providers)', () 
     ['azure', 'https://evil.example/.ciamlogin.com/9188040d/v2.0', false],
     ['azure', 'http://login.microsoftonline.com/9188040d/v2.0', false],
   ])('%s: %s is %s', (name, issuer, expected) => {
-    const { openId }: ProviderDefinition = definitions[name]
-    expect(openId?.isIssuer(issuer, settingsOf(name))).toBe(expected)
+    expect(definitionOf(name).openId?.isIssuer(issuer, settingsOf(name))).toBe(expected)
   })
 
   it('azure: with a tenant in the URL only that tenant', () => {

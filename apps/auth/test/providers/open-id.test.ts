@@ -1,6 +1,8 @@
 import { createHash, generateKeyPairSync, randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { decodeJwt, SignJWT } from 'jose'
+import { definitions } from '../../src/providers/definitions/index.js'
+import type { ProviderDefinition } from '../../src/providers/model/provider.js'
 import { type ApiAnswer, anEmail, get, post, type Json } from '../support/api.js'
 import {
   CLIENT_ID,
@@ -12,16 +14,9 @@ import {
   targetOf,
   userOf,
 } from '../support/fake-provider.js'
-import { BASE, layouts, SLACK, vendors, type Vendor } from '../support/oidc-layouts.js'
-import {
-  APP,
-  browse,
-  startOidcServer,
-  type BackFrom,
-  type OidcLayout,
-  type OidcServer,
-} from '../support/oidc-server.js'
+import { APP, browse, startOidcServer, type BackFrom, type OidcServer } from '../support/oidc-server.js'
 import { startServer, type TestServer } from '../support/server.js'
+import { rowOf, vendors, type Vendor } from './rows-of-open-id.js'
 
 let server: TestServer
 let now = () => new Date()
@@ -44,14 +39,13 @@ let secretOfApple: string
 beforeAll(async () => {
   secretOfApple = await appleSecret()
   for (const vendor of vendors) {
-    const layout: OidcLayout = layouts[vendor]
     at[vendor] = await startOidcServer({
-      ...layout,
+      ...rowOf(vendor).layout,
       ...(vendor === 'apple' ? { secret: secretOfApple } : {}),
     })
   }
   const env = vendors.map((vendor) =>
-    providerEnv(vendor, `${at[vendor].origin}${BASE[vendor] ?? ''}`, {
+    providerEnv(vendor, `${at[vendor].origin}${rowOf(vendor).base ?? ''}`, {
       CLIENT_ID: `${CLIENT_ID},${APP.id}`,
       ...(vendor === 'apple' ? { SECRET: secretOfApple } : {}),
     }),
@@ -78,73 +72,17 @@ async function signIn(vendor: Vendor, query: Record<string, string> = {}, more: 
   return targetOf(await returnTo({ ...back, parameters: { ...back.parameters, ...more } }))
 }
 
-type Case = {
-  claims: Json
-  /** In addition to `sub`, `provider_id`, `email`, `email_verified`, `phone_verified` and, where there is an id token, `iss`. */
-  identity: Json
-  hasNoIss?: boolean
-  /** More that the browser posts. */
-  posted?: Record<string, string>
-}
-
-const cases: Record<Vendor, Case> = {
-  apple: {
-    claims: { is_private_email: true },
-    posted: { user: JSON.stringify({ name: { firstName: 'Ap', lastName: 'Ple' } }) },
-    identity: { name: 'Ap Ple', full_name: 'Ap Ple', custom_claims: { is_private_email: true } },
-  },
-  azure: {
-    claims: { name: 'Az Ure', preferred_username: 'az', xms_edov: true, tid: 'the-tenant' },
-    identity: {
-      name: 'Az Ure',
-      full_name: 'Az Ure',
-      preferred_username: 'az',
-      custom_claims: { xms_edov: true, tid: 'the-tenant' },
-    },
-  },
-  google: {
-    claims: { email_verified: true, name: 'Goo Gle', picture: 'https://go/p.png', hd: 'google.example' },
-    identity: {
-      name: 'Goo Gle',
-      full_name: 'Goo Gle',
-      picture: 'https://go/p.png',
-      avatar_url: 'https://go/p.png',
-      custom_claims: { hd: 'google.example' },
-    },
-  },
-  keycloak: {
-    claims: { email_verified: true, name: 'Key Cloak', preferred_username: 'key', groups: ['staff'] },
-    hasNoIss: true,
-    identity: {
-      name: 'Key Cloak',
-      full_name: 'Key Cloak',
-      preferred_username: 'key',
-      custom_claims: { groups: ['staff'] },
-    },
-  },
-  linkedin: {
-    claims: { email_verified: 'true', given_name: 'Lin', family_name: 'Ked', locale: 'de_DE' },
-    identity: {
-      name: 'Lin Ked',
-      full_name: 'Lin Ked',
-      given_name: 'Lin',
-      family_name: 'Ked',
-      locale: 'de_DE',
-    },
-  },
-  slack: {
-    claims: { email_verified: true, name: 'Sla Ck', [`${SLACK}/team_id`]: 'T1' },
-    hasNoIss: true,
-    identity: { name: 'Sla Ck', full_name: 'Sla Ck', custom_claims: { [`${SLACK}/team_id`]: 'T1' } },
-  },
-}
-
 describe.each(vendors)('%s, against an OpenID Connect server (docs/specification.md#providers)', (vendor) => {
-  const { claims, identity, hasNoIss, posted } = cases[vendor]
+  const { claims, subjectClaim, identity, hasNoIss, posted } = rowOf(vendor)
+  const personal = (sub: string, email: string) => ({
+    email,
+    ...(subjectClaim ? { [subjectClaim]: sub } : {}),
+    ...claims,
+  })
 
   it('signs in with what the signed id token or the userinfo call says', async () => {
     const [sub, email] = [randomUUID(), anEmail()]
-    at[vendor].person(sub, { email, ...(vendor === 'slack' ? { [`${SLACK}/user_id`]: sub } : {}), ...claims })
+    at[vendor].person(sub, personal(sub, email))
     const target = await signIn(vendor, {}, posted)
     expect(target.fragment).toMatchObject({ provider: vendor, token_type: 'bearer' })
     const user = await userOf(server, target)
@@ -168,11 +106,7 @@ describe.each(vendors)('%s, against an OpenID Connect server (docs/specification
 
   it('ends a PKCE flow in a code for the session', async () => {
     const sub = randomUUID()
-    at[vendor].person(sub, {
-      email: anEmail(),
-      ...(vendor === 'slack' ? { [`${SLACK}/user_id`]: sub } : {}),
-      ...claims,
-    })
+    at[vendor].person(sub, personal(sub, anEmail()))
     const verifier = randomUUID() + randomUUID()
     const code_challenge = createHash('sha256').update(verifier).digest('base64url')
     const { query } = await signIn(vendor, { code_challenge, code_challenge_method: 's256' }, posted)
@@ -205,7 +139,7 @@ describe('apple', () => {
   it('keeps the name of the first consent when a later one comes without it', async () => {
     const sub = randomUUID()
     at.apple.person(sub, { email: anEmail() })
-    await signIn('apple', {}, cases.apple.posted)
+    await signIn('apple', {}, rowOf('apple').posted)
     const user = await userOf(server, await signIn('apple'))
     expect(user['user_metadata']).toMatchObject({ full_name: 'Ap Ple' })
   })
@@ -216,7 +150,7 @@ describe('id_token grant with tokens of an OpenID Connect server (docs/specifica
 
   /** Sends the person of a vendor to it as an app does that never shows us a code. */
   async function goTo(vendor: Vendor, query: Record<string, string>): Promise<Record<string, string>> {
-    const authorize = new URL(`${at[vendor].origin}${layouts[vendor].authorize}`)
+    const authorize = new URL(`${at[vendor].origin}${rowOf(vendor).layout.authorize}`)
     const own = { client_id: APP.id, redirect_uri: APP.callback, scope: 'openid email profile', ...query }
     for (const [name, value] of Object.entries(own)) authorize.searchParams.set(name, value)
     return (await browse(authorize, APP.callback)).parameters
@@ -224,7 +158,7 @@ describe('id_token grant with tokens of an OpenID Connect server (docs/specifica
 
   async function tokensOf(vendor: Vendor, query: Record<string, string> = {}): Promise<Tokens> {
     const { code = '' } = await goTo(vendor, { response_type: 'code', ...query })
-    const response = await fetch(`${at[vendor].origin}${layouts[vendor].token}`, {
+    const response = await fetch(`${at[vendor].origin}${rowOf(vendor).layout.token}`, {
       method: 'POST',
       body: new URLSearchParams({
         grant_type: 'authorization_code',
@@ -237,13 +171,16 @@ describe('id_token grant with tokens of an OpenID Connect server (docs/specifica
     return (await response.json()) as Tokens
   }
   const grant = (body: Json) => post(server, '/token?grant_type=id_token', body)
-  const nativeVendors = ['apple', 'azure', 'google', 'keycloak'] as const
+  const nativeVendors = vendors.filter((vendor) => {
+    const { openId }: ProviderDefinition = definitions[vendor]
+    return openId?.idTokenGrant
+  })
 
   it.each(nativeVendors)(
     '%s: takes the token of the app, whose client id is second in the list',
     async (vendor) => {
       const [sub, email] = [randomUUID(), anEmail()]
-      at[vendor].person(sub, { ...cases[vendor].claims, email })
+      at[vendor].person(sub, { ...rowOf(vendor).claims, email })
       const nonce = randomUUID()
       const hashed = createHash('sha256').update(nonce).digest('hex')
       const { id_token, access_token } = await tokensOf(vendor, { nonce: hashed })

@@ -1,5 +1,6 @@
+import { existsSync } from 'node:fs'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
-import { definitions, providers } from '../../src/providers/definitions/index.js'
+import { definitions, providers, type Provider } from '../../src/providers/definitions/index.js'
 import { isUuid } from '../../src/users/uuid.js'
 import type { Json } from '../support/api.js'
 import {
@@ -28,6 +29,7 @@ import {
   type Failure,
   type Row,
 } from './row.js'
+import { vendors } from './rows-of-open-id.js'
 import { rowsOfPeople } from './rows-of-people.js'
 import { rowsOfWork } from './rows-of-work.js'
 
@@ -46,12 +48,18 @@ const startAll = (more: Record<string, string> = {}) => {
   return startServer({ ...(Object.assign({}, ...env) as Record<string, string>), ...more })
 }
 
-it('there is a row for every provider, or a file where an OpenID Connect server or signed requests test it', () => {
-  const elsewhere = ['apple', 'azure', 'keycloak', 'twitter']
-  expect([...rows.map(({ name }) => name), ...elsewhere].sort()).toEqual([...providers].sort())
-  for (const name of elsewhere)
-    expect(definitions[name as keyof typeof definitions].guide.tests).not.toContain('rows')
+it('every provider has the rows that its guide names, or a test file of its own', () => {
+  const testedIn = (file: string) => providers.filter((name) => testsOf(name).includes(file))
+  expect(rows.map(({ name }) => name).sort()).toEqual(testedIn('rows'))
+  expect([...vendors].sort()).toEqual(testedIn('open-id'))
+  for (const name of providers) {
+    expect(testsOf(name)).toContainEqual(expect.stringMatching(`^(rows|open-id|${name})$`))
+    for (const file of testsOf(name))
+      expect(existsSync(new URL(`${file}.test.ts`, import.meta.url))).toBe(true)
+  }
 })
+
+const testsOf = (name: Provider): readonly string[] => definitions[name].guide.tests
 
 describe('OAuth 2 providers (docs/specification.md#providers)', () => {
   let server: TestServer

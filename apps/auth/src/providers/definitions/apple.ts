@@ -7,6 +7,7 @@ const STANDARD = ['iss', 'sub', 'aud', 'exp', 'iat', 'nonce', 'at_hash', 'c_hash
 
 /** Identifies users by id token only. The secret is a client-secret JWT that the operator renews. */
 export const apple: ProviderDefinition = {
+  label: 'Apple',
   guide: {
     register:
       'developer.apple.com, Identifiers: a Services ID with Sign in with Apple, its domain and return URL. The secret is a client secret JWT (ES256, signed with the key of the team).',
@@ -29,6 +30,7 @@ export const apple: ProviderDefinition = {
   openId: {
     isIssuer: (issuer, { baseUrl }) =>
       baseUrl === undefined ? ISSUERS.includes(issuer) : issuer === baseUrl,
+    idTokenGrant: true,
     keysUrl: (endpoint) => endpoint('https://appleid.apple.com/auth/keys'),
     profile: profileOf,
   },

@@ -21,6 +21,7 @@ const baseOf = ({ baseUrl }: ProviderSettings) => baseUrl ?? DEFAULT_BASE
 
 /** Never calls the userinfo endpoint: its addresses are not verified. */
 export const azure: ProviderDefinition = {
+  label: 'Microsoft',
   guide: {
     register:
       'entra.microsoft.com, App registrations: platform Web, a client secret, and the optional id token claims `email` and `xms_edov`.',
@@ -41,6 +42,7 @@ export const azure: ProviderDefinition = {
     // A base URL names one tenant; without one every tenant may sign in, each as its own issuer.
     isIssuer: (issuer, { baseUrl }) =>
       baseUrl === undefined ? TENANT_ISSUER.test(issuer) : issuer === `${baseUrl}/v2.0`,
+    idTokenGrant: true,
     profile: profileOf,
   },
   async profile({ idToken, settings }) {

@@ -2,6 +2,7 @@ import { at, listAt, subjectAt, textAt } from '../model/foreign-json.js'
 import type { ProviderDefinition, ProviderEmail } from '../model/provider.js'
 
 export const bitbucket: ProviderDefinition = {
+  label: 'Bitbucket',
   guide: {
     register: 'bitbucket.org, workspace settings, OAuth consumers: permissions Account: Email and Read.',
     returns: '`uuid`, `display_name`, avatar; all addresses with `is_primary` and `is_confirmed`.',

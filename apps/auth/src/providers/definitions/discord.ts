@@ -4,6 +4,7 @@ import type { ProviderDefinition } from '../model/provider.js'
 const CDN = 'https://cdn.discordapp.com'
 
 export const discord: ProviderDefinition = {
+  label: 'Discord',
   guide: {
     register: 'discord.com/developers, Applications, OAuth2: redirect and client secret.',
     returns: '`id`, `username`, `discriminator`, `global_name`, avatar, `email` with `verified`.',

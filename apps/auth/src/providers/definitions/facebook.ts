@@ -5,6 +5,7 @@ import type { ProviderDefinition } from '../model/provider.js'
 const ISSUER = 'https://www.facebook.com'
 
 export const facebook: ProviderDefinition = {
+  label: 'Facebook',
   guide: {
     register: 'developers.facebook.com, an app with Facebook Login: valid OAuth redirect URI.',
     returns: '`id`, first and last name, picture, `email` (counts as verified).',
@@ -22,6 +23,8 @@ export const facebook: ProviderDefinition = {
   }),
   openId: {
     isIssuer: (issuer, { baseUrl = ISSUER }) => issuer === baseUrl,
+    idTokenGrant: true,
+    cannotPassNonce: true,
     profile: (claims) => ({
       subject: subjectAt(claims, 'sub'),
       emails: oneEmail(textAt(claims, 'email'), true),

@@ -2,6 +2,7 @@ import { oneEmail, subjectAt, textAt } from '../model/foreign-json.js'
 import type { ProviderDefinition } from '../model/provider.js'
 
 export const figma: ProviderDefinition = {
+  label: 'Figma',
   guide: {
     register: 'figma.com/developers/apps: redirect URL and scope.',
     returns: '`id`, `handle`, picture, `email` (counts as verified).',

@@ -2,6 +2,7 @@ import { at, subjectAt, textAt } from '../model/foreign-json.js'
 import type { ProviderDefinition, ProviderEmail, ProviderSettings } from '../model/provider.js'
 
 export const github: ProviderDefinition = {
+  label: 'GitHub',
   guide: {
     register: 'github.com/settings/developers, OAuth Apps: authorization callback URL.',
     returns: '`id`, `login`, `name`, avatar; all addresses with `primary` and `verified`.',

@@ -2,6 +2,7 @@ import { subjectAt, textAt } from '../model/foreign-json.js'
 import type { ProviderDefinition, ProviderEmail } from '../model/provider.js'
 
 export const gitlab: ProviderDefinition = {
+  label: 'GitLab',
   guide: {
     register: 'gitlab.com (or your own), Applications: confidential, scope `read_user`.',
     returns:

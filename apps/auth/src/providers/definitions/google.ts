@@ -5,6 +5,7 @@ import type { ProviderData, ProviderDefinition, ProviderProfile } from '../model
 const ISSUER = 'https://accounts.google.com'
 
 export const google: ProviderDefinition = {
+  label: 'Google',
   guide: {
     register:
       'console.cloud.google.com, Credentials: OAuth client of type Web application. Ids of mobile apps follow the first, separated by commas.',
@@ -20,7 +21,11 @@ export const google: ProviderDefinition = {
     token: endpoint('https://oauth2.googleapis.com/token'),
     account: endpoint('https://www.googleapis.com/oauth2/v3/userinfo'),
   }),
-  openId: { isIssuer: (issuer, { baseUrl = ISSUER }) => issuer === baseUrl, profile: profileOf },
+  openId: {
+    isIssuer: (issuer, { baseUrl = ISSUER }) => issuer === baseUrl,
+    idTokenGrant: true,
+    profile: profileOf,
+  },
   async profile({ idToken, account }) {
     const claims = await idToken()
     if (claims) return profileOf(claims)

@@ -18,7 +18,7 @@ import { twitch } from './twitch.js'
 import { twitter } from './twitter.js'
 import { workos } from './workos.js'
 
-/** All providers. To add one, add a file next to this one and its name here; settings, docs and routes follow. */
+/** All providers. To add one, add a file next to this one and its name here; settings, pages, docs and routes follow. */
 export const definitions = {
   apple,
   azure,
@@ -43,3 +43,5 @@ export const definitions = {
 export type Provider = keyof typeof definitions
 
 export const providers = Object.keys(definitions) as Provider[]
+
+export const providerLabels = Object.fromEntries(providers.map((name) => [name, definitions[name].label]))

@@ -30,6 +30,7 @@ const MAPPED = [
 ]
 
 export const keycloak: ProviderDefinition = {
+  label: 'Keycloak',
   guide: {
     register: 'The realm, Clients: OpenID Connect with client authentication and the redirect URI.',
     returns:
@@ -41,12 +42,12 @@ export const keycloak: ProviderDefinition = {
   },
   // Newer versions answer the userinfo call only with openid among the scopes.
   scopes: ['profile', 'email', 'openid'],
-  needsBaseUrl: true,
+  requiredBaseUrl: 'URL of the realm.',
   endpoints: (_endpoint, { baseUrl = '' }) => ({
     authorize: `${baseUrl}/protocol/openid-connect/auth`,
     token: `${baseUrl}/protocol/openid-connect/token`,
   }),
-  openId: { isIssuer: (issuer, { baseUrl }) => issuer === baseUrl, profile: profileOf },
+  openId: { isIssuer: (issuer, { baseUrl }) => issuer === baseUrl, idTokenGrant: true, profile: profileOf },
   async profile({ get, settings: { baseUrl = '' } }) {
     return profileOf(await get(`${baseUrl}/protocol/openid-connect/userinfo`))
   },

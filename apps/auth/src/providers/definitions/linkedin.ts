@@ -5,6 +5,7 @@ const ISSUER = 'https://www.linkedin.com/oauth'
 
 /** OpenID Connect; the older API is closed to new apps. */
 export const linkedin: ProviderDefinition = {
+  label: 'LinkedIn',
   guide: {
     register: 'linkedin.com/developers, an app with the product Sign In with LinkedIn using OpenID Connect.',
     returns:

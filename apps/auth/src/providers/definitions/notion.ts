@@ -2,6 +2,7 @@ import { at, oneEmail, subjectAt, textAt } from '../model/foreign-json.js'
 import type { ProviderDefinition } from '../model/provider.js'
 
 export const notion: ProviderDefinition = {
+  label: 'Notion',
   guide: {
     register: 'notion.so/my-integrations: a public integration with user information and email addresses.',
     returns: 'The owner of the bot: `id`, `name`, avatar, `email` (counts as verified).',

@@ -6,6 +6,7 @@ const TEAM_ID = 'https://slack.com/team_id'
 
 /** OpenID Connect; the older variant called every address verified. */
 export const slack: ProviderDefinition = {
+  label: 'Slack',
   guide: {
     register: 'api.slack.com/apps, OAuth & Permissions: redirect URL, user scopes.',
     returns:

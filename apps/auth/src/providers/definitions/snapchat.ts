@@ -8,6 +8,7 @@ const QUERY = '{me{externalId displayName bitmoji{avatar id}}}'
 
 /** Usually has no address, so it needs AUTH_EXTERNAL_SNAPCHAT_EMAIL_OPTIONAL. */
 export const snapchat: ProviderDefinition = {
+  label: 'Snapchat',
   guide: {
     register: 'kit.snapchat.com, Login Kit: redirect URL, and the scopes of the app.',
     returns: '`externalId`, display name, Bitmoji. Usually no address.',
@@ -22,6 +23,7 @@ export const snapchat: ProviderDefinition = {
   openId: {
     isIssuer: (issuer, { baseUrl }) =>
       baseUrl === undefined ? ISSUERS.includes(issuer) : issuer === baseUrl,
+    idTokenGrant: true,
     profile: (claims) => ({
       subject: subjectAt(claims, 'sub'),
       emails: oneEmail(textAt(claims, 'email'), flagAt(claims, 'email_verified')),

@@ -2,6 +2,7 @@ import { at, listAt, oneEmail, subjectAt, textAt } from '../model/foreign-json.j
 import type { ProviderDefinition } from '../model/provider.js'
 
 export const spotify: ProviderDefinition = {
+  label: 'Spotify',
   guide: {
     register: 'developer.spotify.com/dashboard: redirect URI.',
     returns: '`id`, display name, the largest image, `email`, which Spotify does not verify.',

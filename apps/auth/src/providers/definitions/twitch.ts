@@ -2,6 +2,7 @@ import { at, oneEmail, subjectAt, textAt } from '../model/foreign-json.js'
 import type { ProviderDefinition } from '../model/provider.js'
 
 export const twitch: ProviderDefinition = {
+  label: 'Twitch',
   guide: {
     register: 'dev.twitch.tv/console, Applications: OAuth redirect URL, confidential.',
     returns: '`id`, `login`, `display_name`, picture, `email` (counts as verified).',

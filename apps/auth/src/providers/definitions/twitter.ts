@@ -3,6 +3,7 @@ import type { ProviderDefinition } from '../model/provider.js'
 
 /** OAuth 1.0a: every request is signed, and there are no scopes. */
 export const twitter: ProviderDefinition = {
+  label: 'X',
   guide: {
     register:
       'developer.x.com, an app with OAuth 1.0a, Request email from users, and the callback URL. Client id and secret are the API key and its secret.',

@@ -4,6 +4,7 @@ import type { ProviderDefinition } from '../model/provider.js'
 
 /** A gateway to companies' identity providers; the caller chooses one. The profile is part of the token response. */
 export const workos: ProviderDefinition = {
+  label: 'WorkOS',
   guide: {
     register: 'dashboard.workos.com, Redirects. The client id and an API key as secret.',
     returns:

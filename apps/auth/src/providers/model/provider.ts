@@ -69,6 +69,10 @@ export type ProfileCall = {
 export type OpenIdRules = {
   /** Whether tokens of this issuer are the provider's. */
   isIssuer(issuer: string, settings: ProviderSettings): boolean
+  /** Its apps may sign in with id tokens of their own, in the `id_token` grant (docs/specification.md#tokens). */
+  readonly idTokenGrant?: true
+  /** Its apps cannot choose the nonce of an id token, so the grant compares none. */
+  readonly cannotPassNonce?: true
   /** Where the keys are, for issuers without their own discovery document. */
   keysUrl?(endpoint: Endpoint): string
   profile(claims: JwtClaims, settings: ProviderSettings): ProviderProfile
@@ -87,6 +91,8 @@ export type ProviderGuide = {
 
 /** A provider: data and a mapping. */
 export type ProviderDefinition = {
+  /** What pages, emails and error messages call it. */
+  readonly label: string
   readonly guide: ProviderGuide
   /** Further names under which clients know it. */
   readonly aliases?: readonly string[]
@@ -100,8 +106,8 @@ export type ProviderDefinition = {
   readonly clientAuthentication?: 'basic'
   /** OAuth 1.0a signed requests instead of OAuth 2. */
   readonly protocol?: 'oauth1'
-  /** The base URL has no default. */
-  readonly needsBaseUrl?: boolean
+  /** The base URL has no default and must be set; what it is, for the documents. */
+  readonly requiredBaseUrl?: string
   /** The base URL counts in tests only. */
   readonly fixedBaseUrl?: boolean
   /** Callers must send further parameters, so a page with just a button cannot sign anyone in. */
