@@ -5,7 +5,7 @@ export default {
   testEnvironment: '<rootDir>/infra/local/jest/environment.mjs',
   testRunner: '<rootDir>/infra/local/jest/runner.mjs',
   testSequencer: '<rootDir>/infra/local/jest/sequencer.mjs',
-  // Those who share no modules: files that say `@jest-environment node`, and mutation runs.
+  // Those that share no modules (decision 0252): files that say `@jest-environment node`, and mutation runs.
   testEnvironmentOptions: { customExportConditions: ['@signet/source', 'node', 'node-addons'] },
   roots: ['<rootDir>/apps', '<rootDir>/packages', '<rootDir>/infra/local', '<rootDir>/infra/load'],
   testMatch: ['**/*.test.ts'],

@@ -1,4 +1,4 @@
-// Every check that is not a test. `npm test` and `npm run check` both use this list.
+// Every check that is not a test. `npm test` and `npm run check` both use this list (decision 0003).
 import { existsSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { pathToFileURL } from 'node:url'

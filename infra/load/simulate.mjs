@@ -1,4 +1,5 @@
-// `npm run simulate`: what deployments of several sizes can do, by a model of where events wait.
+// `npm run simulate`: what deployments of several sizes can do, by a model of where events wait
+// (decision 0240).
 import { bootstrapOrExit } from '../local/bootstrap.mjs'
 
 await bootstrapOrExit({ projects: ['infra/load/tsconfig.build.json'] })

@@ -1,4 +1,4 @@
-// `npm run site`: builds the documentation as a site. What only this needs is installed now, not with everything else.
+// `npm run site`: builds the documentation as a site (decision 0217). What only this needs is installed now, not with everything else.
 // `npm run site -- check` builds it and looks at it: check.mjs
 import { spawnSync } from 'node:child_process'
 import { dirname, join } from 'node:path'

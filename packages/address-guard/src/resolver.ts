@@ -11,7 +11,8 @@ export type Resolver = (hostname: string) => Promise<ResolvedAddress[]>
 
 /**
  * Queries DNS for A and AAAA records, without the hosts file and search domains: in a cluster a search domain could turn a
- * public name into an internal one. Does not use `getaddrinfo`, whose few threads a slow name server could block.
+ * public name into an internal one. Does not use `getaddrinfo`, whose few threads a slow name server could block
+ * (decision 0013).
  */
 export function dnsResolver({ servers }: { servers?: readonly string[] } = {}): Resolver {
   const dns = new DnsResolver({ timeout: 1000, tries: 2 })

@@ -84,6 +84,7 @@ export class Db implements Queryable {
       max = DEFAULT_CONNECTIONS,
     } = options
     this.#trace = options.trace
+    // Instead of opening a connection for each query of a burst (decision 0136).
     if (max === 'unlimited')
       this.#gate = new ConnectionGate({ width: DEFAULT_CONNECTIONS, slowMs, timeoutMs })
     this.pool = new pg.Pool({

@@ -1,6 +1,6 @@
 /**
  * The time between the signal to stop and the stop itself. Load balancers notice the signal only after
- * a while: until then, readiness fails and everything else is answered as before.
+ * a while: until then, readiness fails and everything else is answered as before (decision 0133).
  */
 export class Drain {
   #hasBegun = false

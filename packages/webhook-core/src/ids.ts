@@ -28,7 +28,7 @@ export const parseEventId = (text: string): EventId | null =>
 
 /**
  * A new event id. It starts with the time, so that new rows go to the right edge of every index on event ids and the oldest
- * events are a range of the primary key. The other 80 bits are random: ids cannot be guessed.
+ * events are a range of the primary key. The other 80 bits are random: ids cannot be guessed (decision 0010).
  */
 export const newEventId = (now: Date): EventId => `evt_${timePrefix(now)}${randomBytes(10).toString('hex')}`
 

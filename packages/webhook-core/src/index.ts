@@ -1,4 +1,4 @@
-/** What the webhooks API and the dispatcher agree on: ids, events, the signature, and the rules of deliveries. */
+/** What the webhooks API and the dispatcher agree on: ids, events, the signature, and the rules of deliveries (decision 0143). */
 export {
   firstEventIdAt,
   newEventId,

@@ -33,7 +33,7 @@ type Rest = readonly unknown[]
  * Calls `onEvent` once for each event id, however often it is delivered: the first delivery is processed, a repeat is
  * not. One that failed is processed again when it is delivered again, and so is one whose process died. A repeat that arrives while
  * the first is being processed fails with `EventInProgressError`, which the handlers answer 409: a 2xx would promise what
- * may still fail, and the sender would not come back.
+ * may still fail, and the sender would not come back (decision 0171).
  */
 export function deduplicate<Args extends Rest, Result>(
   { store, leaseSeconds = 60 }: DeduplicateOptions,

@@ -38,7 +38,7 @@ const TIMESTAMP_FORM = /^[0-9]{1,12}$/
 /**
  * Checks that a delivery was signed with `secret` over exactly these bytes and not long ago, and returns its event. Reads the
  * Standard Webhooks headers where `webhook-signature` is there, because they carry the signatures of both secrets while one
- * replaces the other, and the `X-Service` headers otherwise. Throws a `WebhookVerificationError` that names the reason;
+ * replaces the other, and the `X-Service` headers otherwise (decision 0170). Throws a `WebhookVerificationError` that names the reason;
  * nothing is parsed before the signature holds.
  */
 export function verify(

@@ -25,7 +25,7 @@ type Deps = {
 /**
  * Requests that anyone may make about any address: recover, sign in by link or code, resend. The request itself never
  * looks up an account. It counts against the quotas and the interval of address and client and goes into the outbox, so the
- * response and its timing are the same for every address: there is only one code path.
+ * response and its timing are the same for every address: there is only one code path (decision 0129).
  */
 export class AccountRequests {
   constructor(private readonly deps: Deps) {}

@@ -1,7 +1,7 @@
 import type { RouteSpec } from '@signet/http'
 import type { Request } from 'express'
 
-/** What a route requires of the bearer of a token; described in full in {@link Bearer}. */
+/** What a route requires of the bearer of a token; described in full in {@link Bearer} (decision 0122). */
 export type GateName = 'read' | 'sign_out' | 'change' | 'change_strongly' | 'admin'
 
 type Step<Caller> = (req: Request) => Promise<Caller>

@@ -2,7 +2,7 @@ import type { Queryable, Tx } from '@signet/db'
 import type { Tables } from '../database/tables.js'
 import type { Challenge } from './pkce.js'
 
-/** A flow through an external provider; its id is the OAuth state. */
+/** A flow through an external provider; its id is the OAuth state (decision 0131). */
 export type OAuthFlow = {
   readonly id: string
   readonly provider: string

@@ -26,7 +26,7 @@ type Deps = {
   now: () => Date
 }
 
-/** Puts emails into the outbox, in the caller's transaction. */
+/** Puts emails into the outbox, in the caller's transaction (decision 0127). */
 export class Mailer {
   readonly #authorized: ReadonlySet<string>
 

@@ -32,7 +32,7 @@ export type Allowed = 'all' | 'own' | 'none'
  * another code gives no further guesses, and wrong guesses never invalidate a link. Strangers to an account share one
  * count, and each network it signed in from has its own, so strangers cannot use up the owner's. Who has yet to sign
  * in at a network is protected by asking for the code there: the first guesses of such a network at its own codes count
- * even when strangers have used up theirs.
+ * even when strangers have used up theirs (decision 0134).
  */
 export class CodeAttempts {
   constructor(private readonly deps: Deps) {}

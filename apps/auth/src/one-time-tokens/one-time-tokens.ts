@@ -65,7 +65,7 @@ export type OneTimeTokenRules = {
 
 /**
  * Live secrets of one slot that clients requested. More would make strangers' guesses at a code likelier to succeed; with
- * fewer, requests from several networks would void the owner's sooner.
+ * fewer, requests from several networks would void the owner's sooner (decision 0254).
  */
 export const MAX_LIVE = 3
 

@@ -56,7 +56,7 @@ export type PersonDetail = {
 const SHOWN = 50
 const PHONE = /^\+?[1-9]\d{4,14}$/
 
-/** What the operator page does: the work of the admin API, done by a named person (docs/specification.md#the-operator-page). */
+/** What the operator page does: the work of the admin API, done by a named person (docs/specification.md#the-operator-page, decision 0212). */
 export class OperatorService {
   constructor(private readonly deps: Deps) {}
 

@@ -63,7 +63,7 @@ type Deps = {
   onMailRefused?: ((meta: MessageOrigin) => void) | undefined
 }
 
-/** Purposes with a reserve may use it once the shared part is used up. */
+/** Purposes with a reserve may use it once the shared part is used up (decision 0128). */
 type Reserved = 'recovery' | 'confirmation'
 const isReserved = (purpose: MessagePurpose): purpose is Reserved =>
   purpose === 'recovery' || purpose === 'confirmation'

@@ -19,7 +19,7 @@ const MAX_KEY_LENGTH = 128
 export const clientIp = (req: Request, config: ClientAddressConfig): string =>
   forwardedAddress(req, config) ?? peerOf(req.socket).ip
 
-/** What requests are counted by: the forwarded address, else the header that the operator named, else the socket. */
+/** What requests are counted by (decision 0135): the forwarded address, else the header that the operator named, else the socket. */
 export function clientOf(req: Request, config: ClientAddressConfig): Client {
   const forwarded = forwardedAddress(req, config)
   if (forwarded !== undefined) return { key: networkOf(forwarded), shared: false }

@@ -9,7 +9,7 @@ type RedirectConfig = {
   readonly ownPage?: string | undefined
 }
 
-/** Where browsers may be sent with a session: the site itself, and what the allow-list names. */
+/** Where browsers may be sent with a session: the site itself, and what the allow-list names (decision 0130). */
 export class Redirects {
   readonly siteUrl: string
   readonly #site: Target | null

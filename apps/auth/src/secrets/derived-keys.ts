@@ -2,7 +2,7 @@ import { createHash, createHmac, createSecretKey, hkdfSync, type KeyObject } fro
 
 /** Keys derived from AUTH_JWT_SECRET, one per purpose and independent of each other. */
 export type DerivedKeys = {
-  /** Makes refresh tokens out of their row ids (docs/specification.md#refresh-tokens). */
+  /** Makes refresh tokens out of their sessions' ids (docs/specification.md#refresh-tokens, decision 0121). */
   readonly refreshTokens: KeyObject
   /** Hashes one-time codes and link tokens (docs/specification.md#one-time-tokens). */
   readonly oneTimeTokens: KeyObject

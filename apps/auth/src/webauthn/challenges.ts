@@ -19,7 +19,8 @@ const TIME_BYTES = 6
 
 /**
  * Challenges of passkeys. Asking for one stores nothing, so anybody may: the bytes are a keyed hash of the id and the
- * purpose, and the id begins with the time when it expires. A good answer writes the id down, and only the first one does.
+ * purpose, and the id begins with the time when it expires. A good answer writes the id down, and only the first one does
+ * (decision 0200).
  */
 export class Challenges {
   constructor(private readonly deps: Deps) {}

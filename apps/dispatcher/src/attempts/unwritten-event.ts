@@ -3,7 +3,8 @@ import type { AttemptPlan } from '../deliveries/delivery-store.js'
 
 /**
  * An event whose deliveries are being attempted before they have rows: the first result writes the row of each, and the last
- * of them makes the event dispatched. If this process dies, the event is still queued and its job runs again elsewhere.
+ * of them makes the event dispatched. If this process dies, the event is still queued and its job runs again elsewhere
+ * (decision 0255).
  */
 export class UnwrittenEvent {
   #withoutRow: number

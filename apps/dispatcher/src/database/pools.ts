@@ -7,7 +7,7 @@ const APART_LOCK_TIMEOUT_MS = 1_000
 /** One for each part of the three batches that may be read at a time. */
 const MIRROR_CONNECTIONS = 9
 
-/** The connections of a dispatcher, apart for what must not take those of others. They open when they are needed. */
+/** The connections of a dispatcher, apart for what must not take those of others (decision 0058). They open when they are needed. */
 export function createPools(databaseUrl: string, onIdleError: (error: Error) => void) {
   const pool = (name: string, options: DbOptionsOfPool) =>
     new Db({

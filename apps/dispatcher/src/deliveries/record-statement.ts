@@ -5,7 +5,7 @@ const WARNS_AT = FAILURES_TO_WARN.toReversed()
   .map((at) => `when failures >= ${at} and (streak > 0 or consecutive_failures < ${at}) then ${at}`)
   .join('\n        ')
 
-/** What differs between deliveries that have a row and those that get it with their first result. */
+/** What differs between deliveries that have a row and those that get it with their first result (decisions 0011 and 0255). */
 type Rows = {
   /** Further arrays of the results, by column and type. */
   columns: Readonly<Record<string, string>>

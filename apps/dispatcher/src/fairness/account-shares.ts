@@ -14,7 +14,8 @@ const TIMES_FREE_OF_LAST_PART = 0.25
 /**
  * Divides among accounts what none of them gives back before it is done. An account may take more while it has less than
  * `timesFree` times what is free: with 3, one alone gets three quarters, and two get three sevenths each. The last tenth is for
- * accounts that have little or nothing, so that many who take what they can leave something for others as well.
+ * accounts that have little or nothing, so that many who take what they can leave something for others as well
+ * (decision 0161).
  */
 export class AccountShares {
   readonly #held = new Map<string, number>()

@@ -25,7 +25,8 @@ const EMPHASIS: Readonly<Record<string, string>> = {
 
 /**
  * Converts HTML to Markdown (apps/webhooks/docs/specification.md#html-to-markdown). The result contains no HTML, so that
- * rendering it is safe. Takes time in proportion to its input. `check` is called at every element.
+ * rendering it is safe. Takes time in proportion to its input. `check` is called at every element
+ * (decision 0160).
  */
 export function htmlToMarkdown(html: string, check: () => void = () => undefined): string {
   const root = parseHtml(html, check)

@@ -4,7 +4,8 @@ import { readSwitch, type Switch } from './operator-store.js'
 
 /**
  * Applies the operators' pause to the queues. The decision is a row in PostgreSQL. BullMQ keeps its pause flag in Redis and can
- * lose it, so every dispatcher sets it again at start, before each sweep, and when Redis comes back.
+ * lose it, so every dispatcher sets it again at start, before each sweep, and when Redis comes back
+ * (decision 0066).
  */
 export class PauseSwitch {
   constructor(

@@ -24,7 +24,7 @@ const LOCK = 'dispatcher-retention'
 /** Deletes up to `limit` rows and returns how many. */
 type DeleteStep = (limit: number) => Promise<number>
 
-/** Deletes what is older than 30 days, a little at a time, on one dispatcher at a time. */
+/** Deletes what is older than 30 days, a little at a time, on one dispatcher at a time (decision 0057). */
 export class Retention {
   readonly #stopping = new AbortController()
   #timer: NodeJS.Timeout | undefined

@@ -5,7 +5,7 @@ import { RuleError } from '../errors/rule-error.js'
 /** A request, or only its query. */
 export type WithQuery = Pick<Request, 'query'>
 
-/** Rows of one page of a list. */
+/** Rows of one page of a list (decision 0012). */
 export const MAX_PAGE_SIZE = 100
 
 type NumberRule = { fallback: number; max?: number }

@@ -20,7 +20,7 @@ import type { WebhookObserver } from '../observers/webhook-observer.js'
 
 type Deps = { db: Db; secretBox: SecretBox; webhookObserver: WebhookObserver }
 
-/** Replaces the signing secret of an endpoint in two steps (docs/specification.md#replacing-a-secret). */
+/** Replaces the signing secret of an endpoint in two steps (docs/specification.md#replacing-a-secret, decision 0172). */
 export class SecretService {
   constructor(private readonly deps: Deps) {}
 

@@ -13,7 +13,7 @@ const MAX_WAITING = 10_000
 
 /**
  * Adds committed events to the queue after the response is sent, so that no caller waits for Redis. Events of one commit are added
- * together, and so are those that arrive while a batch is being added.
+ * together, and so are those that arrive while a batch is being added (decision 0162).
  */
 export class EventPublisher {
   readonly #deps: Deps

@@ -15,7 +15,7 @@ export type Tool = {
   prepare: (given: Arguments) => (res: Response) => Promise<CallToolResult>
 }
 
-/** The tools by name. Routes without an effect are not tools. */
+/** The tools by name (decision 0190). Routes without an effect are not tools. */
 export const toolsOf = (
   routes: readonly Route[],
   components: Readonly<Record<string, JsonSchema>>,

@@ -24,7 +24,8 @@ type Options = {
 
 /**
  * Personal tokens, one per service, so that no token is ever sent to a service it was not made for. The token is stored in
- * the system's keychain where there is one, else in the file that describes the sign-ins.
+ * the system's keychain where there is one, else in the file that describes the sign-ins
+ * (decision 0100).
  */
 export class CredentialStore {
   readonly path: string

@@ -22,7 +22,7 @@ type Options = {
 /** As long as the service keeps a started sign-in. */
 const TIME_LIMIT_MS = 10 * 60_000
 
-/** Authorization code with PKCE by way of the person's browser (RFC 8252). */
+/** Authorization code with PKCE by way of the person's browser (RFC 8252, decision 0100). */
 export async function signInWithBrowser(options: Options): Promise<AccountAccess> {
   const server = await AuthorizationServer.discover(options.serviceUrl, options.http)
   const tokens = await authorize(server, options)

@@ -2,7 +2,7 @@ import type { Queryable, Tx } from '@signet/db'
 import type { DeliveryId, EndpointId } from '../ids.js'
 
 /**
- * Writes the account's tombstone, which is permanent. Waits for transactions that are writing its rows; later ones are refused.
+ * Writes the account's tombstone, which is permanent (decision 0142). Waits for transactions that are writing its rows; later ones are refused.
  * Commit soon, because later writers wait for it.
  */
 export async function writeTombstone(tx: Tx, accountId: string, deletedAt: Date): Promise<void> {

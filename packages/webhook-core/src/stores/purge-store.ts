@@ -82,7 +82,7 @@ export async function endAccountEndpoints(db: Queryable, accountId: string): Pro
 /**
  * Stops an account before its events are deleted: purges those that wait for their dispatch, deletes its endpoints and recordings,
  * and cancels pending deliveries. Call it after `writeTombstone`. Each statement handles one page, and goes on where the one before
- * ended; a repeated call finishes what was interrupted.
+ * ended; a repeated call finishes what was interrupted. Deliveries have no foreign keys that could cascade (decision 0120).
  */
 export async function closeAccount(db: Queryable, accountId: string): Promise<void> {
   // Events before endpoints (packages/webhook-core/README.md#lock-order).

@@ -119,7 +119,7 @@ export class BrowserState {
 
   /**
    * The pages are a PKCE client of this server: links in emails and redirects from providers carry a code that only
-   * this browser can redeem, in the context it was requested for.
+   * this browser can redeem, in the context it was requested for (decision 0110).
    */
   verifier({ id }: Browser, context: SignInContext): string {
     return this.#hash('verifier', id, JSON.stringify(contextFields(context))).toString('base64url')
