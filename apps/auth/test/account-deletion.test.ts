@@ -224,9 +224,9 @@ describe('what an account holds', () => {
     await post(server, '/token?grant_type=password', { email: user.email, password: 'wrong password' })
     await signIn(user)
     const { overviews } = server.context
-    const shown = (await overviews.recentEvents(user.user.id)).map(({ action }) => action)
+    const shown = (await overviews.recentActivity(user.user.id)).map(({ action }) => action)
     expect(shown).toEqual(expect.arrayContaining(['login', 'login_failed', 'user_signedup']))
-    expect((await overviews.recentEvents(other.user.id)).map(({ action }) => action)).not.toContain(
+    expect((await overviews.recentActivity(other.user.id)).map(({ action }) => action)).not.toContain(
       'login_failed',
     )
   })

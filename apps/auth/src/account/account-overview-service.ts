@@ -10,7 +10,7 @@ import type { UserStore } from '../users/user-store.js'
 import { limitTimesAt, type Live, type SessionLimits } from '../sessions/session.js'
 import { userView } from '../users/user-view.js'
 import type { CredentialStore } from '../webauthn/credential-store.js'
-import { eventOf, SHOWN_ACTIONS, type SecurityEvent } from './security-events.js'
+import { activityOf, SHOWN_ACTIONS, type ShownActivity } from './shown-activity.js'
 
 type Deps = {
   db: Db
@@ -86,9 +86,9 @@ export class AccountOverviewService {
     })
   }
 
-  async recentEvents(userId: string): Promise<SecurityEvent[]> {
+  async recentActivity(userId: string): Promise<ShownActivity[]> {
     const entries = await this.deps.entries.about(this.deps.db, userId, SHOWN_ACTIONS, RECENT)
-    return entries.map((entry) => eventOf(entry, userId)).filter((event) => event !== null)
+    return entries.map((entry) => activityOf(entry, userId)).filter((shown) => shown !== null)
   }
 
   /** Everything, as JSON; secrets, hashes and codes stay here. */

@@ -1,7 +1,7 @@
 import { dateTimeText } from '@signet/language'
 import { html, notice, type Html, type Page } from '@signet/pages'
 import { providerLabel } from '@signet/pages/provider-label'
-import type { SecurityEvent } from '../../account/security-events.js'
+import type { ShownActivity } from '../../account/shown-activity.js'
 import type { UiKey, UiTexts } from '../texts.js'
 import { FACTOR_KINDS, factorSection, passkeySection, type AccountKeys } from './account-key-sections.js'
 import { button, entries, guarded, hiddenField, line, section } from './account-parts.js'
@@ -33,7 +33,7 @@ export type AccountHomeView = AccountKeys & {
   sessions: readonly ShownSession[]
   /** Those that are left out. */
   moreSessions: number
-  events: readonly (SecurityEvent & { key: UiKey })[]
+  events: readonly (ShownActivity & { key: UiKey })[]
   links: { export: string; delete: string | null; home: { url: string; name: string } }
   signOut: { action: string; fields: readonly Html[] }
 }

@@ -1,5 +1,5 @@
 import { route, type Answer, type Route } from '@signet/http'
-import type { SecurityEvent } from '../../account/security-events.js'
+import type { ShownActivity } from '../../account/shown-activity.js'
 import { isUuid } from '../../users/uuid.js'
 import { backToAccount, DONE, forPerson, onceProved } from '../context/account-person.js'
 import { deviceOf } from '../../requests/device.js'
@@ -110,7 +110,7 @@ async function showHome(
   const { user } = person
   const [signIns, events, codes, held] = await Promise.all([
     overviews.openSignIns(user.id, person.session.signInId),
-    overviews.recentEvents(user.id),
+    overviews.recentActivity(user.id),
     recoveryCodes.count(user.id),
     ways.passkey ? passkeys.list(user.id) : [],
   ])
@@ -191,7 +191,7 @@ function providersOf({ account, ways }: UiDeps, { user }: Person): AccountHomeVi
   }
 }
 
-function eventKey({ action, detail }: SecurityEvent): UiKey | null {
+function eventKey({ action, detail }: ShownActivity): UiKey | null {
   const plain = `me.event.${action}`
   const key = detail === '' ? plain : `${plain}.${detail}`
   if (isUiKey(key)) return key

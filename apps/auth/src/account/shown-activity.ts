@@ -2,7 +2,7 @@ import type { AuditEntry } from '../admin/audit-list-store.js'
 import type { AuditAction } from '../audit/audit.js'
 import type { Factor } from '../users/user.js'
 
-/** What an owner is shown; refreshes and the like would hide it. */
+/** What an owner is shown of the audit log (decision 0205); refreshes and the like would hide it. */
 export const SHOWN_ACTIONS = [
   'login',
   'login_failed',
@@ -30,7 +30,8 @@ export const SHOWN_ACTIONS = [
 ] as const satisfies readonly AuditAction[]
 type ShownAction = (typeof SHOWN_ACTIONS)[number]
 
-export type SecurityEvent = {
+/** An entry of the audit log, as its owner is shown it. */
+export type ShownActivity = {
   action: ShownAction
   /** What the action alone does not say: `email` of a change, `refused` of an attempt. Empty where there is nothing to add. */
   detail: string
@@ -43,8 +44,8 @@ export type SecurityEvent = {
 
 type Traits = Readonly<Record<string, unknown>>
 
-/** The event of an audit entry about this user; null for one that tells the owner nothing. */
-export function eventOf({ payload, ip_address: ip, created_at: at }: AuditEntry, userId: string) {
+/** What an audit entry about this user shows its owner; null for one that tells them nothing. */
+export function activityOf({ payload, ip_address: ip, created_at: at }: AuditEntry, userId: string) {
   const traits = (payload['traits'] ?? {}) as Traits
   const action = payload['action'] as ShownAction
   const byAdmin = payload['actor_id'] !== userId
@@ -58,7 +59,7 @@ export function eventOf({ payload, ip_address: ip, created_at: at }: AuditEntry,
     // Where an administrator works is nobody else's business.
     ip: byAdmin ? '' : ip,
     at,
-  } satisfies SecurityEvent
+  } satisfies ShownActivity
 }
 
 function detailOf(action: ShownAction, traits: Traits, byAdmin: boolean): string | null {
@@ -91,5 +92,5 @@ function changeOf({ provider, changes, cancelled }: Traits): string | null {
   return changes.every((change) => change === 'password') ? null : ''
 }
 
-const factorTypeOf = (type: unknown): SecurityEvent['factorType'] =>
+const factorTypeOf = (type: unknown): ShownActivity['factorType'] =>
   type === 'totp' || type === 'phone' || type === 'webauthn' ? type : null
