@@ -7,6 +7,31 @@ const restrictedSyntax = {
     ),
 }
 
+/** What a function of a store may ask for: rows of an account, or those of somebody who has a secret. */
+const OWNED = /\b(accountId|\w*[hH]ash)\b(?!:)|\bowner\b(?!\.endpointId)/
+
+/** A function with a connection that is exported from a store, and so reads or changes rows for whoever calls it. */
+function storeFunction(context, node) {
+  const connection = node?.params?.[0]
+  if (connection?.type !== 'Identifier' || !/^(db|tx)$/.test(connection.name)) return
+  // What it takes and does not use is found by no-unused-vars.
+  if (!OWNED.test(context.sourceCode.getText(node.body)))
+    context.report({
+      node,
+      message:
+        'Take the account id, or the hash of a secret that its owner has, and use it in the statement. An exception says why.',
+    })
+}
+
+const accountInStores = {
+  meta: { schema: false },
+  create: (context) => ({
+    'ExportNamedDeclaration > FunctionDeclaration': (node) => storeFunction(context, node),
+    'ExportNamedDeclaration > VariableDeclaration > VariableDeclarator': ({ init }) =>
+      storeFunction(context, init),
+  }),
+}
+
 export default {
   meta: { name: 'signet' },
   rules: {
@@ -14,5 +39,8 @@ export default {
     'restricted-syntax': restrictedSyntax,
     // The same once more, because the options of one rule replace those of an override before.
     'restricted-in-services': restrictedSyntax,
+    'restricted-outside-stores': restrictedSyntax,
+    // Nobody else's rows can be asked for by an id alone.
+    'account-in-stores': accountInStores,
   },
 }

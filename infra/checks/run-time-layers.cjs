@@ -6,6 +6,7 @@ const { options } = require('../../.dependency-cruiser.cjs')
 module.exports = {
   forbidden: [
     {
+      // Lint refuses SQL anywhere else.
       name: 'routes-reach-no-sql',
       comment:
         'Not through another module either: routes get their services, which hold it, from the context.',

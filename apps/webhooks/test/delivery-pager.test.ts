@@ -134,4 +134,15 @@ describe('DeliveryPager', () => {
     expect(await idsOf(pager, endpoint, 3, 2)).toHaveLength(1)
     for (const page of [1, 3]) expect(await pager.page(stranger, { page, pageSize: 2 })).toEqual([])
   })
+
+  it('keeps the pages of an endpoint right whatever others ask for', async () => {
+    const endpoint = await history(60)
+    const stranger = { accountId: (await anEndpoint(database.db)).accountId, endpointId: endpoint.id }
+    const pager = new DeliveryPager(database.db, { stride: 7 })
+    const log = await logOf(endpoint)
+    for (const page of [3, 5, 6]) {
+      expect(await pager.page(stranger, { page, pageSize: 10 })).toEqual([])
+      expect(await idsOf(pager, endpoint, page, 10)).toEqual(log.slice((page - 1) * 10, page * 10))
+    }
+  })
 })

@@ -95,8 +95,16 @@ const hotQueries: Case[] = [
     (db) => findLivePersonalToken(db, of.personalToken),
     ['account_states_pkey', 'personal_tokens_token_hash_key'],
   ],
-  ['noting the use of a personal token', (db) => touchPersonalToken(db, '7'), ['personal_tokens_pkey']],
-  ['ending an idle personal token', (db) => revokeIdlePersonalToken(db, '7'), ['personal_tokens_pkey']],
+  [
+    'noting the use of a personal token',
+    (db) => touchPersonalToken(db, { id: '7', accountId: of.accountId }),
+    ['personal_tokens_pkey or personal_tokens_listed_idx'],
+  ],
+  [
+    'ending an idle personal token',
+    (db) => revokeIdlePersonalToken(db, { id: '7', accountId: of.accountId }),
+    ['personal_tokens_pkey or personal_tokens_listed_idx'],
+  ],
   ['finding a client', (db) => findClient(db, of.clientId), ['oauth_clients_pkey']],
   ['finding a code', (db) => findCode(db, of.code), ['oauth_codes_pkey', 'oauth_grants_pkey']],
   ['redeeming a code', (db) => redeemCode(db, of.code, newTokens()), ['oauth_codes_pkey']],
@@ -120,7 +128,7 @@ const hotQueries: Case[] = [
     (db) => issueFurtherTokens(db, Buffer.alloc(32, 3), newTokens()),
     ['oauth_refresh_tokens_pkey'],
   ],
-  ['revoking a grant', (db) => revokeGrant(db, of.grantId, 'x'), ['oauth_grants_pkey']],
+  ['revoking a grant', (db) => revokeGrant(db, of, 'x'), ['oauth_grants_pkey']],
   [
     'revoking an access token',
     (db) => revokeAccessToken(db, { tokenHash: of.accessToken, clientId: of.clientId }),

@@ -29,7 +29,7 @@ import { findAttempts, findDelivery, findPayload } from '../src/deliveries/attem
 import { DeliveryPager } from '../src/deliveries/delivery-pager.js'
 import type { DeliveryFilter } from '../src/deliveries/delivery-row.js'
 import { findDeliveries } from '../src/deliveries/delivery-store.js'
-import { replayDelivery } from '../src/deliveries/replay-store.js'
+import { findObstacle, replayDelivery } from '../src/deliveries/replay-store.js'
 import { insertPing } from '../src/events/ping-store.js'
 import {
   findRecovery,
@@ -191,6 +191,11 @@ describe('hot queries use their index and read no table in full', () => {
       (db) => replayDelivery(db, { accountId, endpointId }, '1' as DeliveryId),
       ['webhook_deliveries_pkey', 'webhook_deliveries_event_endpoint_idx'],
     ],
+    [
+      'what keeps a delivery from being replayed',
+      (db) => findObstacle(db, { accountId, endpointId }, '1' as DeliveryId),
+      ['webhook_deliveries_pkey', 'webhook_deliveries_event_endpoint_idx', 'webhook_events_pkey'],
+    ],
     ...(['failed', 'all'] as const).map((what): HotQuery => [
       `starting a recovery of ${what}`,
       (db) =>
@@ -231,7 +236,11 @@ describe('hot queries use their index and read no table in full', () => {
       (db) => findEndpointHealth(db, { accountId }),
       ['webhook_endpoints_account_idx', 'webhook_deliveries_log_idx'],
     ],
-    ['its attempts', (db) => findAttempts(db, '1' as DeliveryId), ['webhook_attempts_pkey']],
+    [
+      'its attempts',
+      (db) => findAttempts(db, { accountId, endpointId }, '1' as DeliveryId),
+      ['webhook_attempts_pkey', 'webhook_deliveries_pkey'],
+    ],
     [
       'deep pages of the log',
       (db) => new DeliveryPager(db, { stride: 2 }).page({ accountId, endpointId }, { page: 5, pageSize: 2 }),

@@ -51,11 +51,11 @@ export class BearerService {
     if (!found) return null
     const { id, accountId, authenticatedAt } = found
     if (found.idle) {
-      if (await revokeIdlePersonalToken(db, id))
+      if (await revokeIdlePersonalToken(db, found))
         observer.personalTokenRevoked({ id, accountId, reason: 'inactive' }, meta)
       return null
     }
-    if (found.touch) await touchPersonalToken(db, id)
+    if (found.touch) await touchPersonalToken(db, found)
     return { accountId, authenticatedAt, scope: SCOPE_CONNECT, kind: 'personal', personalTokenId: id }
   }
 }

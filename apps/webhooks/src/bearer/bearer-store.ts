@@ -80,21 +80,23 @@ export async function findLivePersonalToken(
   return { id, accountId, authenticatedAt, idle, touch }
 }
 
-export async function touchPersonalToken(db: Queryable, id: string): Promise<void> {
+type Found = Pick<LivePersonalToken, 'id' | 'accountId'>
+
+export async function touchPersonalToken(db: Queryable, { id, accountId }: Found): Promise<void> {
   await db.query(
     `update personal_tokens set last_used_at = now()
-      where id = $1 and (last_used_at is null or last_used_at < now() - interval '10 minutes')`,
-    [id],
+      where id = $1 and account_id = $2 and (last_used_at is null or last_used_at < now() - interval '10 minutes')`,
+    [id, accountId],
   )
 }
 
 /** Makes idleness permanent; false if it has been revoked in the meantime. */
-export async function revokeIdlePersonalToken(db: Queryable, id: string): Promise<boolean> {
+export async function revokeIdlePersonalToken(db: Queryable, { id, accountId }: Found): Promise<boolean> {
   const { rowCount } = await db.query(
     `update personal_tokens set revoked_at = now(), revoke_reason = 'inactive'
-      where id = $1 and revoked_at is null
+      where id = $1 and account_id = $2 and revoked_at is null
         and ${IS_IDLE}`,
-    [id],
+    [id, accountId],
   )
   return rowCount === 1
 }

@@ -2,6 +2,7 @@ import type { Queryable } from '@signet/db'
 import type { DeliveryId } from '@signet/webhook-core'
 import {
   DELIVERY_COLUMNS,
+  OWN_ENDPOINT,
   toDelivery,
   type Attempt,
   type Delivery,
@@ -30,9 +31,7 @@ export async function findDelivery(
 ): Promise<{ delivery: Delivery; nextAttemptAt: Date | null } | null> {
   const { rows } = await db.query<DetailRow>(
     `select ${DELIVERY_COLUMNS}, next_attempt_at from webhook_deliveries
-     where id = $3 and endpoint_id = (
-       select id from webhook_endpoints where id = $1 and account_id = $2 and deleted_at is null
-     )`,
+     where id = $3 and endpoint_id = ${OWN_ENDPOINT}`,
     [endpointId, accountId, id],
   )
   const [row] = rows
@@ -50,20 +49,28 @@ export async function findPayload(
 ): Promise<Payload | null> {
   const { rows } = await db.query<Payload>(
     `select left(e.body, $4) as text, octet_length(e.body) as bytes from webhook_deliveries d join webhook_events e on e.id = d.event_id
-     where d.id = $3 and e.body is not null and d.endpoint_id = (
-       select id from webhook_endpoints where id = $1 and account_id = $2 and deleted_at is null
-     )`,
+     where d.id = $3 and e.body is not null and d.endpoint_id = ${OWN_ENDPOINT}`,
     [endpointId, accountId, id, maxLength],
   )
   return rows[0] ?? null
 }
 
-/** The attempts of a delivery that the caller has found before, oldest first. */
-export async function findAttempts(db: Queryable, id: DeliveryId): Promise<Attempt[]> {
+/** The attempts of a delivery, oldest first. */
+export async function findAttempts(
+  db: Queryable,
+  { accountId, endpointId }: LogOwner,
+  id: DeliveryId,
+): Promise<Attempt[]> {
   const { rows } = await db.query<AttemptRow>(
+    // Behind "offset 0" the planner cannot look for the id in the index of the endpoint's log, which may be long.
     `select number, started_at, duration_ms, http_status, error, exchange, answer
-     from webhook_attempts where delivery_id = $1 order by number`,
-    [id],
+     from webhook_attempts
+     where delivery_id = (
+       select id from (select id, endpoint_id from webhook_deliveries where id = $3 offset 0) d
+       where d.endpoint_id = ${OWN_ENDPOINT}
+     )
+     order by number`,
+    [endpointId, accountId, id],
   )
   return rows.map(({ exchange, ...row }) => {
     const { peer = '', ...phases } = exchange ?? {}

@@ -27,7 +27,7 @@ export class DeliveryLog {
   async detail(owner: LogOwner, id: DeliveryId): Promise<DeliveryDetail> {
     const found = await findDelivery(this.db, owner, id)
     if (!found) throw notFound()
-    return { ...found, attempts: await findAttempts(this.db, id) }
+    return { ...found, attempts: await findAttempts(this.db, owner, id) }
   }
 
   /** The beginning of the body of a delivery's requests; null while there is none, or when its recording was deleted. */

@@ -1,15 +1,7 @@
 import type { Queryable } from '@signet/db'
-import type { DeliveryId, EndpointId } from '@signet/webhook-core'
 import { LRUCache } from 'lru-cache'
-import {
-  DELIVERY_COLUMNS,
-  LOG_ORDER,
-  toDelivery,
-  type Delivery,
-  type DeliveryRow,
-  type LogKey as Key,
-  type LogOwner,
-} from './delivery-row.js'
+import type { Delivery, LogKey as Key, LogOwner } from './delivery-row.js'
+import { countNewer, findLogPage, findNewestSettled, findPlaceBehind } from './log-page-store.js'
 
 /** A known position: `rank` rows lie between the first mark and this one. */
 type Mark = Key & { rank: number }
@@ -22,8 +14,6 @@ type Marks = {
 
 /** Rows between two marks: the most index entries that one page has to skip. */
 const STRIDE = 5000
-/** No transaction can still commit rows this old, so their rank is final. */
-const SETTLED = '1 minute'
 const MAX_ENDPOINTS = 500
 
 /**
@@ -33,7 +23,7 @@ const MAX_ENDPOINTS = 500
  */
 export class DeliveryPager {
   readonly #db: Queryable
-  readonly #marks = new LRUCache<EndpointId, { marks: Marks; turn: Promise<unknown> }>({ max: MAX_ENDPOINTS })
+  readonly #marks = new LRUCache<string, { marks: Marks; turn: Promise<unknown> }>({ max: MAX_ENDPOINTS })
   readonly #stride: number
 
   constructor(db: Queryable, { stride = STRIDE }: { stride?: number } = {}) {
@@ -42,48 +32,47 @@ export class DeliveryPager {
   }
 
   /** Page 1 has the newest deliveries. Pages beyond the end are empty, and so is the log of another account's endpoint. */
-  async page(
-    { accountId, endpointId }: LogOwner,
-    { page, pageSize }: { page: number; pageSize: number },
-  ): Promise<Delivery[]> {
+  async page(owner: LogOwner, { page, pageSize }: { page: number; pageSize: number }): Promise<Delivery[]> {
     const offset = (page - 1) * pageSize
     const place =
       offset <= this.#stride
         ? { mark: null, skip: offset }
-        : await this.#inTurn(endpointId, (marks) => this.#locate(endpointId, marks, offset))
-    return place ? this.#read({ accountId, endpointId }, place.mark, place.skip, pageSize) : []
+        : await this.#inTurn(owner, (marks) => this.#locate(owner, marks, offset))
+    return place ? findLogPage(this.#db, owner, place.mark, { skip: place.skip, limit: pageSize }) : []
   }
 
   /** Runs `work` on an endpoint's marks, one caller at a time, so that a long log is walked only once. */
-  #inTurn<T>(endpointId: EndpointId, work: (marks: Marks) => Promise<T>): Promise<T> {
-    const entry = this.#marks.get(endpointId) ?? {
+  #inTurn<T>({ accountId, endpointId }: LogOwner, work: (marks: Marks) => Promise<T>): Promise<T> {
+    // What another account finds of the endpoint, which is nothing, must not become a mark of its owner.
+    const key = `${accountId} ${endpointId}`
+    const entry = this.#marks.get(key) ?? {
       marks: { list: [], endRank: Infinity },
       turn: Promise.resolve(),
     }
     const result = entry.turn.then(() => work(entry.marks))
     entry.turn = result.catch(() => undefined)
-    this.#marks.set(endpointId, entry)
+    this.#marks.set(key, entry)
     return result
   }
 
   /** Finds the row at `offset` as a number of rows after a mark, or after the newest row. Null beyond the end. */
   async #locate(
-    endpointId: EndpointId,
+    owner: LogOwner,
     marks: Marks,
     offset: number,
   ): Promise<{ mark: Key | null; skip: number } | null> {
-    const newer = await this.#countAbove(endpointId, marks)
+    const newer = await this.#countAbove(owner, marks)
     if (offset < newer) return { mark: null, skip: offset }
     const rank = offset - newer
-    const mark = await this.#walkTo(endpointId, marks, rank)
+    const mark = await this.#walkTo(owner, marks, rank)
     return mark && { mark, skip: rank - mark.rank }
   }
 
   /** The last mark at or before `rank`, created if missing; null if the log ends before it. */
-  async #walkTo(endpointId: EndpointId, marks: Marks, rank: number): Promise<Mark | null> {
+  async #walkTo(owner: LogOwner, marks: Marks, rank: number): Promise<Mark | null> {
     let mark = marks.list.findLast((candidate) => candidate.rank <= rank)
     while (mark && rank < marks.endRank && rank - mark.rank >= this.#stride) {
-      const key = await this.#keyAfter(endpointId, mark, this.#stride)
+      const key = await findPlaceBehind(this.#db, owner, mark, this.#stride)
       if (key === null) {
         marks.endRank = mark.rank + this.#stride
         break
@@ -99,89 +88,16 @@ export class DeliveryPager {
    * Counts the rows newer than the first mark. Once there is a stride of them, adds a new first mark. Without any mark, because
    * no row is old enough, all rows are newer.
    */
-  async #countAbove(endpointId: EndpointId, marks: Marks): Promise<number> {
+  async #countAbove(owner: LogOwner, marks: Marks): Promise<number> {
     const [first] = marks.list
-    const newer = first ? await this.#countNewer(endpointId, first) : Infinity
+    const newer = first ? await countNewer(this.#db, owner, first) : Infinity
     if (newer < this.#stride) return newer
-    const top = await this.#newestSettled(endpointId)
+    const top = await findNewestSettled(this.#db, owner)
     if (top === null) return newer
-    const shift = first ? await this.#countBetween(endpointId, first, top) : 0
+    const shift = first ? await countNewer(this.#db, owner, first, top) : 0
     if (first && shift === 0) return newer
     marks.list = [{ ...top, rank: 0 }, ...marks.list.map((mark) => ({ ...mark, rank: mark.rank + shift }))]
     marks.endRank += shift
-    return this.#countNewer(endpointId, top)
-  }
-
-  async #newestSettled(endpointId: EndpointId): Promise<Key | null> {
-    const { rows } = await this.#db.query<{ created: string; id: DeliveryId }>(
-      `select created_at::text as created, id from webhook_deliveries
-       where endpoint_id = $1 and created_at < now() - interval '${SETTLED}'
-       order by ${LOG_ORDER} limit 1`,
-      [endpointId],
-    )
-    return toKey(rows[0])
-  }
-
-  async #keyAfter(endpointId: EndpointId, from: Key, distance: number): Promise<Key | null> {
-    const { rows } = await this.#db.query<{ created: string; id: DeliveryId }>(
-      // Converted to text outside, or it would be converted for every skipped row.
-      `select created_at::text as created, id from (
-         select created_at, id from webhook_deliveries
-         where endpoint_id = $1 and (created_at, id) < ($2, $3)
-         order by ${LOG_ORDER} offset $4 limit 1
-       ) as mark`,
-      [endpointId, from.createdAt, from.id, distance - 1],
-    )
-    return toKey(rows[0])
-  }
-
-  async #countNewer(endpointId: EndpointId, than: Key): Promise<number> {
-    const { rows } = await this.#db.query<{ count: number }>(
-      `select count(*)::integer as count from webhook_deliveries
-       where endpoint_id = $1 and (created_at, id) > ($2, $3)`,
-      [endpointId, than.createdAt, than.id],
-    )
-    return rows[0]?.count ?? 0
-  }
-
-  async #countBetween(endpointId: EndpointId, older: Key, newest: Key): Promise<number> {
-    const { rows } = await this.#db.query<{ count: number }>(
-      `select count(*)::integer as count from webhook_deliveries
-       where endpoint_id = $1 and (created_at, id) > ($2, $3) and (created_at, id) <= ($4, $5)`,
-      [endpointId, older.createdAt, older.id, newest.createdAt, newest.id],
-    )
-    return rows[0]?.count ?? 0
-  }
-
-  /** Skips rows in the index and fetches only those of the page. `from` itself is at offset 0. */
-  async #read(
-    { accountId, endpointId }: LogOwner,
-    from: Key | null,
-    offset: number,
-    limit: number,
-  ): Promise<Delivery[]> {
-    const { rows } = await this.#db.query<DeliveryRow>(
-      `with page as materialized (
-         select id from webhook_deliveries
-         where endpoint_id = (select id from webhook_endpoints where id = $1 and account_id = $6)
-           and (created_at, id) <= ($2, $3)
-         order by ${LOG_ORDER} offset $4 limit $5
-       )
-       select ${DELIVERY_COLUMNS}
-       from webhook_deliveries where id = any (array(select id from page))
-       order by ${LOG_ORDER}`,
-      [
-        endpointId,
-        from?.createdAt ?? 'infinity',
-        from?.id ?? '9223372036854775807',
-        offset,
-        limit,
-        accountId,
-      ],
-    )
-    return rows.map(toDelivery)
+    return countNewer(this.#db, owner, top)
   }
 }
-
-const toKey = (row: { created: string; id: DeliveryId } | undefined): Key | null =>
-  row ? { createdAt: row.created, id: row.id } : null

@@ -48,6 +48,13 @@ export type DeliveryFilter = {
   until?: string | undefined
 }
 
+/** The endpoint $1 if it is one of the account $2: statements about a log that is somebody else's find nothing. */
+export const OWN_ENDPOINT =
+  '(select id from webhook_endpoints where id = $1 and account_id = $2 and deleted_at is null)'
+
+/** The largest id that a row can have. */
+export const MAX_ID = '9223372036854775807'
+
 export const LOG_ORDER = 'created_at desc, id desc'
 
 export type DeliveryRow = {

@@ -3,6 +3,8 @@ import { deliveryStatus, type DeliveryId } from '@signet/webhook-core'
 import {
   DELIVERY_COLUMNS,
   LOG_ORDER,
+  MAX_ID,
+  OWN_ENDPOINT,
   toDelivery,
   type Delivery,
   type DeliveryFilter,
@@ -78,12 +80,10 @@ const windowOf = ({ status, eventType, eventId }: DeliveryFilter, limit: number)
   return eventType === undefined && (status === undefined || hasIndex) ? limit + 1 : WINDOW
 }
 
-const MAX_ID = '9223372036854775807'
-
 /** The part of the log that the index which fits the filter best leads to, newest first. */
 function sourceOf({ status, eventId }: DeliveryFilter): string {
   const columns = 'd.id, d.created_at, d.status, d.event_type'
-  const range = `d.endpoint_id = (select id from webhook_endpoints where id = $1 and account_id = $2)
+  const range = `d.endpoint_id = ${OWN_ENDPOINT}
     and (d.created_at, d.id) < ($3::timestamptz, $4::bigint) and d.created_at >= $5::timestamptz`
   const order = 'order by d.created_at desc, d.id desc limit $9'
   if (eventId !== undefined)

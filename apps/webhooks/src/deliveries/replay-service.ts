@@ -39,7 +39,7 @@ export class ReplayService {
     ]
     if (!endpoint || !found) return notFound()
     if (endpoint.status === endpointStatus.disabled) return conflict('endpoint.disabled')
-    const { gone, delivery } = await findObstacle(db, id)
+    const { gone, delivery } = await findObstacle(db, owner, id)
     if (gone) return conflict('delivery.gone')
     // The obstacle was a pending delivery, even if it has ended since.
     if (!delivery || delivery.id === id) return conflict('delivery.pending')

@@ -1,7 +1,7 @@
 import type { Queryable } from '@signet/db'
 import type { DeliveryId } from '@signet/webhook-core'
 import { creatingReplays } from '@signet/webhook-core/stores'
-import type { LogOwner } from './delivery-row.js'
+import { OWN_ENDPOINT, type LogOwner } from './delivery-row.js'
 
 /**
  * Delivery `o` stands in the way of sending the event of `d` again: it is pending, or was itself made a moment ago. A receiver that
@@ -34,11 +34,14 @@ export async function replayDelivery(
   return rows[0]?.id ?? null
 }
 
-/** What kept a delivery of the endpoint from being sent again. */
+/** What kept a delivery from being sent again. */
 export type Obstacle = { gone: boolean; delivery: { id: DeliveryId; pending: boolean } | null }
 
-/** Of a delivery that the caller has found before. */
-export async function findObstacle(db: Queryable, id: DeliveryId): Promise<Obstacle> {
+export async function findObstacle(
+  db: Queryable,
+  { accountId, endpointId }: LogOwner,
+  id: DeliveryId,
+): Promise<Obstacle> {
   const { rows } = await db.query<{ gone: boolean; id: DeliveryId | null; pending: boolean }>(
     `select v.body is null as gone, w.id, w.status = 0 as pending
      from webhook_deliveries d
@@ -46,8 +49,8 @@ export async function findObstacle(db: Queryable, id: DeliveryId): Promise<Obsta
      left join lateral (
        select o.id, o.status from webhook_deliveries o where ${IN_THE_WAY} order by o.status, o.id desc limit 1
      ) w on true
-     where d.id = $1`,
-    [id],
+     where d.id = $3 and d.endpoint_id = ${OWN_ENDPOINT}`,
+    [endpointId, accountId, id],
   )
   const [row] = rows
   if (!row) return { gone: true, delivery: null }

@@ -48,6 +48,7 @@ const REFRESH_SECONDS = 90 * 86_400
 const DAY_SECONDS = 86_400
 const REFRESH_KEY_PURPOSE = 'refresh-token-successor'
 
+type OwnedGrant = Pick<StoredCode, 'grantId' | 'accountId'>
 type Grant = Pick<StoredCode, 'grantId' | 'accountId' | 'email' | 'grantAgeSeconds' | 'scope'>
 
 /** The token endpoint's rules (docs/specification.md#token-requests). */
@@ -70,7 +71,7 @@ export class TokenService {
     const codeHash = sha256(request.code)
     const stored = hasFormOf('code', request.code) ? await findCode(this.deps.db, codeHash) : null
     if (!stored || stored.clientId !== client.clientId) throw invalidGrant()
-    if (stored.used) throw await this.#replayed(stored.grantId, 'code_replayed', meta)
+    if (stored.used) throw await this.#replayed(stored, 'code_replayed', meta)
     if (stored.accountRefused) throw accountRefused()
     if (stored.redirectUriSent && request.redirectUri === undefined)
       throw new OAuthError('invalid_request', 'redirect_uri is required')
@@ -80,7 +81,7 @@ export class TokenService {
     const { tokens, issued } = this.#prepare(stored, stored.scope, refreshToken)
     // One of several parallel requests redeems the code. For the others it is a replay, which ends the grant.
     if (!(await redeemCode(this.deps.db, codeHash, tokens)))
-      throw await this.#replayed(stored.grantId, 'code_replayed', meta)
+      throw await this.#replayed(stored, 'code_replayed', meta)
     this.deps.observer.tokensIssued({ grant: 'authorization_code', clientId: client.clientId }, meta)
     return issued
   }
@@ -97,15 +98,14 @@ export class TokenService {
     const stored = hasFormOf('refreshToken', token) ? await this.#find(tokenHash, client) : null
     if (!stored || stored.clientId !== client.clientId) throw invalidGrant()
     if (stored.revoked) throw stored.accountRefused ? accountRefused() : invalidGrant()
-    if (stored.state === 'replayed')
-      throw await this.#replayed(stored.grantId, 'refresh_token_replayed', meta)
+    if (stored.state === 'replayed') throw await this.#replayed(stored, 'refresh_token_replayed', meta)
     if (stored.accountRefused) throw accountRefused()
     if (stored.expired) throw invalidGrant()
     const scope = readRefreshScope(parameters, stored)
     this.#checkResources(parameters.all('resource'), stored.resources)
     const state = await this.deps.accounts.stateOf(stored.accountId, meta)
     if (state === 'gone') {
-      await this.#revoke(stored.grantId, 'account_unusable', meta)
+      await this.#revoke(stored, 'account_unusable', meta)
       throw invalidGrant()
     }
     if (state === 'banned') throw accountRefused()
@@ -175,14 +175,14 @@ export class TokenService {
   }
 
   /** Committed before the error is made, so the refusal cannot roll it back. */
-  async #replayed(grantId: string, reason: string, meta: RequestMeta): Promise<OAuthError> {
-    await this.#revoke(grantId, reason, meta)
+  async #replayed(grant: OwnedGrant, reason: string, meta: RequestMeta): Promise<OAuthError> {
+    await this.#revoke(grant, reason, meta)
     return invalidGrant()
   }
 
-  async #revoke(grantId: string, reason: string, meta: RequestMeta): Promise<void> {
-    if (await revokeGrant(this.deps.db, grantId, reason))
-      this.deps.observer.grantRevoked({ grantId, reason }, meta)
+  async #revoke(grant: OwnedGrant, reason: string, meta: RequestMeta): Promise<void> {
+    if (await revokeGrant(this.deps.db, grant, reason))
+      this.deps.observer.grantRevoked({ grantId: grant.grantId, reason }, meta)
   }
 }
 

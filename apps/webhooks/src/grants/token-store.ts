@@ -233,10 +233,15 @@ const parametersOf = (tokens: NewTokens) => [
 ]
 
 /** Ends a grant with all its tokens; false when it had ended already. */
-export async function revokeGrant(db: Queryable, grantId: string, reason: string): Promise<boolean> {
+export async function revokeGrant(
+  db: Queryable,
+  { grantId, accountId }: { grantId: string; accountId: string },
+  reason: string,
+): Promise<boolean> {
   const { rowCount } = await db.query(
-    'update oauth_grants set revoked_at = now(), revoke_reason = $2 where id = $1 and revoked_at is null',
-    [grantId, reason],
+    `update oauth_grants set revoked_at = now(), revoke_reason = $3
+      where id = $1 and account_id = $2 and revoked_at is null`,
+    [grantId, accountId, reason],
   )
   return rowCount === 1
 }

@@ -1,7 +1,7 @@
-import type { Db, Queryable } from '@signet/db'
+import type { Db } from '@signet/db'
 import { SAMPLES_TARGET_BYTES, type EventDefinition } from '@signet/webhook-core'
-import { ENRICHMENT_TIMEOUT_MS, readRecordings, recordingReader } from '@signet/webhook-core/stores'
-import { findRecentlySummarised, type SampleLimits } from './sample-store.js'
+import { ENRICHMENT_TIMEOUT_MS, readRecordings } from '@signet/webhook-core/stores'
+import { findRecentlySummarised, sampleReader, type SampleLimits } from './sample-store.js'
 
 /**
  * Samples as JSON text, built from an account's newest recordings with summaries, for accounts without stored events
@@ -16,7 +16,7 @@ export async function recordingSamples(
   const audioIds = await findRecentlySummarised(db, accountId, limit)
   const samples: string[] = []
   let bytes = 0
-  const reader = recordingReader({ until: (signal) => endedByServer(db, signal) })
+  const reader = sampleReader(db)
   // One at a time: the size of the next one is unknown until it is read.
   for (const audioId of audioIds) {
     if (bytes >= Math.min(maxLength, SAMPLES_TARGET_BYTES)) break
@@ -33,13 +33,3 @@ export async function recordingSamples(
   }
   return samples
 }
-
-/** This pool has no statement timeout, so each read sets its own in a transaction. */
-const endedByServer = (db: Db, signal: AbortSignal): Queryable => ({
-  query: (text, values) =>
-    db.transaction(async (tx) => {
-      signal.throwIfAborted()
-      await tx.query(`select set_config('statement_timeout', $1, true)`, [String(ENRICHMENT_TIMEOUT_MS)])
-      return tx.query(text, values)
-    }),
-})

@@ -1,5 +1,6 @@
-import type { Queryable } from '@signet/db'
+import type { Db, Queryable } from '@signet/db'
 import { SAMPLES_TARGET_BYTES, type EventType } from '@signet/webhook-core'
+import { ENRICHMENT_TIMEOUT_MS, recordingReader, type RecordingReader } from '@signet/webhook-core/stores'
 
 /** `maxLength`: in characters, for readers that have no use for more. */
 export type SampleLimits = { limit: number; maxLength?: number | undefined }
@@ -50,3 +51,17 @@ export async function findRecentlySummarised(
   )
   return rows.map(({ audio_id }) => audio_id)
 }
+
+/** Reads parts of recordings. The statements of this pool may take longer than a part may, so each sets its own limit. */
+// oxlint-disable-next-line signet/account-in-stores -- what it is asked for names the account
+export const sampleReader = (db: Db): RecordingReader =>
+  recordingReader({
+    until: (signal) => ({
+      query: (text, values) =>
+        db.transaction(async (tx) => {
+          signal.throwIfAborted()
+          await tx.query(`select set_config('statement_timeout', $1, true)`, [String(ENRICHMENT_TIMEOUT_MS)])
+          return tx.query(text, values)
+        }),
+    }),
+  })

@@ -42,6 +42,7 @@ type WarningRow = {
 }
 
 /** Claims what has been due longest; replicas never claim the same row within a lease. */
+// oxlint-disable-next-line signet/account-in-stores -- for the sender, which serves all accounts
 export async function claimWarnings(
   db: Queryable,
   { limit, leaseSeconds, lifeHours }: { limit: number; leaseSeconds: number; lifeHours: number },
@@ -87,6 +88,7 @@ export async function claimWarnings(
 type Held = Pick<ClaimedWarning, 'id' | 'attempts'>
 
 /** False when another process has claimed the warning since. */
+// oxlint-disable-next-line signet/account-in-stores -- for the sender, of what it has claimed
 export async function endWarning(
   db: Queryable,
   { id, attempts }: Held,
@@ -100,6 +102,7 @@ export async function endWarning(
   return rowCount === 1
 }
 
+// oxlint-disable-next-line signet/account-in-stores -- for the sender, of what it has claimed
 export async function deferWarning(
   db: Queryable,
   { id, attempts }: Held,
