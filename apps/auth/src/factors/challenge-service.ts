@@ -4,6 +4,7 @@ import { isAppError, type AppError } from '@signet/errors'
 import type { Address } from '../addresses/address.js'
 import type { AuditLog } from '../audit/audit-log.js'
 import { authError, invalid, tooSoon } from '../errors/auth-error.js'
+import { TOO_MANY, type FailedProofs } from '../failed-proofs/failed-proofs.js'
 import type { Mailer } from '../mail/mailer.js'
 import { randomDigits, sameHash } from '../one-time-tokens/one-time-token.js'
 import type { SendQuotas } from '../quotas/send-quotas.js'
@@ -21,7 +22,13 @@ import type { Guesses } from '../sign-in/guesses.js'
 import { isUuid } from '../users/uuid.js'
 import type { Challenge, ChallengeStore } from './challenge-store.js'
 import type { FactorCodes } from './factor-codes.js'
-import { factorNotFound, factorTraits, needsFactorFirst, type FactorRules } from './factor-rules.js'
+import {
+  factorNotFound,
+  factorTraits,
+  needsFactorFirst,
+  orRefusal,
+  type FactorRules,
+} from './factor-rules.js'
 import type { FactorStore, StoredFactor } from './factor-store.js'
 import { FACTOR_METHODS, type SessionLevelStore } from './session-level-store.js'
 import { matchingStep } from './totp.js'
@@ -42,6 +49,7 @@ type Deps = {
   webauthn: WebauthnFactors
   quotas: SendQuotas
   guesses: Guesses
+  failed: FailedProofs
   /** Fixed codes of test numbers (docs/specification.md#test-codes). */
   testOtpOf: (address: Address) => string | undefined
   keys: { encryption: KeyObject; codes: KeyObject }
@@ -114,9 +122,16 @@ export class ChallengeService {
     const outcome = await this.deps.audit.transaction(meta, async (tx, record) => {
       const locked = await this.#locked(tx, caller, factorId, answer.challenge_id ?? '', meta)
       const { held, factor, challenge } = locked
-      record('verification_attempted', held.user, { ...factorTraits(factor), challenge_id: challenge.id })
+      const traits = { ...factorTraits(factor), challenge_id: challenge.id }
       const accepted = await this.#accept(tx, locked, answer)
-      if (accepted === null) return wrongAnswer(factor)
+      if (isAppError(accepted)) {
+        const isRefusal = accepted.kind === 'limited'
+        const reason = isRefusal ? TOO_MANY : WRONG[factor.factorType].reason
+        if (!isRefusal || (await this.deps.failed.isFirstRefusal(tx, 'factor', factor.id)))
+          record('verification_attempted', held.user, { ...traits, accepted: false, reason })
+        return accepted
+      }
+      record('verification_attempted', held.user, { ...traits, accepted: true })
       const signedIn = await this.#upgrade(tx, held, factor, challenge, accepted.usedStep)
       if (factor.status === 'unverified') {
         record('factor_added', signedIn.user, { factor_id: factor.id, factor_type: factor.factorType })
@@ -212,16 +227,18 @@ export class ChallengeService {
     tx: Tx,
     locked: Locked,
     { code = '', webauthn = {} }: FactorAnswer,
-  ): Promise<Accepted | null> {
+  ): Promise<Accepted | AppError> {
     const { held, factor, challenge } = locked
     if (factor.factorType === 'webauthn') {
       // Signatures cannot be guessed, so wrong ones keep nobody waiting.
       const step = { held, factor, challengeId: challenge.id }
-      return (await this.deps.webauthn.accept(tx, step, webauthn)) ? { usedStep: null } : null
+      return (await this.deps.webauthn.accept(tx, step, webauthn)) ? { usedStep: null } : wrongAnswer(factor)
     }
-    const attempt = await this.deps.guesses.beginFactor(tx, factor.id)
+    const attempt = await orRefusal(this.deps.guesses.beginFactor(tx, factor.id))
+    if (isAppError(attempt)) return attempt
     const accepted = this.#acceptCode(factor, challenge, code)
-    if (accepted !== null) await attempt.takeBack()
+    if (accepted === null) return wrongAnswer(factor)
+    await attempt.takeBack()
     return accepted
   }
 
@@ -274,10 +291,10 @@ const msLeft = ({ lastChallengedAt }: StoredFactor, intervalMs: number, at: Date
 const factorFirst = () => authError('forbidden', 'insufficient_aal', 'AAL2 required to verify another factor')
 
 const WRONG = {
-  totp: 'Invalid TOTP code entered',
-  phone: 'Invalid MFA Phone code entered',
-  webauthn: 'This security key could not be verified',
+  totp: { text: 'Invalid TOTP code entered', reason: 'wrong_code' },
+  phone: { text: 'Invalid MFA Phone code entered', reason: 'wrong_code' },
+  webauthn: { text: 'This security key could not be verified', reason: 'wrong_answer' },
 } as const
 
 const wrongAnswer = ({ factorType }: StoredFactor): AppError =>
-  authError('unprocessable', 'mfa_verification_failed', WRONG[factorType])
+  authError('unprocessable', 'mfa_verification_failed', WRONG[factorType].text)

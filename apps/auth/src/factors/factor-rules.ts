@@ -1,3 +1,4 @@
+import { isAppError, type AppError } from '@signet/errors'
 import { withoutInvisible } from '@signet/pages/visible'
 import { authError } from '../errors/auth-error.js'
 import type { Factor, User } from '../users/user.js'
@@ -40,6 +41,13 @@ export function requireFreeName(factors: readonly Factor[], friendlyName: string
 /** Whether an aal1 session would bypass a factor that is already verified. */
 export const needsFactorFirst = (user: User, aal: string, factorId?: string): boolean =>
   aal !== 'aal2' && user.factors.some(({ id, status }) => status === 'verified' && id !== factorId)
+
+/** A refusal as a value: its entry in the audit log must be committed, so nothing may be thrown in the transaction. */
+export const orRefusal = <T>(attempt: Promise<T>): Promise<T | AppError> =>
+  attempt.catch((error: unknown) => {
+    if (isAppError(error) && error.kind === 'limited') return error
+    throw error
+  })
 
 /** What audit entries say about a factor (docs/specification.md#audit-log). */
 export const factorTraits = ({ id, factorType, status }: Factor) => ({

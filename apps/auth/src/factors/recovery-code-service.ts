@@ -3,6 +3,7 @@ import type { Db, Tx } from '@signet/db'
 import { isAppError } from '@signet/errors'
 import type { AuditLog } from '../audit/audit-log.js'
 import { authError, invalid } from '../errors/auth-error.js'
+import { TOO_MANY, type FailedProofs } from '../failed-proofs/failed-proofs.js'
 import type { Mailer } from '../mail/mailer.js'
 import type { NoticeKind } from '../mail/kinds.js'
 import type { RequestMeta } from '../requests/request-meta.js'
@@ -13,6 +14,7 @@ import type { SessionService } from '../sessions/session-service.js'
 import type { Held, Live, SignedIn } from '../sessions/session.js'
 import type { Guesses } from '../sign-in/guesses.js'
 import { hasVerifiedFactor, type User } from '../users/user.js'
+import { orRefusal } from './factor-rules.js'
 import { newRecoveryCode, plainRecoveryCode, RECOVERY_CODES } from './recovery-codes.js'
 import type { RecoveryCodeCount, RecoveryCodeStore } from './recovery-code-store.js'
 import { RECOVERY_CODE, type SessionLevelStore } from './session-level-store.js'
@@ -25,6 +27,7 @@ type Deps = {
   ends: SessionEnds
   levels: SessionLevelStore
   guesses: Guesses
+  failed: FailedProofs
   audit: AuditLog
   mailer: Mailer
   key: KeyObject
@@ -64,21 +67,28 @@ export class RecoveryCodeService {
   async verify(caller: Live, typed: string, meta: RequestMeta): Promise<SignedIn> {
     const code = plainRecoveryCode(typed)
     if (code === '') throw invalid('Code needs to be non-empty')
-    const { gate, store, guesses, audit, now } = this.deps
+    const { gate, store, guesses, failed, audit, now } = this.deps
     // A wrong code must stay counted, so the transaction returns the error instead of throwing it.
     const outcome = await audit.transaction(meta, async (tx, record) => {
       const held = await gate.hold(tx, idsOf(caller))
       const { user } = held
       requireFactor(user)
-      const attempt = await guesses.beginFactor(tx, `recovery codes of ${user.id}`)
+      const attempt = await orRefusal(guesses.beginFactor(tx, `recovery codes of ${user.id}`))
+      if (isAppError(attempt)) {
+        if (await failed.isFirstRefusal(tx, 'recovery codes', user.id))
+          record('recovery_code_attempted', user, { accepted: false, reason: TOO_MANY })
+        return attempt
+      }
       const left = await store.spend(tx, user.id, this.#hashOf(user.id, code), now())
-      record('recovery_code_attempted', user, { accepted: left !== null })
-      if (left === null)
+      if (left === null) {
+        record('recovery_code_attempted', user, { accepted: false, reason: 'wrong_code' })
         return authError(
           'unprocessable',
           'mfa_verification_failed',
           'This recovery code is wrong or was used',
         )
+      }
+      record('recovery_code_attempted', user, { accepted: true })
       await attempt.takeBack()
       await this.#notify(tx, 'mfa_recovery_code_used_notification', user, left, meta)
       return this.#raise(tx, held)

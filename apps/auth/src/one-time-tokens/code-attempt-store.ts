@@ -76,6 +76,16 @@ export class CodeAttemptStore {
     return rows[0]?.attempts ?? null
   }
 
+  /** Begins a window unless one has begun; false, and nothing written, if so. */
+  async begin(db: Queryable, id: Buffer, { now, endsAt }: Window): Promise<boolean> {
+    const { rowCount } = await db.query(
+      `insert into ${this.t.codeAttempts} as a (id, attempts, window_ends_at) values ($1, 1, $3)
+       on conflict (id) do update set window_ends_at = excluded.window_ends_at where a.window_ends_at <= $2`,
+      [id, now, endsAt],
+    )
+    return rowCount === 1
+  }
+
   async #counted(tx: Tx, row: string, parameters: unknown[]): Promise<number> {
     const { rows } = await tx.query<{ attempts: number }>(
       `insert into ${this.t.codeAttempts} as a (id, attempts, window_ends_at) ${row} ${countedOn('$1')}`,

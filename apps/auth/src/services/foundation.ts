@@ -11,6 +11,8 @@ import {
 import { guessRules, registrationRules, sessionLimits } from './part-settings.js'
 import { CodeAttempts } from '../one-time-tokens/code-attempts.js'
 import { TokenHashes } from '../one-time-tokens/one-time-token.js'
+import { AuditedGuesses } from '../failed-proofs/audited-guesses.js'
+import { FailedProofs } from '../failed-proofs/failed-proofs.js'
 import { FactorCodes } from '../factors/factor-codes.js'
 import { Mailer } from '../mail/mailer.js'
 import { Outbox } from '../outbox/outbox.js'
@@ -22,7 +24,6 @@ import { deriveKeys } from '../secrets/derived-keys.js'
 import { RefreshTokens } from '../sessions/refresh-token.js'
 import { SessionEnds } from '../sessions/session-ends.js'
 import { SessionGate } from '../sessions/session-gate.js'
-import { Guesses } from '../sign-in/guesses.js'
 import { SessionService } from '../sessions/session-service.js'
 import { RegistrationService } from '../sign-up/registration.js'
 import { UserFactory } from '../sign-up/user-factory.js'
@@ -68,8 +69,11 @@ export function createFoundation(parts: Parts) {
     links: linkConfig(config),
   })
 
-  const guesses = new Guesses({
+  const failed = new FailedProofs({ users, store: stores.codeAttempts, key: derived.guesses, now })
+  const guesses = new AuditedGuesses({
     db,
+    failed,
+    audit,
     store: stores.guesses,
     failures: parts.limits.failedSignIns,
     key: derived.guesses,
@@ -157,6 +161,7 @@ export function createFoundation(parts: Parts) {
     requests,
     accountRequests,
     guesses,
+    failed,
     limits,
     refreshTokens,
     ends,

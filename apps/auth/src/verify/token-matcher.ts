@@ -14,6 +14,9 @@ export type Match = {
   isOwn: boolean
 }
 
+/** Why a secret matches nothing: it is wrong, used, expired or unknown, or may not even be compared. */
+export type Miss = 'wrong' | 'too_many'
+
 /** `client` is where the secret comes from. */
 type Search = {
   type: VerifyType
@@ -36,14 +39,15 @@ type Deps = {
 export class TokenMatcher {
   constructor(private readonly deps: Deps) {}
 
-  /** Null for a wrong, used, expired or unknown secret. Counts codes, so the transaction must be committed. */
-  async find(tx: Tx, search: Search): Promise<Match | null> {
+  /** Counts codes, so the transaction must be committed. */
+  async find(tx: Tx, search: Search): Promise<Match | Miss> {
     const found = await this.#search(tx, search)
-    if (found === null || found.sentTo.kind !== channelOf(search.type)) return null
+    if (found === 'too_many') return found
+    if (found === null || found.sentTo.kind !== channelOf(search.type)) return 'wrong'
     const user = await this.deps.users.lockById(tx, found.userId)
     // Looked up again under the lock: of two requests with the same secret only one still finds it.
     const token = await this.#findAgain(tx, search, found)
-    if (user === null || token === null || this.#isExpired(token) || !isCurrent(user, token)) return null
+    if (user === null || token === null || this.#isExpired(token) || !isCurrent(user, token)) return 'wrong'
     return { user, token, isOwn: this.#isOwn(token, search) }
   }
 
@@ -71,7 +75,7 @@ export class TokenMatcher {
     await this.deps.attempts.forget(tx, { address: token.sentTo, network })
   }
 
-  #search(tx: Tx, search: Search): Promise<StoredToken | null> {
+  #search(tx: Tx, search: Search): Promise<StoredToken | 'too_many' | null> {
     const { type, proof, followed = false } = search
     return proof.kind === 'link'
       ? this.#findLink(tx, proof.token, slotsOf[type], followed)
@@ -89,8 +93,14 @@ export class TokenMatcher {
   }
 
   /** A spent link may leave its row to the code of the same email; a second search for a code would count it again. */
-  #findAgain(tx: Tx, search: Search, { id }: StoredToken): Promise<StoredToken | null> {
-    return search.proof.kind === 'link' ? this.#search(tx, search) : this.deps.tokens.find(tx, id)
+  #findAgain(
+    tx: Tx,
+    { type, proof, followed = false }: Search,
+    { id }: StoredToken,
+  ): Promise<StoredToken | null> {
+    return proof.kind === 'link'
+      ? this.#findLink(tx, proof.token, slotsOf[type], followed)
+      : this.deps.tokens.find(tx, id)
   }
 
   async #findLink(db: Queryable, text: string, slots: readonly Slot[], followed: boolean) {
@@ -105,11 +115,11 @@ export class TokenMatcher {
     tx: Tx,
     { address, otp }: Extract<Proof, { kind: 'otp' }>,
     { type, client, typist }: Search,
-  ) {
+  ): Promise<StoredToken | 'too_many' | null> {
     const { tokens, attempts, hashes } = this.deps
     const userId = typist?.userId ?? null
     const allowed = await attempts.allowed(tx, { address, network: client.key })
-    if (allowed === 'none') return null
+    if (allowed === 'none') return 'too_many'
     const slots = slotsOf[type]
     return tokens.findByCode(tx, {
       hashes: slots.map((slot) => hashes.ofOtp(slot, address.value, otp)),

@@ -1,11 +1,13 @@
 import { randomUUID } from 'node:crypto'
 import type { Db, Tx } from '@signet/db'
+import type { AppError } from '@signet/errors'
 import type { Audit, AuditLog } from '../audit/audit-log.js'
 import { authError, otpExpired, userBanned } from '../errors/auth-error.js'
 import { badVerifier } from '../code-exchange/flow-service.js'
 import type { FlowStore, MailMethod } from '../flows/flow-store.js'
 import { verifierMatches, type Challenge } from '../flows/pkce.js'
 import type { StoredToken } from '../one-time-tokens/one-time-token-store.js'
+import { TOO_MANY, type FailedProofs } from '../failed-proofs/failed-proofs.js'
 import type { PasswordHasher } from '../passwords/password-hasher.js'
 import type { PasswordRules } from '../passwords/password-rules.js'
 import type { Claim } from '../proofs/address-proofs.js'
@@ -16,7 +18,7 @@ import type { SignedIn } from '../sessions/session.js'
 import type { PendingSignUpStore } from '../users/pending-sign-up-store.js'
 import { refuseEmpty, refusePassword } from '../users/new-password.js'
 import { isBanned, isProven, type User } from '../users/user.js'
-import type { Match, TokenMatcher } from './token-matcher.js'
+import type { Match, Miss, TokenMatcher } from './token-matcher.js'
 import type { VerifyEffects } from './verify-effects.js'
 import { resolveType, type Proof, type Typist, type VerifyType } from './verify-request.js'
 
@@ -66,13 +68,22 @@ type Deps = {
   matcher: TokenMatcher
   effects: VerifyEffects
   sessions: SessionService
+  failed: FailedProofs
   audit: AuditLog
   hasher: PasswordHasher
   rules: VerifyRules
   now: () => Date
 }
 
-type Outcome = Verified | Confirmed | 'wrong' | 'bad_verifier'
+/** A proof that is refused once it was counted or consumed, so the transaction commits and the error is thrown afterwards. */
+type Refusal = 'wrong' | 'bad_verifier' | 'banned'
+type Outcome = Verified | Confirmed | Refusal
+
+const ERRORS: Readonly<Record<Refusal, () => AppError>> = {
+  wrong: otpExpired,
+  bad_verifier: badVerifier,
+  banned: () => userBanned('forbidden'),
+}
 
 /** GET and POST /verify. */
 export class VerifyService {
@@ -82,12 +93,10 @@ export class VerifyService {
   verify(request: VerifyRequest, meta: RequestMeta): Promise<Verified | Confirmed>
   async verify(request: VerifyRequest, meta: RequestMeta): Promise<Verified | Confirmed> {
     const passwordHash = await this.#newPasswordHash(request, meta)
-    // A wrong secret is counted or consumed, so the transaction commits first and the error is thrown afterwards.
     const outcome = await this.deps.audit.transaction(meta, (tx, audit): Promise<Outcome> =>
       this.#attempt(tx, audit, request, passwordHash, meta),
     )
-    if (outcome === 'wrong') throw otpExpired()
-    if (outcome === 'bad_verifier') throw badVerifier()
+    if (typeof outcome === 'string') throw ERRORS[outcome]()
     return outcome
   }
 
@@ -106,7 +115,7 @@ export class VerifyService {
     const proof = { kind: 'link', token } as const
     await db.transaction(async (tx) => {
       const match = await matcher.find(tx, { type, proof, client: meta.client, followed: true })
-      if (match !== null) await matcher.spendLink(tx, match)
+      if (typeof match !== 'string') await matcher.spendLink(tx, match)
     })
   }
 
@@ -120,11 +129,20 @@ export class VerifyService {
     const { matcher, sessions, effects } = this.deps
     const { client } = meta
     const match = await matcher.find(tx, { ...request, client })
-    if (match === null) return 'wrong'
+    if (typeof match === 'string') {
+      await this.#recordMiss(tx, audit, match, request)
+      return 'wrong'
+    }
     const { user, token } = match
-    if (isBanned(user, this.deps.now())) throw userBanned('forbidden')
+    const recordFailure = (reason: string) =>
+      audit('login_failed', user, { provider: token.sentTo.kind, reason })
+    if (isBanned(user, this.deps.now())) {
+      recordFailure('user_banned')
+      return 'banned'
+    }
     if (!this.#verifierFits(match, request)) {
       await matcher.spend(tx, match)
+      recordFailure('bad_code_verifier')
       return 'bad_verifier'
     }
     const type = resolveType(request.type, token.slot)
@@ -141,6 +159,17 @@ export class VerifyService {
     if (request.answer === 'nothing') return { kind: 'confirmed' }
     const signedIn = await sessions.open(tx, effect.user, 'otp', meta)
     return { kind: 'signed_in', signedIn, type }
+  }
+
+  /** The same work whether or not there is an account. A link that is none names nobody. */
+  async #recordMiss(tx: Tx, audit: Audit, miss: Miss, { proof, typist }: VerifyRequest): Promise<void> {
+    if (proof.kind === 'link') return
+    const { failed } = this.deps
+    const { address } = proof
+    if (miss === 'too_many' && !(await failed.isFirstRefusal(tx, 'code', address.kind, address.value))) return
+    const actor = await failed.actorOf(tx, address, typist?.userId)
+    const reason = miss === 'too_many' ? TOO_MANY : 'wrong_code'
+    audit('login_failed', actor, { provider: address.kind, reason })
   }
 
   /**
