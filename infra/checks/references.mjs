@@ -1,13 +1,18 @@
-// References that a reader can follow: anchors of specifications, decision records and relative links in Markdown must
-// exist, the map in an app's README names each folder of its sources, and nothing may cite a document that is not in the repository.
+// References that a reader can follow: anchors of documents, decision records, test files and relative links in Markdown must exist,
+// every record is cited where a reader would ask, the map in an app's README names each folder of its sources, and nothing may cite a
+// document that is not in the repository.
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join, normalize } from 'node:path'
 import { root, run } from '../local/bootstrap.mjs'
 
 const TEXT = /\.(ts|mjs|cjs|js|sql|md|json|jsonc|ya?ml|example|conf|toml)$|(^|\/)Dockerfile$/
-const SPECIFICATION = /(?:apps\/([a-z]+)\/)?docs\/specification\.md#([\w-]+)/g
-const README = /\b((?:apps|packages|infra)\/[\w/-]+\/README\.md)#([\w-]+)/g
-const RECORD = /\bdecisions? (\d{4})\b|decisions\/(\d{4})-/g
+/** From the root of the repository, or from the folder of the app. */
+const DOCUMENT = /(?<![\w./-])((?:apps|packages|infra|docs)\/(?:[\w-]+\/)*[\w-]+\.md)(?:#([\w-]+))?/g
+/** With as much of its path as there is. */
+const TEST_FILE = /(?:[\w-]+\/)*[\w-]{2,}\.test\.ts\b/g
+const COMMENT = /\/\/ .*|^\s*\/?\*.*/
+/** The numbers after the word, or in a path. */
+const RECORD = /(?<=\bdecisions? (?:\d{4}(?:, | and ))*)\d{4}\b|(?<=\bdecisions\/)\d{4}\b/g
 const LINK = /\]\(([^)\s#]*)(?:#([\w-]+))?\)/g
 const CITATION =
   /\bcontracts?\b|\b[A-H]\.\d{1,2},? rows? \d|(?<=[('] ?)[A-H]\.\d{1,2}\b|\/\/ [A-H]\.\d{1,2}\b/i
@@ -16,10 +21,15 @@ const CITATION =
 const NO_CITATIONS =
   /(^|\/)LICENSE$|^infra\/local\/recordings\/|^infra\/checks\/references\.mjs$|(^|\/)CHANGELOG\.md$/
 
+/** Where these checks are tested, with names of files that do not exist. */
+const EXAMPLES = /^infra\/local\/test\//
+
 const anchors = new Map()
 const files = (await trackedFiles()).filter((path) => TEXT.test(path) && existsSync(join(root, path)))
+const testFiles = files.filter((path) => path.endsWith('.test.ts'))
+const cited = new Set()
 const records = readdirSync(join(root, 'infra/decisions')).filter((name) => /^\d{4}-.*\.md$/.test(name))
-const problems = [...files.flatMap(problemsOf), ...indexProblems(), ...mapProblems()]
+const problems = [...files.flatMap(problemsOf), ...uncitedProblems(), ...indexProblems(), ...mapProblems()]
 for (const problem of problems) console.log(problem)
 process.exitCode = problems.length > 0 ? 1 : 0
 
@@ -34,8 +44,8 @@ function problemsOf(path) {
     .split('\n')
     .forEach((line, index) => {
       const report = (problem) => found.push(`${path}:${index + 1}  ${problem}`)
-      checkSpecification(path, line, report)
-      checkReadmes(line, report)
+      if (!EXAMPLES.test(path)) checkDocuments(path, line, report)
+      if (!EXAMPLES.test(path)) checkTestFiles(path, line, report)
       checkRecords(path, line, report)
       if (path.endsWith('.md')) checkLinks(path, line, report)
       if (!NO_CITATIONS.test(path) && CITATION.test(line))
@@ -46,23 +56,35 @@ function problemsOf(path) {
   return found
 }
 
-function checkSpecification(path, line, report) {
-  for (const [reference, app = /^apps\/([^/]+)\//.exec(path)?.[1], anchor] of line.matchAll(SPECIFICATION)) {
-    if (!anchorsOf(`apps/${app}/docs/specification.md`).has(anchor)) report(`${reference} leads nowhere`)
+function checkDocuments(path, line, report) {
+  const [folder = ''] = /^(apps|packages)\/[^/]+\//.exec(path) ?? []
+  for (const [reference, document, anchor] of line.matchAll(DOCUMENT)) {
+    const to = document.startsWith('docs/') ? folder + document : document
+    if (!existsSync(join(root, to)) || (anchor && !anchorsOf(to).has(anchor)))
+      report(`${reference} leads nowhere`)
   }
 }
 
-function checkReadmes(line, report) {
-  for (const [reference, path, anchor] of line.matchAll(README)) {
-    if (!existsSync(join(root, path)) || !anchorsOf(path).has(anchor)) report(`${reference} leads nowhere`)
+function checkTestFiles(path, line, report) {
+  if (NO_CITATIONS.test(path)) return
+  const text = path.endsWith('.md') ? line : (COMMENT.exec(line)?.[0] ?? '')
+  for (const [name] of text.matchAll(TEST_FILE))
+    if (!testFiles.some((file) => `/${file}`.endsWith(`/${name}`))) report(`there is no ${name}`)
+}
+
+function checkRecords(path, line, report) {
+  for (const [number] of line.matchAll(RECORD)) {
+    if (!path.startsWith('infra/decisions/')) cited.add(number)
+    if (!records.some((name) => name.startsWith(`${number}-`)))
+      report(`decision ${number} leads to no record`)
   }
 }
 
-function checkRecords(_path, line, report) {
-  for (const [reference, ...numbers] of line.matchAll(RECORD)) {
-    const number = numbers.find(Boolean)
-    if (!records.some((name) => name.startsWith(`${number}-`))) report(`${reference} leads to no record`)
-  }
+/** A record that only other records cite is found by nobody who reads the code. */
+function uncitedProblems() {
+  return records
+    .filter((name) => !cited.has(name.slice(0, 4)))
+    .map((name) => `infra/decisions/${name}  is cited nowhere: name it in a comment where a reader would ask`)
 }
 
 function checkLinks(path, line, report) {

@@ -8,8 +8,7 @@ import type { FormBrowser, Seen } from './support/browser.js'
 import { OAuthTester } from './support/oauth.js'
 
 // Sign-in through the identity server of this product, both as built. What it asks of others is real too (email) or speaks the
-// real protocol (GitHub). Only CAPTCHA is missing here, because that server asks the providers at fixed addresses: the
-// double of sign-in-steps.test.ts demands one.
+// real protocol (GitHub). Only CAPTCHA is missing, because that server asks the providers at fixed addresses.
 const FACTOR_PHONE = '4915199999999'
 let stack: Stack
 let oauth: OAuthTester

@@ -7,13 +7,14 @@ import type { HashAnswer, HashJob } from './hash-job.js'
 
 /**
  * Below the event loop, so that requests that hash nothing keep their latency while every core hashes; not far below, or
- * any other busy program of the machine would stop all sign-ins (infra/decisions/0253).
+ * any other busy program of the machine would stop all sign-ins (decision 0253).
  */
-const STEP_BACK = 5
+/** Nice levels. */
+const BELOW_THE_SERVICE = 5
 const LOWEST = 19
 
 // Only on Linux is this the priority of the calling thread; elsewhere it would slow the whole process.
-if (process.platform === 'linux') setPriority(Math.min(getPriority() + STEP_BACK, LOWEST))
+if (process.platform === 'linux') setPriority(Math.min(getPriority() + BELOW_THE_SERVICE, LOWEST))
 
 // Entry of the worker threads, which run one job at a time. No top-level await: from source this file is loaded with
 // require.
