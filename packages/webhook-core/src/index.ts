@@ -20,7 +20,7 @@ export {
 } from './events/catalogue.js'
 export type { EventDefinition, EventHeader } from './events/event-definition.js'
 export { isHtml } from './events/html.js'
-export { PAYLOAD_TARGET_BYTES, SAMPLES_TARGET_BYTES } from './events/target-size.js'
+export { PAYLOAD_TARGET_BYTES } from './recordings/target-size.js'
 
 export { deliveryHeaders, newSigningSecret, type DeliveryHeaders } from './signature/signature.js'
 export {

@@ -1,7 +1,12 @@
 import type { Db } from '@signet/db'
-import { SAMPLES_TARGET_BYTES, type EventDefinition } from '@signet/webhook-core'
+import type { EventDefinition } from '@signet/webhook-core'
 import { ENRICHMENT_TIMEOUT_MS, readRecordings } from '@signet/webhook-core/stores'
-import { findRecentlySummarised, sampleReader, type SampleLimits } from './sample-store.js'
+import {
+  findRecentlySummarised,
+  sampleReader,
+  SAMPLES_TARGET_BYTES,
+  type SampleLimits,
+} from './sample-store.js'
 
 /**
  * Samples as JSON text, built from an account's newest recordings with summaries, for accounts without stored events

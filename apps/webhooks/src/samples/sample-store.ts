@@ -1,9 +1,15 @@
 import type { Db, Queryable } from '@signet/db'
-import { SAMPLES_TARGET_BYTES, type EventType } from '@signet/webhook-core'
+import { PAYLOAD_TARGET_BYTES, type EventType } from '@signet/webhook-core'
 import { ENRICHMENT_TIMEOUT_MS, recordingReader, type RecordingReader } from '@signet/webhook-core/stores'
 
 /** `maxLength`: in characters, for readers that have no use for more. */
 export type SampleLimits = { limit: number; maxLength?: number | undefined }
+
+/**
+ * Limit for all samples of one response. Ten events of the target size fit. Summaries are never cut, so an event can be much
+ * larger, and every caller would hold ten of those in memory.
+ */
+export const SAMPLES_TARGET_BYTES = 16 * PAYLOAD_TARGET_BYTES
 
 /** PostgreSQL's largest integer, which is more than any text has. */
 const MAX_TEXT_LENGTH = 2 ** 31 - 1

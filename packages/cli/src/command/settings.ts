@@ -1,11 +1,11 @@
 import { homedir } from 'node:os'
 import { join } from 'node:path'
+import type { StorePreference } from '../credentials/credential-store.js'
 import { DEFAULT_PROFILE, PROFILE_NAME } from '../credentials/profile-name.js'
 import { UsageError } from '../errors.js'
 import { serviceAddress } from './addresses.js'
 
 export type Environment = Readonly<Record<string, string | undefined>>
-export type StorePreference = 'auto' | 'keychain' | 'file'
 
 /** What the command line and the environment decide, before anything stored is looked at. */
 export type Settings = {

@@ -2,9 +2,8 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync, mkdirSyn
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
-import type { StorePreference } from '../command/settings.js'
 import { UsageError } from '../errors.js'
-import { CredentialStore } from './credential-store.js'
+import { CredentialStore, type StorePreference } from './credential-store.js'
 import type { Keychain } from './keychain.js'
 
 const SERVICE = 'https://hooks.example.com'

@@ -1,6 +1,5 @@
 import { join } from 'node:path'
 import { UsageError } from '../errors.js'
-import type { StorePreference } from '../command/settings.js'
 import { systemKeychain, type Keychain } from './keychain.js'
 import { DEFAULT_PROFILE, fileOf } from './profile-name.js'
 import { closeToOthers, isOpenToOthers, readPrivateFile, writePrivateFile } from './private-file.js'
@@ -12,6 +11,9 @@ import {
   type StoredSignIn,
   type TokenPlace,
 } from './sign-in-record.js'
+
+/** `auto`: the system's keychain, where there is one. */
+export type StorePreference = 'auto' | 'keychain' | 'file'
 
 type Options = {
   configDir: string

@@ -2,7 +2,7 @@ import { ApiClient } from '../api/api-client.js'
 import type { Context } from '../command/context.js'
 import type { StoredSignIn, TokenPlace } from '../credentials/sign-in-record.js'
 import { NotSignedInError } from '../errors.js'
-import { serviceUrlOf } from './service-address.js'
+import { serviceUrlOf } from '../command/service-address.js'
 
 /** The personal token that commands present, and where it came from. */
 export type ActiveToken = {

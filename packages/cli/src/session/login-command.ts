@@ -14,7 +14,7 @@ import {
   type AccountSession,
   type SignInOptions,
 } from '../sign-in/sign-in.js'
-import { serviceUrlOf } from './service-address.js'
+import { serviceUrlOf } from '../command/service-address.js'
 
 type Options = SignInOptions & { name?: string; expiresInDays?: number }
 

@@ -4,7 +4,7 @@ import { defineCommand, run } from '../command/define.js'
 import type { Host } from '../command/host.js'
 import { NetworkError, NotSignedInError, ServerFailureError, UsageError } from '../errors.js'
 import { apiFor, type ActiveToken } from './active-token.js'
-import { serviceUrlOf } from './service-address.js'
+import { serviceUrlOf } from '../command/service-address.js'
 
 type Options = { local?: boolean }
 

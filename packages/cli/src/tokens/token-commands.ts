@@ -5,7 +5,7 @@ import { defineCommand, defineGroup, integerOption, parseId, run } from '../comm
 import type { Host } from '../command/host.js'
 import type { Column } from '../output/table.js'
 import { printable, readableTime } from '../output/text.js'
-import { serviceUrlOf } from '../session/service-address.js'
+import { serviceUrlOf } from '../command/service-address.js'
 import { signInOptions, withAccountSession, type SignInOptions } from '../sign-in/sign-in.js'
 
 type CreateOptions = SignInOptions & { name: string; expiresInDays?: number }

@@ -1,6 +1,6 @@
 import type { Language } from '@signet/language'
 import type { EventId } from '../ids.js'
-import type { RecordingContent } from '../stores/recording-reader.js'
+import type { RecordingContent } from '../recordings/recording-content.js'
 
 /** What every event's envelope starts with. */
 export type EventHeader = { id: EventId | `evt_sample_${string}`; createdAt: Date }

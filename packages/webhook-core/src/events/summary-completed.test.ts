@@ -3,7 +3,7 @@ import { describe, expect, it } from '@jest/globals'
 import { newEventId } from '../ids.js'
 import { withinTargetSize, type SummaryCompleted, type SummaryCompletedData } from './summary-completed.js'
 import { longestEscapedPrefix } from './json-size.js'
-import { PAYLOAD_TARGET_BYTES as T } from './target-size.js'
+import { PAYLOAD_TARGET_BYTES as T } from '../recordings/target-size.js'
 
 const id = newEventId(new Date(0))
 const envelope = (data: Partial<SummaryCompletedData>): SummaryCompleted => ({

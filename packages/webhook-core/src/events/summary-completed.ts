@@ -1,7 +1,7 @@
-import type { TranscriptSegment } from '../stores/recording-store.js'
+import type { TranscriptSegment } from '../recordings/recording-content.js'
+import { PAYLOAD_TARGET_BYTES } from '../recordings/target-size.js'
 import { envelopeOf, type Envelope, type EventDefinition, type RecordingSubject } from './event-definition.js'
 import { longestEscapedPrefix } from './json-size.js'
-import { PAYLOAD_TARGET_BYTES } from './target-size.js'
 
 /** Member order is the order in the body (apps/webhooks/docs/specification.md#summarycompleted). */
 export type SummaryCompletedData = {

@@ -27,17 +27,15 @@ export {
   ENRICHMENT_TIMEOUT_MS,
   readRecordings,
   recordingReader,
-  type RecordingContent,
   type RecordingReader,
 } from './recording-reader.js'
 export { creatingReplays, isRecoverable, type RecoveryScope } from './replay-store.js'
 export { activateNextSecret, cancelNextSecret, SECRETS_NOW, storeNextSecret } from './secret-store.js'
-export {
-  findRecordings,
-  findSummaries,
-  findTranscripts,
-  type RecordingFields,
-  type RecordingRef,
-  type SummaryFields,
-  type TranscriptFields,
-} from './recording-store.js'
+export { findRecordings, findSummaries, findTranscripts } from './recording-store.js'
+export type {
+  RecordingContent,
+  RecordingFields,
+  RecordingRef,
+  SummaryFields,
+  TranscriptFields,
+} from '../recordings/recording-content.js'

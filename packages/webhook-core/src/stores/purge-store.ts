@@ -2,7 +2,7 @@ import type { Queryable } from '@signet/db'
 import type { EndpointId } from '../ids.js'
 import { cancelBacklog, type BacklogPosition } from './backlog-store.js'
 import { ERASED_SECRETS } from './erased-secrets.js'
-import type { RecordingRef } from './recording-store.js'
+import type { RecordingRef } from '../recordings/recording-content.js'
 
 /**
  * Deletes a recording, the bodies of its events, and cancels their pending deliveries. An attempt in flight still records its result.

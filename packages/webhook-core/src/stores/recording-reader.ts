@@ -1,23 +1,7 @@
 import pTimeout from 'p-timeout'
 import type { Db } from '@signet/db'
-import {
-  findRecordings,
-  findSummaries,
-  findTranscripts,
-  type RecordingFields,
-  type RecordingRef,
-  type SummaryFields,
-  type TranscriptFields,
-} from './recording-store.js'
-
-/** The three parts of a payload that come from stored recordings. Each is read, and can fail, independently. */
-export type RecordingPart = 'recording' | 'transcript' | 'summaries'
-
-export type RecordingContent = {
-  recording: RecordingFields | null
-  transcript: TranscriptFields | null
-  summaries: SummaryFields[]
-}
+import type { RecordingContent, RecordingPart, RecordingRef } from '../recordings/recording-content.js'
+import { findRecordings, findSummaries, findTranscripts } from './recording-store.js'
 
 /**
  * Reads the parts of several recordings, in order. Once the signal is aborted, nobody waits for the result. Tests replace it

@@ -1,21 +1,12 @@
 import type { Queryable } from '@signet/db'
-import { PAYLOAD_TARGET_BYTES } from '../events/target-size.js'
-
-/** Identifies a recording. Audio ids are unique per account. */
-export type RecordingRef = { accountId: string; audioId: string }
-
-export type RecordingFields = {
-  reportId?: string
-  status?: number
-  title?: string
-  durationMs?: number
-  recordedAt?: Date
-}
-
-/** `start` and `end` in seconds. */
-export type TranscriptSegment = { speaker: string; start: number; end: number; text: string }
-export type TranscriptFields = { language?: string; text: string; segments?: TranscriptSegment[] }
-export type SummaryFields = { label: string; content: string; format: string; templateName?: string }
+import type {
+  RecordingFields,
+  RecordingRef,
+  SummaryFields,
+  TranscriptFields,
+  TranscriptSegment,
+} from '../recordings/recording-content.js'
+import { PAYLOAD_TARGET_BYTES } from '../recordings/target-size.js'
 
 type RecordingRow = {
   ord: string

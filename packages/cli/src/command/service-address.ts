@@ -1,5 +1,5 @@
-import { DEFAULT_IDENTITY_URL, DEFAULT_SERVICE_URL } from '../command/addresses.js'
-import type { Context } from '../command/context.js'
+import { DEFAULT_IDENTITY_URL, DEFAULT_SERVICE_URL } from './addresses.js'
+import type { Context } from './context.js'
 import { UsageError } from '../errors.js'
 
 /** The service to talk to: option, variable, the one signed in to last, else a checkout's own. */
