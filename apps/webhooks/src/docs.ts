@@ -4,6 +4,7 @@ import { createLogger, createRegistry } from '@signet/telemetry'
 import { DEFAULT_RETRY_DELAYS_SECONDS, PAYLOAD_TARGET_BYTES } from '@signet/webhook-core'
 import { internalApiDocument, publicApiDocument, publicComponents } from './api-docs/api-document.js'
 import { errorsPage } from './api-docs/errors-page.js'
+import { eventData } from './api-docs/event-data.js'
 import { settings } from './config/config.js'
 import { MAX_PAGE_SIZE } from './api/query.js'
 import { MAX_BODY_BYTES as MAX_V1_BYTES } from './endpoints/endpoint-routes.js'
@@ -26,6 +27,7 @@ export async function generatedDocs(): Promise<Record<string, string>> {
     'docs/errors.md': errorsPage(),
     'docs/mcp.md': withTools(readFileSync(MCP_PAGE, 'utf8'), tools),
     'docs/specification.md': withRetryDelays(readFileSync(SPECIFICATION, 'utf8')),
+    '../../packages/webhook-verify/src/event-data.ts': eventData(),
     'docs/openapi.json': json(publicApiDocument(publicTable, PLACEHOLDER)),
     'docs/openapi-internal.json': json(
       internalApiDocument(internalTable, 'https://hooks-internal.signet.example'),

@@ -1,3 +1,5 @@
+import type { EventData } from './event-data.js'
+
 /** What every event has, whatever its type. De-duplicate on `id`: delivery is at least once. */
 export type EventEnvelope<Type extends string, Data> = {
   id: string
@@ -7,51 +9,20 @@ export type EventEnvelope<Type extends string, Data> = {
   data: Data
 }
 
-export type TranscriptSegment = {
-  speaker: string
-  /** Seconds from the start of the recording. */
-  start: number
-  end: number
-  text: string
-}
+/**
+ * The types known today, so that comparing `type` narrows `data`; with a type as argument, the events of that type. New types may
+ * arrive at any time: answer them 2xx in a `default` branch, or they count as failures.
+ */
+export type WebhookEvent<Type extends keyof EventData = keyof EventData> = {
+  [Each in Type]: EventEnvelope<Each, EventData[Each]>
+}[Type]
 
-export type Transcript = {
-  language?: string
-  text: string
-  /** True when the text was cut to keep the payload near 1 MiB. */
-  truncated: boolean
-  segments?: TranscriptSegment[]
-}
-
-export type Summary = {
-  label: string
-  /** Untrusted user content: escape or sanitise before showing it. */
-  content: string
-  /** `markdown` or `html` today; tolerate other values. */
-  format: string
-  template_name?: string
-}
-
-/** Only `audio_id` is promised; everything else may be missing. */
-export type SummaryCompletedData = {
-  audio_id: string
-  report_id?: string
-  status?: number
-  title?: string
-  duration_ms?: number
-  recorded_at?: string
-  transcript?: Transcript
-  summaries?: Summary[]
-}
-
-export type SummaryCompletedEvent = EventEnvelope<'summary.completed', SummaryCompletedData>
-export type WebhookPingEvent = EventEnvelope<'webhook.ping', { endpoint_id: string; message: string }>
+export type SummaryCompletedEvent = WebhookEvent<'summary.completed'>
+export type SummaryCompletedData = SummaryCompletedEvent['data']
+export type Transcript = NonNullable<SummaryCompletedData['transcript']>
+export type TranscriptSegment = NonNullable<Transcript['segments']>[number]
+export type Summary = NonNullable<SummaryCompletedData['summaries']>[number]
+export type WebhookPingEvent = WebhookEvent<'webhook.ping'>
 
 /** An event of a type newer than this library. In the `default` of a switch: `const other: UnknownEvent = event`. */
 export type UnknownEvent = EventEnvelope<string, Record<string, unknown>>
-
-/**
- * The types known today, so that comparing `type` narrows `data`. New types may arrive at any time: answer them 2xx in
- * a `default` branch, or they count as failures.
- */
-export type WebhookEvent = SummaryCompletedEvent | WebhookPingEvent
