@@ -22,7 +22,7 @@ export async function serve(env: Environment): Promise<Service> {
     for (const end of open.splice(0).reverse()) await end()
   }
   try {
-    tellDoubts(context, env)
+    warnAboutSettings(context, env)
     // So that the first request and the first reader of the JWK Set find a key. Without a database, that happens
     // later.
     await context.keys.forSigning().catch(() => undefined)
@@ -48,8 +48,8 @@ export async function serve(env: Environment): Promise<Service> {
   }
 }
 
-/** Warns about settings that are probably mistakes, but no reason not to start. */
-function tellDoubts({ config, observer }: AuthContext, env: Environment): void {
+/** Settings that are probably mistakes. None of them keeps the service from starting. */
+function warnAboutSettings({ config, observer }: AuthContext, env: Environment): void {
   for (const name of unsupportedVariables(env)) observer.unsupportedVariable(name)
   for (const name of strayRedirectUris(config)) observer.strayRedirectUri(name)
   const sendsCodes = config.phoneEnabled || config.mfaPhoneEnrollEnabled

@@ -26,7 +26,7 @@ describe('the address of a form that showed its answer', () => {
 })
 
 describe('the account of whoever is signed in', () => {
-  it('is looked after at the identity server, where every page leads', async () => {
+  it('is managed at the identity server, to which every page links', async () => {
     const { open } = await visitor()
     const account = `href="${harness.ctx.config.identityUrl}/ui/account"`
     for (const below of ['', '/tokens', '/signatures']) expect((await open(below)).text).toContain(account)

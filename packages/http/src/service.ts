@@ -45,7 +45,7 @@ export async function runService(component: string, start: () => Promise<Service
     log.info('stopped')
     process.exit(0)
   } catch (error) {
-    tellFailure(processLog, error)
+    logFailure(processLog, error)
     process.exit(1)
   }
 }
@@ -56,7 +56,7 @@ export async function runTask(component: string, run: (log: Logger) => Promise<u
   try {
     await withLogger(component, run)
   } catch (error) {
-    tellFailure(processLog, error)
+    logFailure(processLog, error)
     process.exitCode = 1
   }
 }
@@ -71,10 +71,10 @@ export async function withLogger(component: string, run: (log: Logger) => Promis
   }
 }
 
-/** Errors whose message suffices, with one problem per line. All others are logged with their stack. */
+/** Errors that need only their message, with one problem per line. All others are logged with their stack. */
 const FOR_OPERATORS: ReadonlySet<string> = new Set(['ConfigError', 'ListenError'])
 
-function tellFailure(log: Logger, error: unknown): void {
+function logFailure(log: Logger, error: unknown): void {
   const isForOperators = error instanceof Error && FOR_OPERATORS.has(error.name)
   log.log('fatal', 'failed', isForOperators ? { problems: error.message.split('\n') } : { error })
 }

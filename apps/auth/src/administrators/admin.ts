@@ -20,7 +20,7 @@ export type AdminPerson = {
   readonly isNamed: boolean
 }
 
-/** Who acts as an administrator. That is no leave to change anything: {@link AdminActs} gives it, for one transaction. */
+/** Who acts as an administrator. It does not permit any change: {@link AdminActs} does, for one transaction. */
 export type Admin = AdminProgram | AdminPerson
 
 /** Only for {@link Bearer}, which has checked the claims. */

@@ -103,7 +103,7 @@ export class Bearer {
     return this.#audience(req, claims)
   }
 
-  /** Whose live session a public request brings along; null for none, and for a token that is no good. */
+  /** The user of a public request with the token of a live session; null without a token, or with an invalid one. */
   async userOf(req: Request): Promise<User | null> {
     if (tokenOf(req) === null) return null
     try {

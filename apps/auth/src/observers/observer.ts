@@ -3,7 +3,7 @@ import { Counter, Gauge } from 'prom-client'
 
 export type Observer = ReturnType<typeof createObserver>
 
-/** One function for each business event: log line and metric together, so that they cannot drift apart. */
+/** One function for each thing worth reporting: log line and metric together, so that they cannot drift apart. */
 export function createObserver(log: Logger, registry: MetricsRegistry) {
   const { audited, cleanedUp, mails, mailErrors, mailRefusals, hashing, statuses, messages, givenUp } =
     createMetrics(registry)

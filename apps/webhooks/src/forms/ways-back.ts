@@ -18,7 +18,7 @@ export function waysBack(
       return route({
         method: 'get',
         path,
-        docs: pageDocs(`leave${inCamelCase(path)}`, 'Leave a form that was stopped at the door'),
+        docs: pageDocs(`leave${inCamelCase(path)}`, 'Redirect from the address of a form to its page'),
         handle({ req }) {
           const above = req.path.split('/').slice(0, segments.length).join('/')
           return responder.redirect(303, responder.path(above === '' ? '/' : above))

@@ -5,7 +5,7 @@ type Grant = 'authorization_code' | 'refresh_token'
 type LoginResult = 'ok' | 'refused' | 'unavailable' | 'limited'
 
 /**
- * The business events of OAuth and personal tokens: one function each, log line and counter together. Labels have few
+ * What OAuth and personal tokens report: one function each, log line and counter together. Labels have few
  * values: never an account, a client, a URL or a token.
  */
 export function createObserver(log: Logger, registry: Registry) {

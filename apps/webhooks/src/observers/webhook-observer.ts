@@ -6,7 +6,7 @@ type WarningFields = { id: string; endpointId: string; threshold: number; attemp
 type IngestFields = { eventId?: string; source: string; accountId: string }
 
 /**
- * The business events of subscriptions and ingest: one function each, log line and counter together. Never a url (its
+ * What subscriptions and ingest report: one function each, log line and counter together. Never a url (its
  * query may hold a secret of the receiver), a secret, or anything of a recording's content.
  */
 export function createWebhookObserver(log: Logger, registry: Registry) {
