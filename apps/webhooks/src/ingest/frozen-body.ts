@@ -2,7 +2,7 @@ import { definitionOf, isHtml, type EventHeader } from '@signet/webhook-core'
 import type { RecordingParts } from './encoded-parts.js'
 
 /**
- * The body of a notice's event, if the notice says all that goes into it (docs/ingest.md#frozen-at-the-door): every part is
+ * The body of a notice's event, if the notice says all that goes into it (docs/ingest.md#frozen-on-arrival): every part is
  * there, where null says that there is none, and no summary has to be converted. Null otherwise: then the dispatcher builds
  * it.
  */
