@@ -5,7 +5,7 @@ import type { CountedMessage, SecretMessages } from '../messages/secret-messages
 import type { TokenIssuer } from '../one-time-tokens/token-issuer.js'
 import type { Client, RequestMeta } from '../requests/request-meta.js'
 import type { SmsChannel } from '../sms/sms-sender.js'
-import type { Confirmations } from '../users/confirmations.js'
+import type { AddressProofs } from '../proofs/address-proofs.js'
 import type { UserStore } from '../users/user-store.js'
 import type { User } from '../users/user.js'
 
@@ -28,7 +28,7 @@ export type PendingMessages = { emails: Issued[]; phone: Issued | null }
 
 type Deps = {
   users: UserStore
-  confirmations: Confirmations
+  proofs: AddressProofs
   issuer: TokenIssuer
   messages: SecretMessages
   rules: AddressChangeRules
@@ -41,6 +41,8 @@ export class AddressChanges {
 
   /** The user's row must be locked. */
   async begin(tx: Tx, userId: string, { email, phone, challenge, from }: Request): Promise<PendingMessages> {
+    if (email !== null || phone !== null)
+      await this.deps.proofs.requireAdoptable(tx, await this.#read(tx, userId))
     const emails = email === null ? [] : await this.#beginEmail(tx, userId, email, { challenge, from })
     return { emails, phone: phone === null ? null : await this.#beginPhone(tx, userId, phone, from) }
   }
@@ -83,11 +85,11 @@ export class AddressChanges {
     email: string,
     how: Pick<Request, 'challenge' | 'from'>,
   ): Promise<Issued[]> {
-    const { users, confirmations, issuer, messages, rules, now } = this.deps
+    const { users, proofs, issuer, messages, rules, now } = this.deps
     const user = await this.#read(tx, userId)
     // An account that never had an address cannot belong to anyone else.
     if (rules.autoconfirm.email && user.isAnonymous) {
-      await confirmations.setEmail(tx, user, email)
+      await proofs.adopt(tx, user, { kind: 'email', value: email })
       return []
     }
     messages.refuseAddress({ kind: 'email', value: email })
@@ -104,10 +106,10 @@ export class AddressChanges {
   }
 
   async #beginPhone(tx: Tx, userId: string, phone: string, from: Client): Promise<Issued | null> {
-    const { users, confirmations, issuer, messages, rules, now } = this.deps
+    const { users, proofs, issuer, messages, rules, now } = this.deps
     const user = await this.#read(tx, userId)
     if (rules.autoconfirm.phone) {
-      await confirmations.setPhone(tx, user, phone)
+      await proofs.adopt(tx, user, { kind: 'phone', value: phone })
       return null
     }
     messages.refuseAddress({ kind: 'phone', value: phone })

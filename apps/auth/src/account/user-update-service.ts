@@ -1,4 +1,4 @@
-import { isUniqueViolation, type Db, type Tx } from '@signet/db'
+import type { Db, Tx } from '@signet/db'
 import type { Address } from '../addresses/address.js'
 import { normaliseEmail } from '../addresses/email.js'
 import { normalisePhone } from '../addresses/phone.js'
@@ -230,12 +230,7 @@ export class UserUpdateService {
       refuseLargeMetadata(metadata, user)
       await users.update(tx, user.id, metadata, now())
     }
-    const pending = await addresses
-      .begin(tx, user.id, { ...change, from: meta.client })
-      .catch((error: unknown) => {
-        if (isUniqueViolation(error)) throw addressExists(change.email === null ? 'phone' : 'email')
-        throw error
-      })
+    const pending = await addresses.begin(tx, user.id, { ...change, from: meta.client })
     audit('user_modified', user, { changes: changesOf(change) })
     const updated = (await users.findById(tx, user.id)) ?? user
     const how = { redirectTo: caller.redirectTo, channel: change.channel }

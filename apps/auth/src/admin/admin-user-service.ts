@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { isUniqueViolation, type Queryable, type Tx } from '@signet/db'
+import type { Queryable, Tx } from '@signet/db'
 import type { Address } from '../addresses/address.js'
 import { addressExists, authError, invalid } from '../errors/auth-error.js'
 import type { OneTimeTokenStore } from '../one-time-tokens/one-time-token-store.js'
@@ -9,9 +9,7 @@ import type { PasswordRules } from '../passwords/password-rules.js'
 import type { AddressProofs } from '../proofs/address-proofs.js'
 import type { RequestMeta } from '../requests/request-meta.js'
 import type { SessionEnds } from '../sessions/session-ends.js'
-import type { PendingSignUpStore } from '../users/pending-sign-up-store.js'
 import type { VouchedSignUps } from '../sign-up/vouched-sign-ups.js'
-import type { Confirmations } from '../users/confirmations.js'
 import type { IdentityStore } from '../users/identity-store.js'
 import { refuseEmpty, refusePassword, refuseTooLong } from '../users/new-password.js'
 import type { UserStore } from '../users/user-store.js'
@@ -32,10 +30,8 @@ type Deps = {
   identities: IdentityStore
   ends: SessionEnds
   tokens: OneTimeTokenStore
-  signUps: PendingSignUpStore
   vouched: VouchedSignUps
   proofs: AddressProofs
-  confirmations: Confirmations
   hasher: PasswordHasher
   rules: { role: string; audiences: readonly string[]; passwords: PasswordRules }
   now: () => Date
@@ -98,7 +94,7 @@ export class AdminUserService {
       if (!inserted) throw await this.#whyNotInserted(tx, id, { email, phone })
       await this.#insertIdentities(tx, id, email, phone)
       if (checked.bannedUntil) await users.update(tx, id, { bannedUntil: checked.bannedUntil }, now())
-      await vouched.vouch(tx, { id }, passwordHash)
+      await vouched.vouch(tx, { id }, { kinds: ['email', 'phone'], passwordHash })
       const user = await this.#confirm(tx, id, checked)
       record('user_signedup', traitsOf(user))
       return user
@@ -124,10 +120,10 @@ export class AdminUserService {
       const changes = changesOf(user, checked)
       refuseLargeMetadata(changes, user)
       await users.update(tx, id, changes, now())
-      if (passwordHash !== undefined) await this.#setPassword(tx, user, passwordHash)
+      await this.#vouch(tx, user, checked, passwordHash)
       if (checked.bannedUntil != null && checked.bannedUntil > now()) await ends.all(tx, id, 'ban')
       if (passwordHash !== undefined) await ends.all(tx, id, 'admin')
-      await this.#setAddresses(tx, user, checked)
+      await this.#setAddresses(tx, id, checked)
       const changed = await this.#confirm(tx, id, checked)
       record('user_modified', traitsOf(changed))
       return changed
@@ -135,50 +131,49 @@ export class AdminUserService {
   }
 
   /**
-   * Voids all links already sent, as after a change by the user. While nobody has proved the address, the password
-   * waits for the proof, as any password does.
+   * A new password voids all links already sent, as after a change by the user. While nobody has proved an address, the password
+   * waits for the proof, as any password does, and the addresses that the administrator names are those of the account's owner.
    */
-  async #setPassword(tx: Tx, user: User, passwordHash: string): Promise<void> {
+  async #vouch(
+    tx: Tx,
+    user: User,
+    checked: CheckedAttributes,
+    passwordHash: string | undefined,
+  ): Promise<void> {
     const { users, tokens, vouched, now } = this.deps
-    if (!isProven(user) && (user.email !== null || user.phone !== null))
-      return vouched.vouch(tx, user, passwordHash)
-    await users.update(tx, user.id, { passwordHash }, now())
-    await tokens.removeAll(tx, user.id)
+    if (isProven(user)) {
+      if (passwordHash === undefined) return
+      await users.update(tx, user.id, { passwordHash }, now())
+      return tokens.removeAll(tx, user.id)
+    }
+    const named = KINDS.filter((kind) => checked[kind] !== null || isConfirmed(checked, kind))
+    if (passwordHash === undefined && named.length === 0) return
+    const kinds = passwordHash === undefined ? named : KINDS
+    await vouched.vouch(tx, user, { kinds, passwordHash: passwordHash ?? null })
   }
 
   /** Applied at once, together with the identity that belongs to the address. */
-  async #setAddresses(tx: Tx, user: User, checked: CheckedAttributes): Promise<void> {
-    for (const kind of ['email', 'phone'] as const) {
+  async #setAddresses(tx: Tx, id: string, checked: CheckedAttributes): Promise<void> {
+    for (const kind of KINDS) {
+      const user = await this.#read(tx, id)
       const value = checked[kind]
       if (value === null || value === user[kind]) continue
-      const verified = kind === 'email' ? checked.emailConfirm : checked.phoneConfirm
-      // They were sent for another address.
-      await this.deps.signUps.removeUnvouched(tx, user.id)
-      await this.deps.proofs.release(tx, { kind, value })
-      await this.deps.confirmations
-        .replaceAddress(tx, user, { kind, value }, verified)
-        .catch((error: unknown) => {
-          throw isUniqueViolation(error) ? addressExists(kind) : error
-        })
+      await this.deps.proofs.enter(tx, user, { kind, value }, { confirmed: isConfirmed(checked, kind) })
     }
   }
 
-  async #confirm(tx: Tx, id: string, { emailConfirm, phoneConfirm }: CheckedAttributes): Promise<User> {
-    const { users, proofs, confirmations } = this.deps
-    const read = async () => {
-      const user = await users.findById(tx, id)
-      if (user === null) throw userNotFound()
-      return user
+  async #confirm(tx: Tx, id: string, checked: CheckedAttributes): Promise<User> {
+    for (const kind of KINDS) {
+      const user = await this.#read(tx, id)
+      if (isConfirmed(checked, kind) && user[kind] !== null)
+        await this.deps.proofs.prove(tx, user, kind, null)
     }
-    let user = await read()
-    if (emailConfirm && user.email !== null)
-      user = await (user.emailConfirmedAt === null
-        ? proofs.prove(tx, user, 'email', null)
-        : confirmations.confirmEmail(tx, user))
-    if (phoneConfirm && user.phone !== null)
-      user = await (user.phoneConfirmedAt === null
-        ? proofs.prove(tx, user, 'phone', null)
-        : confirmations.confirmPhone(tx, user))
+    return this.#read(tx, id)
+  }
+
+  async #read(tx: Tx, id: string): Promise<User> {
+    const user = await this.deps.users.findById(tx, id)
+    if (user === null) throw userNotFound()
     return user
   }
 
@@ -226,8 +221,13 @@ export class AdminUserService {
   }
 }
 
+const KINDS = ['email', 'phone'] as const
+
+const isConfirmed = (checked: CheckedAttributes, kind: Address['kind']): boolean =>
+  kind === 'email' ? checked.emailConfirm : checked.phoneConfirm
+
 const addressesOf = (checked: CheckedAttributes): Address[] =>
-  (['email', 'phone'] as const).flatMap((kind) => {
+  KINDS.flatMap((kind) => {
     const value = checked[kind]
     return value === null ? [] : [{ kind, value }]
   })

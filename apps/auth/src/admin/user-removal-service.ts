@@ -42,7 +42,7 @@ export class UserRemovalService {
   async #forget(tx: Tx, user: User): Promise<void> {
     const { users, identities, ends, tokens, signUps, now } = this.deps
     const forgotten = (value: string | null) => (value === null ? null : hashOf(user.id, value))
-    await users.update(
+    await users.updateAddresses(
       tx,
       user.id,
       {

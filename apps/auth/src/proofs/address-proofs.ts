@@ -1,18 +1,31 @@
-import type { Queryable, Tx } from '@signet/db'
+import { isUniqueViolation, type Queryable, type Tx } from '@signet/db'
 import type { Address } from '../addresses/address.js'
+import { addressExists, authError } from '../errors/auth-error.js'
 import type { OneTimeTokenStore } from '../one-time-tokens/one-time-token-store.js'
 import type { SessionEnds } from '../sessions/session-ends.js'
-import type { PendingSignUp, PendingSignUpStore } from '../users/pending-sign-up-store.js'
-import type { Confirmations } from '../users/confirmations.js'
+import { isVouched, type PendingSignUp, type PendingSignUpStore } from '../users/pending-sign-up-store.js'
 import type { IdentityStore } from '../users/identity-store.js'
 import { identityClaims } from '../users/identity-claims.js'
+import { withFitting } from '../users/metadata-limit.js'
 import type { UserStore } from '../users/user-store.js'
 import { isProven, type JsonObject, type User } from '../users/user.js'
+import { Confirmations } from './confirmations.js'
 
 /** What a proof of an address adds to the account: what the sign-up brought, otherwise nothing. */
 export type Claim = Pick<PendingSignUp, 'origin' | 'passwordHash' | 'userMetadata' | 'identityId'>
 
-type TakenOver = { user: User; passwordHash: string | null; trusted: JsonObject }
+/** An identity whose provider vouches for the account's address. */
+export type Voucher = {
+  identityId: string
+  /** What the provider says about the user. */
+  data: JsonObject
+  /** The account was made for it just now. */
+  isNew: boolean
+  /** It was in the account before, so the account's sessions may be its own. */
+  isReturning: boolean
+}
+
+type Kind = Address['kind']
 
 type Deps = {
   users: UserStore
@@ -20,53 +33,147 @@ type Deps = {
   signUps: PendingSignUpStore
   tokens: OneTimeTokenStore
   ends: SessionEnds
-  confirmations: Confirmations
   now: () => Date
 }
 
 /**
  * The only way for an address to get an owner. Until then the account belongs to nobody: a sign-up, by form or
  * through a provider that does not vouch for the address, may be a stranger's. So the first proof discards everything
- * that came before it, and only what the proof itself brings, or what an administrator said, takes effect. All
- * methods require the user's row to be locked, and return the updated user.
+ * that came before it, and only what the proof itself brings, or what an administrator said, takes effect. Whoever proves
+ * an address takes it from accounts that merely claim it, and keeps no other address without a proof. All methods require
+ * the user's row to be locked, and return the updated user.
  */
 export class AddressProofs {
-  constructor(private readonly deps: Deps) {}
+  readonly #confirmations: Confirmations
 
-  /** Someone proved that they own the account's address of this kind. */
-  async prove(tx: Tx, user: User, kind: Address['kind'], claim: Claim | null): Promise<User> {
+  constructor(private readonly deps: Deps) {
+    this.#confirmations = new Confirmations(deps)
+  }
+
+  /** Someone proved that they own the account's address of this kind, or an administrator said so. */
+  async prove(tx: Tx, user: User, kind: Kind, claim: Claim | null): Promise<User> {
     const { signUps } = this.deps
     if (isProven(user)) {
       // The account already has an owner, so what the sign-up brought is discarded.
       await signUps.removeAll(tx, user.id)
-      return this.#confirm(tx, user, kind, {})
+      return this.#confirmations.confirm(tx, user, kind)
     }
     const administrators = await signUps.findAdministrators(tx, user.id)
     const hadForeign = hasForeignIdentity(user, claim?.identityId ?? null)
-    const cleared = await this.#clear(tx, user, claim?.identityId ?? null)
-    const alone = await this.#withIdentity(tx, cleared, kind)
+    const cleared = await this.#clear(tx, user, claim?.identityId ?? null, true)
+    const other = otherThan(kind)
+    const rest = isVouched(administrators, other) ? cleared : await this.#drop(tx, cleared, other)
+    const alone = await this.#withIdentity(tx, rest, kind)
     // Someone else wrote into it through a provider.
     const kept = hadForeign ? (administrators?.userMetadata ?? {}) : user.userMetadata
     const isSelfMade = claim?.origin === 'self' || (administrators === null && user.invitedAt === null)
-    const changes = {
+    return this.#confirmations.confirm(tx, alone, kind, {
       passwordHash: claim?.passwordHash ?? administrators?.passwordHash ?? null,
       userMetadata: {
         ...kept,
         ...claim?.userMetadata,
         ...(isSelfMade && claim?.identityId == null ? identityClaims(user, kind) : {}),
       },
-    }
-    return this.#confirm(tx, alone, kind, changes)
+    })
+  }
+
+  /** Someone proved a confirmed address again: only updates `app_metadata`. */
+  refresh(tx: Tx, user: User): Promise<User> {
+    return this.#confirmations.refresh(tx, user)
   }
 
   /** A new account whose address counts as proved without a message. */
-  confirmNew(tx: Tx, user: User, kind: Address['kind'], claim: Claim): Promise<User> {
+  confirmNew(tx: Tx, user: User, kind: Kind, claim: Claim): Promise<User> {
     const userMetadata: JsonObject = {
       ...user.userMetadata,
       ...claim.userMetadata,
       ...(claim.origin === 'self' ? identityClaims(user, kind) : {}),
     }
-    return this.#confirm(tx, user, kind, { passwordHash: claim.passwordHash, userMetadata })
+    return this.#confirmations.confirm(tx, user, kind, { passwordHash: claim.passwordHash, userMetadata })
+  }
+
+  /** A provider vouches for the account's email address: of an account without an owner, it and its identity remain. */
+  async proveByProvider(
+    tx: Tx,
+    user: User,
+    { identityId, data, isNew, isReturning }: Voucher,
+  ): Promise<User> {
+    if (isNew || isProven(user)) return this.#confirmations.confirm(tx, user, 'email')
+    const { identities, signUps } = this.deps
+    const administrators = await signUps.findAdministrators(tx, user.id)
+    const hadForeign = hasForeignIdentity(user, identityId)
+    const cleared = await this.#clear(tx, user, identityId, isReturning)
+    await identities.removeOthers(tx, user.id, identityId)
+    const { appMetadata } = await this.#drop(tx, cleared, 'phone')
+    // Metadata that no stranger wrote.
+    const trusted = hadForeign ? (administrators?.userMetadata ?? {}) : user.userMetadata
+    return this.#confirmations.confirm(tx, await this.#read(tx, user), 'email', {
+      passwordHash: administrators?.passwordHash ?? null,
+      userMetadata: withFitting({ userMetadata: trusted, appMetadata }, data),
+    })
+  }
+
+  /**
+   * Refuses a change of address by whoever claimed an account that an administrator then made for somebody else: its address
+   * can only be proved. Nobody but its holder gets into an anonymous account, so there the administrator can only mean them.
+   */
+  async requireAdoptable(tx: Tx, user: User): Promise<void> {
+    if (isProven(user) || user.isAnonymous) return
+    refuseVouched(user, await this.deps.signUps.findAdministrators(tx, user.id))
+  }
+
+  /** A signed-in user proved another address, which becomes the account's. */
+  async adopt(tx: Tx, user: User, address: Address): Promise<User> {
+    const { user: owned, passwordHash } = await this.#settle(tx, user, address.kind)
+    await this.release(tx, address)
+    return this.#confirmations
+      .set(tx, owned, address, { passwordHash })
+      .catch((error: unknown) => refuseTaken(error, address))
+  }
+
+  /** A provider that a signed-in user linked vouches for an address, and the account has none. */
+  async adoptFromProvider(tx: Tx, user: User, email: string): Promise<User> {
+    const address = { kind: 'email', value: email } as const
+    const { user: owned, passwordHash } = await this.#settle(tx, user, address.kind)
+    await this.release(tx, address)
+    return this.#confirmations
+      .takeFromIdentity(tx, owned, email, { passwordHash })
+      .catch((error: unknown) => refuseTaken(error, address))
+  }
+
+  /**
+   * An administrator enters an address. The first one that they confirm is the account's at once, and nothing of its holder is
+   * lost: nobody claimed an address there before. Any other keeps the state of confirmation that the account has.
+   */
+  async enter(tx: Tx, user: User, address: Address, { confirmed }: { confirmed: boolean }): Promise<User> {
+    const { signUps } = this.deps
+    const { kind } = address
+    const isFirst = user.email === null && user.phone === null
+    await this.release(tx, address)
+    const said = isFirst ? await signUps.findAdministrators(tx, user.id) : null
+    if (confirmed && isFirst) await signUps.removeAll(tx, user.id)
+    // They were sent for another address.
+    else if (user[kind] !== null) await signUps.removeUnvouched(tx, user.id)
+    const entered =
+      confirmed && isFirst
+        ? this.#confirmations.set(tx, user, address, passwordOf(said))
+        : this.#confirmations.replace(tx, user, address, confirmed)
+    return entered.catch((error: unknown) => refuseTaken(error, address))
+  }
+
+  /**
+   * The identity that an address came with is gone, and the address with it. The account takes the address of another
+   * identity instead; without one it belongs to nobody.
+   */
+  async withdraw(
+    tx: Tx,
+    user: User,
+    { lost, instead }: { lost: readonly Kind[]; instead: string | null },
+  ): Promise<User> {
+    if (lost.length === 0) return this.#confirmations.refresh(tx, user)
+    await this.requireAdoptable(tx, user)
+    if (instead !== null) await this.release(tx, { kind: 'email', value: instead })
+    return this.#confirmations.withdraw(tx, user, lost, instead)
   }
 
   /** An address has an owner once they proved it or an administrator said so; a mere claim does not count. */
@@ -74,66 +181,42 @@ export class AddressProofs {
     const { users, signUps } = this.deps
     const holder = await users.findByAddress(db, address)
     if (holder === null || isProven(holder)) return holder !== null
-    return (await signUps.findAdministrators(db, holder.id)) !== null
+    return isVouched(await signUps.findAdministrators(db, holder.id), address.kind)
   }
 
   /** An account that only claims the address loses it to the person who proves it. */
   async release(tx: Tx, address: Address): Promise<void> {
-    const { users, identities, signUps, tokens, now } = this.deps
+    const { users, signUps, tokens } = this.deps
     const found = await users.findByAddress(tx, address)
     const holder = found && (await users.lockById(tx, found.id))
     if (holder?.[address.kind] !== address.value || (await this.isTaken(tx, address))) return
-    await signUps.removeAll(tx, holder.id)
+    await signUps.removeUnvouched(tx, holder.id)
     await tokens.removeAll(tx, holder.id)
-    const identity = holder.identities.find(({ provider }) => provider === address.kind)
-    if (identity !== undefined) await identities.remove(tx, identity.id)
-    await users.update(tx, holder.id, { [address.kind]: null }, now())
+    await this.#drop(tx, holder, address.kind)
     await users.removeIfAbandoned(tx, holder.id)
   }
 
   /**
-   * A signed-in user proved another address for the account. Unproved addresses must not stay: their real owners
+   * An account without an owner gets one who proved another address. Unproved addresses must not stay: their real owners
    * would later be led into someone else's account.
    */
-  async beforeChange(tx: Tx, user: User, kind: Address['kind']): Promise<User> {
-    if (isProven(user)) return user
-    const { users, identities, signUps, now } = this.deps
-    const isVouched = (await signUps.findAdministrators(tx, user.id)) !== null
-    await signUps.removeAll(tx, user.id)
-    const other = kind === 'email' ? 'phone' : 'email'
-    if (isVouched || user[other] === null) return user
-    const identity = user.identities.find(({ provider }) => provider === other)
-    if (identity !== undefined) await identities.remove(tx, identity.id)
-    await users.update(tx, user.id, { [other]: null }, now())
-    return this.#read(tx, user)
-  }
-
-  /**
-   * A provider vouches for the address of an unproved account: all other identities are removed. `trusted` is the
-   * metadata that no stranger wrote.
-   */
-  async takeOver(tx: Tx, user: User, identityId: string): Promise<TakenOver> {
-    const { identities, signUps, users, now } = this.deps
+  async #settle(tx: Tx, user: User, kind: Kind): Promise<{ user: User; passwordHash?: string }> {
+    if (isProven(user)) return { user }
+    const { signUps } = this.deps
+    await this.requireAdoptable(tx, user)
     const administrators = await signUps.findAdministrators(tx, user.id)
-    const hadForeign = hasForeignIdentity(user, identityId)
-    await this.#clear(tx, user, identityId)
-    await identities.removeOthers(tx, user.id, identityId)
-    if (user.phone !== null) await users.update(tx, user.id, { phone: null }, now())
-    return {
-      user: await this.#read(tx, user),
-      passwordHash: administrators?.passwordHash ?? null,
-      trusted: hadForeign ? (administrators?.userMetadata ?? {}) : user.userMetadata,
-    }
+    await signUps.removeAll(tx, user.id)
+    return { user: await this.#drop(tx, user, otherThan(kind)), ...passwordOf(administrators) }
   }
 
-  async #clear(tx: Tx, user: User, identityId: string | null): Promise<User> {
+  async #clear(tx: Tx, user: User, identityId: string | null, isReturning: boolean): Promise<User> {
     const { users, identities, signUps, tokens, ends, now } = this.deps
     const isShared = hasForeignIdentity(user, identityId)
     await signUps.removeAll(tx, user.id)
     await tokens.removeAll(tx, user.id)
     await identities.removeForeign(tx, user.id, identityId)
     // Sessions of the kept identity belong to its owner.
-    if (identityId === null || isShared) {
+    if (identityId === null || isShared || !isReturning) {
       await ends.all(tx, user.id, 'address_proved')
       await users.removeAuthenticators(tx, user.id)
     }
@@ -142,28 +225,43 @@ export class AddressProofs {
     return this.#read(tx, user)
   }
 
-  async #withIdentity(tx: Tx, user: User, kind: Address['kind']): Promise<User> {
-    const value = user[kind]
-    if (user.identities.length > 0 || value === null) return user
-    await this.deps.confirmations.putAddressIdentity(tx, user, { kind, value })
+  /** The account gives up an address, and the identity that belongs to it. */
+  async #drop(tx: Tx, user: User, kind: Kind): Promise<User> {
+    if (user[kind] === null) return user
+    const { users, identities, now } = this.deps
+    const identity = user.identities.find(({ provider }) => provider === kind)
+    if (identity !== undefined) await identities.remove(tx, identity.id)
+    await users.updateAddresses(tx, user.id, { [kind]: null }, now())
     return this.#read(tx, user)
   }
 
-  #confirm(
-    tx: Tx,
-    user: User,
-    kind: Address['kind'],
-    changes: { passwordHash?: string | null; userMetadata?: JsonObject },
-  ) {
-    const { confirmations } = this.deps
-    return kind === 'email'
-      ? confirmations.confirmEmail(tx, user, changes)
-      : confirmations.confirmPhone(tx, user, changes)
+  async #withIdentity(tx: Tx, user: User, kind: Kind): Promise<User> {
+    const value = user[kind]
+    if (user.identities.length > 0 || value === null) return user
+    await this.#confirmations.putAddressIdentity(tx, user, { kind, value })
+    return this.#read(tx, user)
   }
 
   async #read(tx: Tx, user: User): Promise<User> {
     return (await this.deps.users.findById(tx, user.id)) ?? user
   }
+}
+
+const otherThan = (kind: Kind): Kind => (kind === 'email' ? 'phone' : 'email')
+
+/** The password that an administrator gave an account; otherwise it keeps its own. */
+const passwordOf = (administrators: PendingSignUp | null): { passwordHash?: string } =>
+  administrators?.passwordHash == null ? {} : { passwordHash: administrators.passwordHash }
+
+function refuseVouched(user: User, administrators: PendingSignUp | null): void {
+  if (user.email !== null && isVouched(administrators, 'email'))
+    throw authError('unprocessable', 'email_not_confirmed', 'Please verify your email first.')
+  if (user.phone !== null && isVouched(administrators, 'phone'))
+    throw authError('unprocessable', 'phone_not_confirmed', 'Please verify your phone first.')
+}
+
+function refuseTaken(error: unknown, { kind }: Address): never {
+  throw isUniqueViolation(error) ? addressExists(kind) : error
 }
 
 const hasForeignIdentity = (user: User, exceptId: string | null): boolean =>

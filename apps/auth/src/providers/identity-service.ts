@@ -3,22 +3,21 @@ import type { AuditLog } from '../audit/audit-log.js'
 import { authError } from '../errors/auth-error.js'
 import type { Mailer } from '../mail/mailer.js'
 import type { OneTimeTokenStore } from '../one-time-tokens/one-time-token-store.js'
+import type { AddressProofs } from '../proofs/address-proofs.js'
 import type { RequestMeta } from '../requests/request-meta.js'
 import { requireStrong, type SessionGate } from '../sessions/session-gate.js'
 import type { Live } from '../sessions/session.js'
 import type { IdentityStore } from '../users/identity-store.js'
-import type { UserChanges, UserStore } from '../users/user-store.js'
-import { isProven, providersOf, type Identity, type User } from '../users/user.js'
+import type { Identity, User } from '../users/user.js'
 
 type Deps = {
   gate: SessionGate
-  users: UserStore
+  proofs: AddressProofs
   identities: IdentityStore
   tokens: OneTimeTokenStore
   audit: AuditLog
   mailer: Mailer
   rules: { autoconfirm: boolean }
-  now: () => Date
 }
 
 /** Removes sign-in methods (docs/specification.md#identities). */
@@ -54,17 +53,17 @@ export class IdentityService {
   }
 
   async #remove(tx: Tx, user: User, removed: Identity): Promise<void> {
-    const { users, identities, tokens, now } = this.deps
+    const { identities, tokens, proofs } = this.deps
     await identities.remove(tx, removed.id)
     const left = user.identities.filter(({ id }) => id !== removed.id)
     const isOrphaned = user.email !== null && !left.some(({ email }) => email === user.email)
     if (isOrphaned) await tokens.removeAll(tx, user.id)
-    const changes: UserChanges = {
-      appMetadata: { ...user.appMetadata, ...providersOf(left) },
-      ...(removed.provider === 'phone' ? { phone: null, phoneConfirmedAt: null } : {}),
-      ...(isOrphaned ? this.#promoted(user, left) : {}),
-    }
-    await users.update(tx, user.id, withoutUnprovenPassword(user, changes), now()).catch((error: unknown) => {
+    const lost = [
+      ...(isOrphaned ? ['email' as const] : []),
+      ...(removed.provider === 'phone' ? ['phone' as const] : []),
+    ]
+    const instead = isOrphaned ? this.#promoted(left) : null
+    await proofs.withdraw(tx, { ...user, identities: left }, { lost, instead }).catch((error: unknown) => {
       if (!isUniqueViolation(error)) throw error
       throw authError(
         'unprocessable',
@@ -74,20 +73,12 @@ export class IdentityService {
     })
   }
 
-  /** The account takes the oldest verified address of another identity; without one it belongs to nobody. */
-  #promoted(user: User, left: readonly Identity[]): UserChanges {
+  /** The oldest address of another identity that its provider verified. */
+  #promoted(left: readonly Identity[]): string | null {
     const chosen = left.find(
       ({ email, identityData }) =>
         email !== null && (identityData['email_verified'] === true || this.deps.rules.autoconfirm),
     )
-    if (chosen === undefined) return { email: null, emailConfirmedAt: null }
-    return { email: chosen.email, emailConfirmedAt: user.emailConfirmedAt ?? this.deps.now() }
+    return chosen?.email ?? null
   }
-}
-
-/** The password goes with the last proof of an address: it would open an account that has no owner. */
-function withoutUnprovenPassword(user: User, changes: UserChanges): UserChanges {
-  const after = { ...user, ...changes }
-  const isOpen = !isProven(after) && (after.email !== null || after.phone !== null)
-  return isOpen ? { ...changes, passwordHash: null } : changes
 }

@@ -19,7 +19,7 @@ export function createAdministrationServices(
 ) {
   const { config, db, observer, hasher, now, stores } = parts
   const { users, identities, factors, levels } = stores
-  const { mailer, confirmations, proofs, issuer, messages, vouched, ends } = foundation
+  const { mailer, proofs, issuer, messages, vouched, ends } = foundation
   return {
     adminUsers: new AdminUserService({
       db,
@@ -29,10 +29,8 @@ export function createAdministrationServices(
       identities,
       ends,
       tokens: stores.tokens,
-      signUps: stores.pendingSignUps,
       vouched,
       proofs,
-      confirmations,
       hasher,
       rules: {
         role: config.jwtDefaultGroupName,

@@ -29,7 +29,6 @@ import { RegistrationService } from '../sign-up/registration.js'
 import { UserFactory } from '../sign-up/user-factory.js'
 import { SmsMessages } from '../sms/sms-messages.js'
 import { VouchedSignUps } from '../sign-up/vouched-sign-ups.js'
-import { Confirmations } from '../users/confirmations.js'
 import { MessageRequests } from '../messages/message-requests.js'
 import type { Parts } from './parts.js'
 
@@ -46,7 +45,6 @@ export function createFoundation(parts: Parts) {
   const mailer = new Mailer({ config: mailConfig(config), outbox, log, now })
   const sms = new SmsMessages({ sender: parts.smsSender, outbox, lifeMs: config.smsOtpExp, now })
   const factorCodes = new FactorCodes({ sender: parts.factorSmsSender, outbox, now })
-  const confirmations = new Confirmations({ users, identities, now })
 
   const hashes = new TokenHashes(derived.oneTimeTokens)
   const rules = oneTimeTokenRules(config)
@@ -96,7 +94,6 @@ export function createFoundation(parts: Parts) {
     signUps,
     tokens: stores.tokens,
     ends,
-    confirmations,
     now,
   })
   const gate = new SessionGate({ db, users, sessions: stores.sessions, limits, now })
@@ -139,7 +136,7 @@ export function createFoundation(parts: Parts) {
   const vouched = new VouchedSignUps({ users, factory, signUps, issuer, now })
   const addresses = new AddressChanges({
     users,
-    confirmations,
+    proofs,
     issuer,
     messages,
     rules: addressChangeRules(config),
@@ -153,7 +150,6 @@ export function createFoundation(parts: Parts) {
     outbox,
     mailer,
     factorCodes,
-    confirmations,
     hashes,
     tokens,
     issuer,

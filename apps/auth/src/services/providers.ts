@@ -13,7 +13,6 @@ import type { AddressProofs } from '../proofs/address-proofs.js'
 import type { SessionGate } from '../sessions/session-gate.js'
 import type { SessionService } from '../sessions/session-service.js'
 import type { Stores } from './stores.js'
-import type { Confirmations } from '../users/confirmations.js'
 import { AuthorizeService } from '../providers/authorize-service.js'
 import { CallbackService } from '../providers/callback-service.js'
 import { IdTokenService } from '../providers/id-token-service.js'
@@ -36,7 +35,6 @@ type Parts = {
   mailer: Mailer
   sessions: SessionService
   gate: SessionGate
-  confirmations: Confirmations
   proofs: AddressProofs
   issuer: TokenIssuer
   messages: SecretMessages
@@ -47,7 +45,7 @@ type Parts = {
 
 /** The part of the composition root that is about external providers. */
 export function createProviderServices(parts: Parts) {
-  const { config, db, stores, outbound, audit, mailer, sessions, confirmations, keys, now } = parts
+  const { config, db, stores, outbound, audit, mailer, sessions, proofs, keys, now } = parts
   const { users, identities, tokens, oauthFlows: flows } = stores
   const { encryption } = keys
   const idTokens = new IdTokenVerifier({ outbound, now })
@@ -57,7 +55,7 @@ export function createProviderServices(parts: Parts) {
     idTokens,
     allowPrivateUrls: config.allowPrivateProviderUrls,
   })
-  const externals = new ExternalIdentities({ users, identities, proofs: parts.proofs, confirmations, now })
+  const externals = new ExternalIdentities({ users, identities, now })
   const { intervalMs } = intervalRules(config)
   const requests = new ConfirmationRequests({
     issuer: parts.issuer,
@@ -70,11 +68,11 @@ export function createProviderServices(parts: Parts) {
     now,
   })
   const invitations = new Invitations({ tokens, lifeMs: config.mailerOtpExp, now })
-  const linked = { users, identities, externals, confirmations, requests, now }
+  const linked = { users, identities, externals, proofs, requests, now }
   const signIns = new ExternalSignIn({
     db,
     linking: new AccountLinking({ ...linked, rules: linkingRules(config) }),
-    targeted: new TargetedLinking({ ...linked, proofs: parts.proofs, gate: parts.gate, tokens, invitations }),
+    targeted: new TargetedLinking({ ...linked, gate: parts.gate, tokens, invitations }),
     requests,
     messages: parts.messages,
     audit,
@@ -112,13 +110,12 @@ export function createProviderServices(parts: Parts) {
     }),
     identities: new IdentityService({
       gate: parts.gate,
-      users,
       identities,
       tokens,
+      proofs,
       audit,
       mailer,
       rules: { autoconfirm: config.mailerAutoconfirm },
-      now,
     }),
   }
 }

@@ -23,7 +23,6 @@ export function createSignInServices(parts: Parts, foundation: Foundation) {
     mailer,
     audit,
     attempts,
-    confirmations,
     proofs,
     hashes,
     issuer,
@@ -134,7 +133,6 @@ export function createSignInServices(parts: Parts, foundation: Foundation) {
       }),
       effects: new VerifyEffects({
         users,
-        confirmations,
         proofs,
         tokens: stores.tokens,
         mailer,

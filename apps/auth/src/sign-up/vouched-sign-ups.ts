@@ -8,7 +8,7 @@ import { withoutClaims } from '../users/identity-claims.js'
 import { refuseLargeMetadata } from '../users/metadata-limit.js'
 import type { UserStore } from '../users/user-store.js'
 import { mergeMetadata, type JsonObject, type User } from '../users/user.js'
-import type { PendingSignUpStore } from '../users/pending-sign-up-store.js'
+import { isVouched, type PendingSignUpStore } from '../users/pending-sign-up-store.js'
 import type { UserFactory } from './user-factory.js'
 
 type Deps = {
@@ -18,6 +18,9 @@ type Deps = {
   issuer: TokenIssuer
   now: () => Date
 }
+
+/** What an administrator says about an account, and about which addresses of it. */
+type Word = { kinds: readonly Address['kind'][]; passwordHash: string | null; data: JsonObject }
 
 /** The account, locked, and what an administrator says about it this time. */
 export type Target = { user: User; data: JsonObject }
@@ -52,7 +55,7 @@ export class VouchedSignUps {
       address,
       from: undefined,
       intervalMs: 0,
-      signUp: await this.#vouch(tx, user, null, data),
+      signUp: await this.#vouch(tx, user, { kinds: ['email'], passwordHash: null, data }),
     })
     await users.update(tx, user.id, { invitedAt: now() }, now())
     return issued
@@ -60,7 +63,7 @@ export class VouchedSignUps {
 
   /** The link of a sign-up with an administrator's password, which applies however the address is proved. */
   async signUp(tx: Tx, { user, data }: Target, address: Address, passwordHash: string | null) {
-    const signUp = await this.#vouch(tx, user, passwordHash, data)
+    const signUp = await this.#vouch(tx, user, { kinds: ['email'], passwordHash, data })
     return this.deps.issuer.issue(tx, user, {
       slot: 'confirmation',
       address,
@@ -70,13 +73,17 @@ export class VouchedSignUps {
     })
   }
 
-  /** An account created by an administrator, with or without a password. */
-  async vouch(tx: Tx, user: Pick<User, 'id'>, passwordHash: string | null): Promise<void> {
-    await this.#vouch(tx, user, passwordHash, {})
+  /** An administrator says whose an account and its addresses of these kinds are, with or without a password. */
+  async vouch(
+    tx: Tx,
+    user: Pick<User, 'id'>,
+    { kinds, passwordHash }: Pick<Word, 'kinds' | 'passwordHash'>,
+  ): Promise<void> {
+    await this.#vouch(tx, user, { kinds, passwordHash, data: {} })
   }
 
   /** One sign-up per account: repeated calls add to it. */
-  async #vouch(tx: Tx, { id: userId }: Pick<User, 'id'>, passwordHash: string | null, data: JsonObject) {
+  async #vouch(tx: Tx, { id: userId }: Pick<User, 'id'>, { kinds, passwordHash, data }: Word) {
     const { signUps, now } = this.deps
     const said = await signUps.findAdministrators(tx, userId)
     if (said === null) {
@@ -88,11 +95,14 @@ export class VouchedSignUps {
         passwordHash,
         userMetadata: data,
         identityId: null,
+        addressKind: kinds.length === 1 ? kinds[0] : undefined,
       } as const
       await signUps.insert(tx, word, now())
       return { id, isNew: true }
     }
+    const isNewKind = kinds.some((kind) => !isVouched(said, kind))
     await signUps.updateAdministrators(tx, userId, {
+      addressKind: isNewKind ? undefined : said.addressKind,
       passwordHash: passwordHash ?? said.passwordHash,
       userMetadata: mergeMetadata(said.userMetadata, data),
     })

@@ -10,7 +10,7 @@ export type PendingSignUp = {
   /** Who brought it: a user, or an administrator, whose data applies however the address is proved. */
   readonly origin: 'self' | 'administrator'
   readonly passwordHash: string | null
-  /** Whose password it would be; left out where there is none, or where any address of the account will do. */
+  /** The address whose password it would be, or that an administrator speaks of; left out for any address of the account. */
   readonly addressKind?: Address['kind'] | undefined
   readonly userMetadata: JsonObject
   /** The account at a provider that came with it. */
@@ -26,8 +26,9 @@ type Row = {
   password_hash: string | null
   user_metadata: JsonObject
   identity_id: string | null
+  address_kind: Address['kind'] | null
 }
-const COLUMNS = 'id, user_id, origin, password_hash, user_metadata, identity_id'
+const COLUMNS = 'id, user_id, origin, password_hash, user_metadata, identity_id, address_kind'
 
 export class PendingSignUpStore {
   constructor(private readonly t: Tables) {}
@@ -57,12 +58,16 @@ export class PendingSignUpStore {
   async updateAdministrators(
     tx: Tx,
     userId: string,
-    { passwordHash, userMetadata }: Pick<PendingSignUp, 'passwordHash' | 'userMetadata'>,
+    {
+      passwordHash,
+      userMetadata,
+      addressKind,
+    }: Pick<PendingSignUp, 'passwordHash' | 'userMetadata' | 'addressKind'>,
   ): Promise<void> {
     await tx.query(
-      `update ${this.t.pendingSignUps} set password_hash = $2, user_metadata = $3
+      `update ${this.t.pendingSignUps} set password_hash = $2, user_metadata = $3, address_kind = $4
        where user_id = $1 and origin = 'administrator'`,
-      [userId, passwordHash, JSON.stringify(userMetadata)],
+      [userId, passwordHash, JSON.stringify(userMetadata), addressKind ?? null],
     )
   }
 
@@ -167,5 +172,10 @@ function toSignUp(row: Row): PendingSignUp {
     passwordHash: row.password_hash,
     userMetadata: row.user_metadata,
     identityId: row.identity_id,
+    addressKind: row.address_kind ?? undefined,
   }
 }
+
+/** Whether an administrator said that the account's address of this kind is its owner's. */
+export const isVouched = (administrators: PendingSignUp | null, kind: Address['kind']): boolean =>
+  administrators !== null && (administrators.addressKind ?? kind) === kind

@@ -16,12 +16,14 @@ export type NewUser = {
   isAnonymous: boolean
 }
 
-/** Columns that may change after creation; undefined members are left unchanged. */
-export type UserChanges = Partial<
-  Omit<User, 'id' | 'createdAt' | 'updatedAt' | 'identities' | 'factors' | 'aud' | 'isSsoUser'>
->
+type Fixed = 'id' | 'createdAt' | 'updatedAt' | 'identities' | 'factors' | 'aud' | 'isSsoUser'
+/** What says whose the account is. */
+export type AddressChanges = Partial<Pick<User, 'email' | 'phone' | 'emailConfirmedAt' | 'phoneConfirmedAt'>>
+/** Other columns that may change after creation; undefined members are left unchanged. */
+export type UserChanges = Partial<Omit<User, Fixed | keyof AddressChanges>>
+type Changes = UserChanges & AddressChanges
 
-const COLUMNS: Readonly<Record<keyof UserChanges, string>> = {
+const COLUMNS: Readonly<Record<keyof Changes, string>> = {
   role: 'role',
   email: 'email',
   phone: 'phone',
@@ -60,7 +62,7 @@ const REPORTED = ['bannedUntil', 'deletedAt'] as const satisfies (keyof UserChan
 const NO_CHANGE = {
   email: { newEmail: null, emailChangeConfirmStatus: 0 },
   phone: { newPhone: null },
-} as const satisfies Record<Address['kind'], UserChanges>
+} as const satisfies Record<Address['kind'], Changes>
 
 /** The tokens that finish a change of address. */
 const CHANGE_TOKENS = {
@@ -105,6 +107,15 @@ export class UserStore {
       [id],
     )
     return this.findById(tx, id)
+  }
+
+  /** The user of an address, locked: one who lost it to somebody else while this waited for the lock is not. */
+  async lockByAddress(tx: Tx, address: Address): Promise<User | null> {
+    for (;;) {
+      const found = await this.findByAddress(tx, address)
+      const user = found && (await this.lockById(tx, found.id))
+      if (found === null || user?.[address.kind] === address.value) return user
+    }
   }
 
   /** Locks the rows of several users, in the order of their ids, for the rest of the transaction. */
@@ -156,19 +167,29 @@ export class UserStore {
     return rowCount === 1
   }
 
+  /** Sets the given columns, and `updated_at`. */
+  update(db: Queryable, id: string, changes: UserChanges, now: Date): Promise<void> {
+    return this.#set(db, id, changes, now)
+  }
+
   /**
-   * Sets the given columns, and `updated_at`. Another address of one kind voids a change of that kind: it was begun, and
-   * perhaps half confirmed, with the former address.
+   * As {@link update}, also for addresses and their confirmation. Only for AddressProofs, and for erasing a user: a new address
+   * takes nothing over from whoever claimed it.
    */
-  async update(db: Queryable, id: string, given: UserChanges, now: Date): Promise<void> {
+  updateAddresses(db: Queryable, id: string, changes: Changes, now: Date): Promise<void> {
+    return this.#set(db, id, changes, now)
+  }
+
+  /** Another address of one kind voids a change of that kind: it was begun, and perhaps half confirmed, with the former address. */
+  async #set(db: Queryable, id: string, given: Changes, now: Date): Promise<void> {
     const voided = (['email', 'phone'] as const).filter((kind) => given[kind] !== undefined)
-    const changes: UserChanges = {
+    const changes: Changes = {
       ...(voided.includes('email') && NO_CHANGE.email),
       ...(voided.includes('phone') && NO_CHANGE.phone),
       ...given,
     }
     const entries = Object.entries(changes).filter(([, value]) => value !== undefined)
-    const assignments = entries.map(([key], index) => `${COLUMNS[key as keyof UserChanges]} = $${index + 3}`)
+    const assignments = entries.map(([key], index) => `${COLUMNS[key as keyof Changes]} = $${index + 3}`)
     const values = entries.map(([, value]) =>
       typeof value === 'object' && value !== null && !(value instanceof Date) ? JSON.stringify(value) : value,
     )

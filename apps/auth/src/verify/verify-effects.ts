@@ -1,13 +1,11 @@
-import { isUniqueViolation, type Tx } from '@signet/db'
+import type { Tx } from '@signet/db'
 import type { Address } from '../addresses/address.js'
 import type { Audit } from '../audit/audit-log.js'
-import { addressExists } from '../errors/auth-error.js'
 import { tellEmailChanged, tellPhoneChanged } from '../mail/address-notices.js'
 import type { Mailer } from '../mail/mailer.js'
 import type { OneTimeTokenStore, StoredToken } from '../one-time-tokens/one-time-token-store.js'
 import type { AddressProofs, Claim } from '../proofs/address-proofs.js'
 import type { RequestMeta } from '../requests/request-meta.js'
-import type { Confirmations } from '../users/confirmations.js'
 import type { UserStore } from '../users/user-store.js'
 import type { User } from '../users/user.js'
 import type { VerifyType } from './verify-request.js'
@@ -24,7 +22,6 @@ export type Verification = {
 
 type Deps = {
   users: UserStore
-  confirmations: Confirmations
   proofs: AddressProofs
   tokens: OneTimeTokenStore
   mailer: Mailer
@@ -64,10 +61,9 @@ export class VerifyEffects {
 
   /** For an address already proved, only updates `app_metadata`. */
   async #prove(tx: Tx, user: User, kind: Address['kind'], claim: Claim | null): Promise<Effect> {
-    const { confirmations, proofs } = this.deps
+    const { proofs } = this.deps
     const confirmedAt = kind === 'email' ? user.emailConfirmedAt : user.phoneConfirmedAt
-    const proved =
-      confirmedAt === null ? proofs.prove(tx, user, kind, claim) : confirmations.refresh(tx, user)
+    const proved = confirmedAt === null ? proofs.prove(tx, user, kind, claim) : proofs.refresh(tx, user)
     return { kind: 'done', user: await proved }
   }
 
@@ -78,7 +74,7 @@ export class VerifyEffects {
     token: StoredToken,
     meta: RequestMeta,
   ): Promise<Effect> {
-    const { users, confirmations, proofs, tokens, mailer, secureEmailChange, now } = this.deps
+    const { users, proofs, tokens, mailer, secureEmailChange, now } = this.deps
     const half = token.slot === 'email_change_new' ? 1 : 2
     const confirmed = user.emailChangeConfirmStatus
     // The current address proves nothing about the new one, whatever the setting was when the change began.
@@ -92,11 +88,7 @@ export class VerifyEffects {
     }
     const newEmail = user.newEmail ?? token.sentTo.value
     audit('user_modified', user, { provider: 'email' })
-    const owned = await proofs.beforeChange(tx, user, 'email')
-    await proofs.release(tx, { kind: 'email', value: newEmail })
-    const changed = await confirmations.setEmail(tx, owned, newEmail).catch((error: unknown) => {
-      throw isUniqueViolation(error) ? addressExists('email') : error
-    })
+    const changed = await proofs.adopt(tx, user, { kind: 'email', value: newEmail })
     await tellEmailChanged(tx, mailer, user, newEmail, meta)
     return { kind: 'done', user: changed }
   }
@@ -108,13 +100,9 @@ export class VerifyEffects {
     token: StoredToken,
     meta: RequestMeta,
   ): Promise<Effect> {
-    const { confirmations, proofs, mailer } = this.deps
+    const { proofs, mailer } = this.deps
     audit('user_modified', user, { provider: 'phone' })
-    const owned = await proofs.beforeChange(tx, user, 'phone')
-    await proofs.release(tx, token.sentTo)
-    const changed = await confirmations.setPhone(tx, owned, token.sentTo.value).catch((error: unknown) => {
-      throw isUniqueViolation(error) ? addressExists('phone') : error
-    })
+    const changed = await proofs.adopt(tx, user, token.sentTo)
     await tellPhoneChanged(tx, mailer, user, changed, meta)
     return { kind: 'done', user: changed }
   }

@@ -32,7 +32,7 @@ export type ProofSite = ProviderSite & {
   prove(proof: EmailProof, email: string): Promise<Json>
 }
 
-export async function startProofSite(): Promise<ProofSite> {
+export async function startProofSite(env: Record<string, string> = {}): Promise<ProofSite> {
   const gateway = await startSmsGateway()
   const providers = await startProviderSite(
     {
@@ -45,6 +45,7 @@ export async function startProofSite(): Promise<ProofSite> {
       AUTH_RATE_LIMIT_HEADER: 'X-Client',
       AUTH_RATE_LIMIT_OTP: '100000',
       ...gateway.env,
+      ...env,
     },
     { smsUrls: gateway.urls },
   )

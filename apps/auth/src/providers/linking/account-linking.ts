@@ -4,11 +4,11 @@ import type { AppError } from '@signet/errors'
 import { providerLabel } from '@signet/pages/provider-label'
 import type { Audit } from '../../audit/audit-log.js'
 import { authError, userBanned } from '../../errors/auth-error.js'
-import type { Confirmations } from '../../users/confirmations.js'
+import type { AddressProofs } from '../../proofs/address-proofs.js'
 import type { IdentityStore } from '../../users/identity-store.js'
 import type { UserStore } from '../../users/user-store.js'
-import { isBanned, isProven, type User } from '../../users/user.js'
-import { candidateEmail } from '../model/identity-data.js'
+import { isBanned, type User } from '../../users/user.js'
+import { candidateEmail, identityData } from '../model/identity-data.js'
 import type { ConfirmationRequests, PendingConfirmation } from './confirmation-requests.js'
 import type { External, ExternalIdentities } from './external-identities.js'
 
@@ -34,7 +34,7 @@ type Deps = {
   users: UserStore
   identities: IdentityStore
   externals: ExternalIdentities
-  confirmations: Confirmations
+  proofs: AddressProofs
   requests: ConfirmationRequests
   rules: LinkingRules
   now: () => Date
@@ -145,14 +145,14 @@ export class AccountLinking {
     external: External,
     { identityId, isNew, linked }: { identityId: string; isNew: boolean; linked: boolean },
   ): Promise<Entered> {
-    const { confirmations, externals, requests, rules } = this.deps
+    const { proofs, requests, rules } = this.deps
     const { provider } = external
     const isVouched = (isNew && rules.autoconfirm) || verifiedEmails(external).includes(user.email ?? '')
     if (isUnconfirmed(user) && isVouched) {
       audit('user_signedup', user, { provider })
-      const confirmed = await (isNew || isProven(user)
-        ? confirmations.confirmEmail(tx, user)
-        : externals.takeOver(tx, user, identityId, external))
+      const data = identityData(external.profile)
+      const isReturning = !isNew && !linked
+      const confirmed = await proofs.proveByProvider(tx, user, { identityId, data, isNew, isReturning })
       return { user: confirmed, linked, refusal: null, confirmation: null }
     }
     if (!hasNoOwner(user, external)) {

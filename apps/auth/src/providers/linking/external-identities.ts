@@ -1,6 +1,4 @@
 import type { Tx } from '@signet/db'
-import type { AddressProofs } from '../../proofs/address-proofs.js'
-import type { Confirmations } from '../../users/confirmations.js'
 import type { IdentityStore } from '../../users/identity-store.js'
 import { withFitting } from '../../users/metadata-limit.js'
 import { refuseUnstorable } from '../../users/storable-text.js'
@@ -18,8 +16,6 @@ export type External = { provider: string; profile: ProviderProfile; from: Clien
 type Deps = {
   users: UserStore
   identities: IdentityStore
-  proofs: AddressProofs
-  confirmations: Confirmations
   now: () => Date
 }
 
@@ -47,18 +43,6 @@ export class ExternalIdentities {
     const data = identityData(profile)
     await identities.signIn(tx, identityId, data, now())
     return this.#refresh(tx, user, withFitting(user, data))
-  }
-
-  /**
-   * The provider vouches for the address of an unproved account: everything that could let others in is removed,
-   * along with what they wrote.
-   */
-  async takeOver(tx: Tx, user: User, identityId: string, { profile }: External): Promise<User> {
-    const { proofs, confirmations } = this.deps
-    const { user: alone, passwordHash, trusted } = await proofs.takeOver(tx, user, identityId)
-    const kept = { userMetadata: trusted, appMetadata: alone.appMetadata }
-    const settled = await this.#refresh(tx, alone, withFitting(kept, identityData(profile)))
-    return confirmations.confirmEmail(tx, settled, { passwordHash })
   }
 
   async #refresh(tx: Tx, user: User, userMetadata: JsonObject): Promise<User> {

@@ -1,15 +1,14 @@
-import { isUniqueViolation, type Queryable, type Tx } from '@signet/db'
+import type { Queryable, Tx } from '@signet/db'
 import { providerLabel } from '@signet/pages/provider-label'
 import type { Audit } from '../../audit/audit-log.js'
 import { addressExists, authError, invalid, userBanned } from '../../errors/auth-error.js'
 import type { OneTimeTokenStore } from '../../one-time-tokens/one-time-token-store.js'
 import { requireStrong, type SessionGate } from '../../sessions/session-gate.js'
 import type { AddressProofs } from '../../proofs/address-proofs.js'
-import type { Confirmations } from '../../users/confirmations.js'
 import type { IdentityStore } from '../../users/identity-store.js'
 import type { UserStore } from '../../users/user-store.js'
-import { isBanned, isProven, type User } from '../../users/user.js'
-import { candidateEmail } from '../model/identity-data.js'
+import { isBanned, type User } from '../../users/user.js'
+import { candidateEmail, identityData } from '../model/identity-data.js'
 import type { Entered } from './account-linking.js'
 import type { ConfirmationRequests } from './confirmation-requests.js'
 import type { External, ExternalIdentities } from './external-identities.js'
@@ -23,7 +22,6 @@ type Deps = {
   externals: ExternalIdentities
   proofs: AddressProofs
   invitations: Invitations
-  confirmations: Confirmations
   requests: ConfirmationRequests
   now: () => Date
 }
@@ -59,7 +57,7 @@ export class TargetedLinking {
       return { user: await this.#settle(tx, user), linked: true, refusal: null, confirmation: null }
     return email.verified
       ? {
-          user: await this.#adoptEmail(tx, user, email.email),
+          user: await this.deps.proofs.adoptFromProvider(tx, user, email.email),
           linked: true,
           refusal: null,
           confirmation: null,
@@ -69,7 +67,7 @@ export class TargetedLinking {
 
   /** The link of an invitation led to a provider. */
   async acceptInvite(tx: Tx, audit: Audit, external: External, inviteTokenHash: Buffer): Promise<Entered> {
-    const { users, tokens, externals, invitations, confirmations } = this.deps
+    const { users, tokens, externals, invitations, proofs } = this.deps
     const found = await invitations.find(tx, inviteTokenHash)
     const invited = found && (await users.lockById(tx, found.userId))
     // Looked up again under the lock: an invitation can be accepted only once.
@@ -82,9 +80,9 @@ export class TargetedLinking {
     await this.#refuseKnown(tx, external, invited.id)
     const { user, identityId } = await externals.add(tx, invited, external)
     audit('invite_accepted', user, { provider: external.provider })
-    const accepted = await (isProven(invited)
-      ? confirmations.confirmEmail(tx, user)
-      : externals.takeOver(tx, user, identityId, external))
+    const data = identityData(external.profile)
+    const voucher = { identityId, data, isNew: false, isReturning: false }
+    const accepted = await proofs.proveByProvider(tx, user, voucher)
     await tokens.removeAll(tx, user.id)
     return {
       user: accepted,
@@ -102,15 +100,6 @@ export class TargetedLinking {
       'identity_already_exists',
       known.userId === userId ? 'Identity is already linked' : 'Identity is already linked to another user',
     )
-  }
-
-  async #adoptEmail(tx: Tx, user: User, email: string): Promise<User> {
-    const { users, proofs, confirmations, now } = this.deps
-    await proofs.release(tx, { kind: 'email', value: email })
-    await users.update(tx, user.id, { email, emailConfirmedAt: now() }, now()).catch((error: unknown) => {
-      throw isUniqueViolation(error) ? addressExists('email') : error
-    })
-    return confirmations.confirmEmail(tx, { ...user, email, emailConfirmedAt: now() })
   }
 
   /**
