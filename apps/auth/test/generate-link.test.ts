@@ -10,6 +10,7 @@ import {
   type CallOptions,
   type Json,
 } from './support/api.js'
+import { waitForLocks } from './support/locks.js'
 import { SITE, startServer, type TestServer } from './support/server.js'
 import { serviceToken } from './support/tokens.js'
 
@@ -105,6 +106,21 @@ describe('POST /admin/generate_link', () => {
       expect((await use(token)).status).toBe(403)
     })
   })
+
+  it.each(['magiclink', 'recovery'])(
+    'makes no %s for a user whose address somebody else got while the request waited',
+    async (type) => {
+      const [email, other] = [anEmail(), anEmail()]
+      const { id } = (await post(server, '/admin/users', { email, email_confirm: true }, admin)).body
+      const { answer } = await server.context.db.transaction(async (tx) => {
+        await tx.query('update users set email = $2 where id = $1', [id, other])
+        const answer = generate({ type, email })
+        await waitForLocks(server, 1)
+        return { answer }
+      })
+      expectError(await answer, 404, 'user_not_found')
+    },
+  )
 
   it('turns a magic link for an unknown address into a sign-up with a random password', async () => {
     const { body } = await generate({ type: 'magiclink', email: anEmail() })

@@ -143,8 +143,7 @@ export class LinkService {
     { type, email, newEmail }: { type: GeneratedType; email: string; newEmail: string | null },
   ): Promise<{ user: User; issued: Issued }> {
     const { users, issuer, now } = this.deps
-    const found = await users.findByEmail(tx, email)
-    const user = found && (await users.lockById(tx, found.id))
+    const user = await users.lockByAddress(tx, { kind: 'email', value: email })
     if (user === null) throw userNotFound()
     record(auditActionOf(type), traitsOf(user))
     const { slot } = PLANS[type]

@@ -20,11 +20,10 @@ export class UserFactory {
   async findOrInsert(tx: Tx, wanted: Wanted): Promise<{ user: User; isNew: boolean }> {
     const { users } = this.deps
     for (let race = 1; race <= MAX_RACES; race += 1) {
-      const known = await users.findByAddress(tx, wanted.address)
+      const known = await users.lockByAddress(tx, wanted.address)
       const insertedId = known === null ? await this.#insert(tx, wanted) : null
       // Of two concurrent calls one inserts; the other waits for it and finds the user.
-      const id = insertedId ?? (known ?? (await users.findByAddress(tx, wanted.address)))?.id
-      const user = id === undefined ? null : await users.lockById(tx, id)
+      const user = known ?? (await users.lockByAddress(tx, wanted.address))
       if (user !== null) return { user, isNew: insertedId !== null }
     }
     throw new Error('the user of an address was deleted again and again')
