@@ -5,7 +5,7 @@ import { expect, it } from '@jest/globals'
 const run = promisify(execFile)
 
 /**
- * The parser as it is deployed. `process` tells of every thread that starts; timers run a thousand times faster, so that an idle
+ * The parser as it is deployed. `process` reports every thread that starts; timers run a thousand times faster, so that an idle
  * minute is over soon.
  */
 const PROGRAM = `

@@ -25,7 +25,7 @@ beforeAll(async () => {
     env: {
       auth: {
         AUTH_SMTP_PORT: String(inbox.smtpPort),
-        // What a refresh asks the identity server itself is tested here, so nothing else may tell of a ban first.
+        // What a refresh asks the identity server itself is tested here, so nothing else may report a ban first.
         AUTH_EVENTS_URL: '',
         AUTH_EVENTS_SECRET: '',
         ...phoneSettings(FACTOR_PHONE, '424242'),

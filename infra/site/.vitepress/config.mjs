@@ -35,7 +35,7 @@ export default {
   },
 }
 
-/** Our Markdown is no template: braces in it mean themselves. */
+/** Our Markdown is not a template: braces in it are literal. */
 function plainBraces(md) {
   const { renderer } = md
   const render = renderer.render.bind(renderer)

@@ -52,7 +52,7 @@ export class RequestEnd {
       socket.off('close', gone)
       act()
     }
-    // A client may let any number of requests wait on one connection, and that is no leak to warn about.
+    // A client may let any number of requests wait on one connection, which is not a leak to warn about.
     socket.setMaxListeners(0)
     res.once('close', gone)
     socket.once('close', gone)

@@ -43,7 +43,7 @@ const namesIn = (elements: readonly Element[]): string[] =>
     ...('options' in element ? Object.values(element.options).flatMap(({ value }) => namesIn(value)) : []),
   ])
 
-/** Literal text is the only element whose `value` is no name. */
+/** Literal text is the only element whose `value` is not a name. */
 const LITERAL = 0
 const isNamed = ({ type }: Element): boolean => Number(type) !== LITERAL
 

@@ -5,7 +5,7 @@ const IPV4_INSIDE = /^(?:::ffff|64:ff9b:):(?:([0-9a-f]{1,4}):)?([0-9a-f]{1,4})$/
 
 /**
  * The one spelling of an IP address: two texts name the same address exactly when this makes them equal. Undefined for
- * what is no address.
+ * what is not an address.
  */
 export function canonicalAddress(text: string): string | undefined {
   const [address = ''] = text.split('%', 1)

@@ -61,7 +61,7 @@ function secondsOf(date: Date): string {
   return String(seconds)
 }
 
-/** A test may sign a body that is no event: to see it refused. */
+/** A test may sign a body that is not an event, to see it refused. */
 function namesIn(text: string): { id?: string; type?: string } {
   try {
     const { id, type } = JSON.parse(text) as { id?: unknown; type?: unknown }

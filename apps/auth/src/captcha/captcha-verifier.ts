@@ -50,7 +50,7 @@ export function createCaptchaVerifier({ config, outbound, verifyUrls = VERIFY_UR
 const refused = (reason: string) =>
   authError('invalid', 'captcha_failed', `captcha protection: request disallowed (${reason})`)
 
-/** The status is no help: the services answer a failed check with 200, and some errors with 400, in the same format. */
+/** The status does not help: the services answer a failed check with 200, and some errors with 400, in the same format. */
 function readAnswer(text: string): { success: boolean; errorCodes: string[] } {
   const answer = JSON.parse(text) as { success?: unknown; 'error-codes'?: unknown } | null
   if (typeof answer?.success !== 'boolean') throw new Error('the CAPTCHA service gave no clear result')

@@ -1,7 +1,7 @@
 import { boolean, choice, text } from '@signet/config'
 import { span } from './durations.js'
 
-/** The sign-in page for people, which is no part of the API. */
+/** The sign-in page for people, which is not part of the API. */
 export const uiSettings = {
   uiEnabled: boolean({
     env: 'AUTH_UI_ENABLED',

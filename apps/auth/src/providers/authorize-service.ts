@@ -83,7 +83,7 @@ export class AuthorizeService {
         },
       )
       .catch((cause: unknown) => {
-        // What is wrong with the database is no fault of the provider.
+        // A database that fails is not the provider's fault.
         if (notSaved instanceof Error) throw notSaved
         throw authError('internal', 'unexpected_failure', 'The provider could not be reached', { cause })
       })

@@ -20,7 +20,7 @@ describe('readTarget', () => {
     ['myapp:a', { scheme: 'myapp', host: null, port: '', path: 'a', query: '' }],
     ['myapp://a:1/b?c#d', { scheme: 'myapp', host: null, port: '', path: '//a:1/b', query: 'c' }],
     ['myapp:///a', { scheme: 'myapp', host: null, port: '', path: '///a', query: '' }],
-    // An empty query and fragment are no part of the place.
+    // An empty query and fragment are not part of the address.
     ['myapp://a?', { scheme: 'myapp', host: null, port: '', path: '//a', query: '' }],
     ['myapp://a?#', { scheme: 'myapp', host: null, port: '', path: '//a', query: '' }],
   ])('takes %s apart', (url, parts) => {

@@ -88,7 +88,7 @@ type Options = {
   body?: JsonSchema
   /** The success, by the name of its schema; without one it has no body. */
   answer: { status?: number; description: string; schema?: string; mediaType?: string }
-  /** What else is no error, such as a redirect. */
+  /** Other responses that are not errors, such as a redirect. */
   alternatives?: RouteDocs['responses']
   /** Errors of the route; those that any route may have are added (api-document.ts). */
   errors?: readonly number[]

@@ -56,7 +56,7 @@ describe('a link of the pages', () => {
     const answers = await Promise.all(Array.from({ length: 6 }, () => browser.submit(page, '/ui/link')))
     expect(answers.map(({ status }) => status).sort()).toEqual([303, 403, 403, 403, 403, 403])
     expect((await openLink(aBrowser(server), link)).text).toContain('This link does not work')
-    // A reload in the browser that used it is no failure.
+    // A reload in the browser that used it does not fail.
     const winner = await settle(browser, answers.find(({ status }) => status === 303) ?? page)
     expect(winner.text).toContain('You are signed in')
   })

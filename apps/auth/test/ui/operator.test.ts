@@ -115,7 +115,7 @@ describe('the operator page', () => {
       (await settle(operator.browser, await operator.browser.submit(page, path, fields))).text,
     ).toContain('The second factor was removed')
     expect(await newestEntry('factor_deleted')).toEqual(byOperator(person.user.id))
-    // Again, from a page that is out of date; and with what is no id.
+    // Again, from a page that is out of date; and with something that is not an id.
     for (const factorId of [person.factorId, 'x'])
       expect((await operator.browser.submit(page, path, { ...fields, factor_id: factorId })).status).toBe(404)
   })

@@ -102,7 +102,7 @@ export function adminRoutes(deps: AdminRoutesDeps): Router {
   return router
 }
 
-/** What the router throws for a path whose percent-encoded bytes are no text. */
+/** What the router throws for a path whose percent-encoded bytes are not text. */
 const isMalformedPath = (error: unknown): boolean => error instanceof URIError
 
 const idOf = (req: Request): string => String(req.params['id'])

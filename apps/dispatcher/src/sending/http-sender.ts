@@ -140,7 +140,7 @@ class ExchangeHandler implements Dispatcher.DispatchHandler, Exchange {
 
   #onStatus(status: number): void {
     if (this.#sentAt > 0) this.#facts.first_byte = performance.now() - this.#sentAt
-    // The parser takes "HTTP/1.1 000", which is no status (RFC 9110 section 15).
+    // The parser takes "HTTP/1.1 000", which is not a status (RFC 9110 section 15).
     this.#answer(status >= 100 ? { kind: 'answered', status } : { kind: 'failed', error: 'invalid_response' })
   }
 

@@ -3,7 +3,7 @@ import type { RequestHandler } from 'express'
 
 /**
  * Refuses browsers whose page is of another origin: DNS rebinding lets a foreign page reach a server in the browser's own network
- * (docs/specification.md#mcp-transport). Clients that are no browsers send no `Origin`.
+ * (docs/specification.md#mcp-transport). Clients other than browsers send no `Origin`.
  */
 export const originCheck =
   (allowed: readonly string[]): RequestHandler =>

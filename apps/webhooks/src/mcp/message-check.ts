@@ -12,7 +12,7 @@ import { badRequest } from '../errors/api-errors.js'
 export type Rejection = { jsonrpc: '2.0'; id: unknown; error: { code: number; message: string } }
 
 /**
- * Splits off what is answered here: a request whose params are no object, and in a batch each thing that is no message
+ * Splits off what is answered here: a request whose params are not an object, and in a batch each item that is not a message
  * (JSON-RPC 2.0, section 6). A body in which nothing is a message is refused as a whole.
  */
 export function sortOut(message: unknown): { rest: unknown[]; rejections: Rejection[] } {

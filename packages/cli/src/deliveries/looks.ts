@@ -26,7 +26,7 @@ export class Looks {
   readonly #known = new Map<string, Known>()
   #looks = 0
   #newest = -Infinity
-  /** What was created then or before and is not known is no news: it was there before the first look, or has been forgotten since. */
+  /** What was created then or before and is not known is not new: it was there before the first look, or has been forgotten since. */
   #floor = -Infinity
 
   constructor(private readonly source: Source) {}

@@ -93,7 +93,7 @@ async function storedToken({ store }: Context, serviceUrl: string): Promise<stri
   return stored && store.token(stored).catch(() => null)
 }
 
-/** Whether the token is revoked now. One that was revoked before or has expired is no failure here. */
+/** Whether the token is revoked now. One that was revoked before or has expired is fine here. */
 async function revoke({ http }: Context, serviceUrl: string, token: string): Promise<boolean> {
   const credential = { bearer: token, whenInvalid: '' }
   try {
