@@ -23,6 +23,7 @@ const checks = [
   { name: 'package entries', script: 'infra/checks/entries.mjs' },
   { name: 'references', script: 'infra/checks/references.mjs' },
   { name: 'records', script: 'infra/checks/records.mjs' },
+  { name: 'words', script: 'infra/checks/words.mjs' },
   { name: 'threat model', script: 'infra/checks/threat-model.mjs' },
   { name: 'generated docs', script: 'infra/checks/docs.mjs', built: true, fix: 'npm run docs' },
   { name: 'OpenAPI', script: 'infra/checks/open-api.mjs' },

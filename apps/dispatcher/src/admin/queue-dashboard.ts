@@ -54,7 +54,7 @@ export function queueDashboard({ events, deliveries }: WebhookQueues, brand: Bra
 }
 
 /**
- * Google would learn who looks after the service; without its fonts, those of the system are used. The heading, which the
+ * Google would learn who operates the service. Without its fonts, the page uses those of the system. The heading, which the
  * page lacks, is for screen readers, and the way on for browsers without a script.
  */
 const ourFrame = (page: string, { name }: Brand): string =>

@@ -16,7 +16,7 @@ export class PageResponder {
     baseUrl: string,
     private readonly cookie: SessionCookie,
     private readonly brand: Brand,
-    /** Where people look after their account; null where the identity server has no such page. */
+    /** Where people manage their account; null where the identity server has no such page. */
     readonly accountUrl: string | null,
   ) {
     this.#basePath = new URL(baseUrl).pathname.replace(/\/$/, '')
