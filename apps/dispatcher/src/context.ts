@@ -24,6 +24,7 @@ import { ConversionScheduler, type Convert } from './preparing/conversion-schedu
 import { PartsReader } from './preparing/parts-reader.js'
 import { Preparation } from './preparing/preparation.js'
 import { MarkdownConverter } from './markdown/markdown-converter.js'
+import { EventPlaces } from './dispatching/event-places.js'
 import { EventService } from './dispatching/event-service.js'
 import type { DispatcherConfig } from './config/config.js'
 import { createPools } from './database/pools.js'
@@ -164,7 +165,9 @@ export function createContext(config: DispatcherConfig, ports: Partial<Ports> = 
     observer,
     now,
   })
+  const eventConcurrency = EVENTS_PER_ATTEMPT * config.concurrency
   const events = new EventService({
+    places: new EventPlaces({ capacity: eventConcurrency }),
     admissionWindow: new AdmissionWindow({ min: config.concurrency, max: jobConcurrency }),
     dispatch,
     preparation,
@@ -175,7 +178,7 @@ export function createContext(config: DispatcherConfig, ports: Partial<Ports> = 
     workers: [
       createDispatchWorker({
         queue,
-        concurrency: EVENTS_PER_ATTEMPT * config.concurrency,
+        concurrency: eventConcurrency,
         events,
         queues,
         observer,

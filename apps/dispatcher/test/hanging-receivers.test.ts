@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
-import { startReceiver, type Receiver } from '@signet/local'
+import { reply, startReceiver, type Receiver } from '@signet/local'
 import { waitFor } from '@signet/testkit'
 import { startDispatcher, type TestDispatcher } from './support/dispatcher.js'
 import type { Subscriber } from './support/subscriber.js'
@@ -86,5 +86,44 @@ describe('an account whose receivers hang', () => {
     await subscriber.summaries(100)
     await waitFor(() => arrived('/hanging') >= 20 + 8)
     await expectServed(other)
+  })
+})
+
+describe('an account whose receivers are slower than it publishes', () => {
+  let receiver: Receiver
+  let dispatcher: TestDispatcher
+  beforeEach(async () => {
+    receiver = await startReceiver()
+    dispatcher = await startDispatcher({
+      // It takes 72 events from the queue at once.
+      env: { DISPATCHER_CONCURRENCY: '8' },
+      ports: { ca: receiver.authorityCert },
+    })
+  })
+  afterEach(async () => {
+    await receiver.close()
+    await dispatcher.stop()
+  })
+
+  const arrived = (path: string) => receiver.deliveries().filter((one) => one.path.startsWith(path)).length
+
+  it('delays no other account, however many of its events wait within its allowance', async () => {
+    const [slow, other] = [dispatcher.subscriber(), dispatcher.subscriber()]
+    for (let number = 0; number < 5; number += 1) {
+      await slow.endpoint(receiver.url(`/slow/${number}`))
+      // Not so slow that its deliveries would be deferred.
+      receiver.hook(`/slow/${number}`, { otherwise: reply(200, { delayMs: 400 }) })
+    }
+    const endpoint = await other.endpoint(receiver.url('/other'))
+    // Endpoints that are not measured yet would have their deliveries deferred.
+    await slow.summary()
+    await waitFor(() => receiver.deliveries().length === 5 && dispatcher.limiter.size === 0)
+    await slow.summaries(200)
+    await waitFor(() => arrived('/slow') >= 20)
+    await other.summary()
+    await other.ping(endpoint.id)
+    await waitFor(() => arrived('/other') === 2)
+    // The 128 events that the process cannot take at once need 640 deliveries to end before these.
+    expect(arrived('/slow')).toBeLessThan(400)
   })
 })

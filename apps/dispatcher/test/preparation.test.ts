@@ -90,7 +90,7 @@ async function prepare(preparation: Preparation, ids: EventId[]) {
     ids.flatMap((id) =>
       unprepared
         .filter((event) => event.id === id)
-        .map((event) => preparation.run(event, false, (body) => Promise.resolve(body))),
+        .map((event) => preparation.run(event, {}, (body) => Promise.resolve(body))),
     ),
   )
   return prepared.map((one) => {

@@ -30,7 +30,7 @@ export function createDispatchWorker({ queue, concurrency, events, queues, obser
     const wasDeferred = job.data.deferred === true || job.attemptsStarted > job.attemptsMade + 1
     const deferral = await events.run(event, { wasDeferred, wasLost: wasLost(job) })
     if (!deferral) return
-    observer.deferred('conversions_full')
+    observer.deferred(deferral.reason)
     await job.moveToDelayed(Date.now() + deferral.deferMs, token)
     throw new bullmq.DelayedError()
   }
@@ -48,8 +48,14 @@ export function createDispatchWorker({ queue, concurrency, events, queues, obser
         priority: job.priority,
       })
     } else if (deferral) {
-      observer.deferred('conversions_full')
-      await queues.splitOff(event, { delayMs: deferral.deferMs, deferred: true, priority: job.priority })
+      observer.deferred(deferral.reason)
+      await queues.splitOff(event, {
+        delayMs: deferral.deferMs,
+        deferred: true,
+        // Its own job has no history of its own: whether it may have been sent goes with it.
+        ...(wasLost(job) && { failed: true }),
+        priority: job.priority,
+      })
     }
   }
 

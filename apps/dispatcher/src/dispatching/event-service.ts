@@ -2,9 +2,11 @@ import type { QueuedEventRef } from '@signet/webhook-core/queue'
 import type { Deferral, Preparation } from '../preparing/preparation.js'
 import type { AdmissionWindow } from './admission-window.js'
 import type { DispatchOutcome, DispatchService } from './dispatch-service.js'
+import type { EventPlace, EventPlaces } from './event-places.js'
 import type { FirstAttempts } from './first-attempts.js'
 
 export type EventServiceDeps = {
+  places: Pick<EventPlaces, 'take'>
   admissionWindow: AdmissionWindow
   dispatch: Pick<DispatchService, 'run'>
   preparation: Pick<Preparation, 'run'>
@@ -19,15 +21,29 @@ export class EventService {
   constructor(private readonly deps: EventServiceDeps) {}
 
   /** Resolves once each delivery has ended or has its own job; with a deferral if the event has to be tried again later. */
-  async run(
+  async run(event: QueuedEventRef, history: EventHistory = {}): Promise<Deferral | undefined> {
+    const { accountId, bytes } = event
+    const place = this.deps.places.take(accountId, { bytes, wasDeferred: history.wasDeferred })
+    if ('deferMs' in place) return { deferMs: place.deferMs, reason: 'account_full' }
+    try {
+      return await this.#runIn(place, event, history)
+    } finally {
+      place.release()
+    }
+  }
+
+  async #runIn(
+    place: EventPlace,
     event: QueuedEventRef,
-    { wasDeferred = false, wasLost = false }: EventHistory = {},
+    { wasDeferred = false, wasLost = false }: EventHistory,
   ): Promise<Deferral | undefined> {
     const { preparation } = this.deps
     const { unprepared } = await this.#admitted({ ...event, wasLost })
     if (!unprepared) return undefined
-    const outcome = await preparation.run({ ...unprepared, bytes: event.bytes }, wasDeferred, (prepared) =>
-      this.#admitted({ ...event, prepared }),
+    const outcome = await preparation.run(
+      { ...unprepared, bytes: event.bytes },
+      { wasDeferred, onRead: (bytes) => place.resize(bytes) },
+      (prepared) => this.#admitted({ ...event, prepared }),
     )
     return 'deferMs' in outcome ? outcome : undefined
   }

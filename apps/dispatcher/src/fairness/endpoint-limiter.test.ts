@@ -1,5 +1,9 @@
-import { describe, expect, it, jest } from '@jest/globals'
+import { afterEach, describe, expect, it, jest } from '@jest/globals'
 import { EndpointLimiter, type Acquisition, type Permit } from './endpoint-limiter.js'
+
+const limiters: EndpointLimiter[] = []
+// Whoever still waits has a timer.
+afterEach(() => limiters.splice(0).forEach((limiter) => limiter.close()))
 
 function setUp(options: { concurrency?: number; perEndpoint?: number } = {}) {
   let nowMs = 0
@@ -9,6 +13,7 @@ function setUp(options: { concurrency?: number; perEndpoint?: number } = {}) {
     now: () => nowMs,
     random: () => 0.5,
   })
+  limiters.push(limiter)
   /** Each endpoint is of an account of its own, unless the test says otherwise. */
   const acquire = (id: string, { accountId = `account of ${id}`, wasDeferred = false } = {}) =>
     limiter.acquire({ endpointId: id, accountId }, wasDeferred)
@@ -184,6 +189,26 @@ describe('EndpointLimiter', () => {
     for (const other of ['b', 'c', 'd', 'e'])
       expect(acquireNow(`new-${other}`, other)).toHaveProperty('permit')
     pass(1001)
+    limiter.close()
+  })
+
+  it('gives those who wait for an endpoint no more than its share once it has become slow', async () => {
+    const { limiter, acquire, acquireNow, permitOf, once, pass } = setUp()
+    const endpoints = ['a', 'b'].flatMap((accountId) =>
+      Array.from({ length: 5 }, (_, i) => ({ id: `${accountId}-${i}`, accountId })),
+    )
+    for (const { id, accountId } of endpoints) once(id, 60, accountId)
+    const inFlight = endpoints.flatMap(({ id, accountId }) =>
+      Array.from({ length: 8 }, () => permitOf(acquireNow(id, accountId))),
+    )
+    const waiting = endpoints.flatMap(({ id, accountId }) =>
+      Array.from({ length: 8 }, () => Promise.resolve(acquire(id, { accountId }))),
+    )
+    pass(1050)
+    for (const permit of inFlight) permit.release()
+    const reasons = (await Promise.all(waiting)).map((one) => ('permit' in one ? 'permit' : one.reason))
+    expect(reasons).toContain('slow_endpoints_full')
+    for (let i = 0; i < 5; i += 1) expect(acquireNow(`new-${i}`, 'c')).toHaveProperty('permit')
     limiter.close()
   })
 

@@ -1,5 +1,6 @@
 import { FairQueue } from '@signet/db'
 import { AccountShares } from './account-shares.js'
+import { DeferralLine } from './deferral-line.js'
 
 export type LimiterOptions = {
   /** Attempts in flight in this process. */
@@ -33,8 +34,6 @@ const MIN_DEFER_MS = 50
 const MAX_DEFER_MS = 30_000
 /** For a job that has been deferred before, however many of its endpoint there are. */
 const MAX_RETRY_WAIT_MS = 5 * 60_000
-/** Deferred jobs that come back for each permit that their endpoint frees. */
-const RETRIES_PER_PERMIT = 4
 /** Assumed duration of an attempt until one has been measured. */
 const INITIAL_ESTIMATE_MS = 100
 /** Idle endpoints to remember. */
@@ -64,10 +63,7 @@ class EndpointState {
   /** Moving average of recent attempts; undefined until one has ended. */
   averageMs: number | undefined
   lastMs = 0
-  /** When the next deferred job should come back. Each deferred job gets a later time than the one before. */
-  nextTurnAt = 0
-  /** The same for jobs that came back and were deferred again. */
-  nextRetryAt = 0
+  readonly line = new DeferralLine({ maxMs: MAX_DEFER_MS, maxRetryMs: MAX_RETRY_WAIT_MS })
 }
 
 /**
@@ -109,9 +105,8 @@ export class EndpointLimiter {
   acquire(claim: Claim, wasDeferred = false): Acquisition | Promise<Acquisition> {
     if (this.#closed) return { deferMs: MIN_DEFER_MS, reason: 'closing' }
     const endpoint = this.#stateOf(claim)
-    if (this.#isCautious(endpoint) && !this.#cautious.hasRoomFor(claim.accountId))
-      return this.#defer(endpoint, 'slow_endpoints_full', wasDeferred)
-    if (endpoint.reserved < this.options.perEndpoint) return this.#reserve(endpoint)
+    if (endpoint.reserved < this.options.perEndpoint) return this.#reserveOrDefer(endpoint, wasDeferred)
+    if (!this.#mayReserve(endpoint)) return this.#defer(endpoint, 'slow_endpoints_full', wasDeferred)
     return this.#isSlow(endpoint) || !this.#isPermitExpectedSoon(endpoint)
       ? this.#defer(endpoint, 'endpoint_full', wasDeferred)
       : this.#waitLocally(endpoint, wasDeferred)
@@ -155,6 +150,17 @@ export class EndpointLimiter {
     return endpoint.averageMs === undefined || this.#isSlow(endpoint)
   }
 
+  #mayReserve(endpoint: EndpointState): boolean {
+    return !this.#isCautious(endpoint) || this.#cautious.hasRoomFor(endpoint.accountId)
+  }
+
+  /** Also for those who waited here: their endpoint may have become slow meanwhile. */
+  #reserveOrDefer(endpoint: EndpointState, wasDeferred: boolean): Acquisition | Promise<Acquisition> {
+    return this.#mayReserve(endpoint)
+      ? this.#reserve(endpoint)
+      : this.#defer(endpoint, 'slow_endpoints_full', wasDeferred)
+  }
+
   /** Counts toward the endpoint's limit at once; the permit follows when the process has one for this account. */
   #reserve(endpoint: EndpointState): Acquisition | Promise<Acquisition> {
     const { accountId } = endpoint
@@ -196,9 +202,15 @@ export class EndpointLimiter {
         this.#inFlight.add(endpoint.accountId, -1)
         this.#endReservation(reservation)
         this.#grantNext()
-        endpoint.waiters[0]?.admit()
+        this.#admitWaiters(endpoint)
       },
     }
+  }
+
+  /** The first of those who wait here; all of them, to be deferred, if their endpoint has become slow and may not have more. */
+  #admitWaiters(endpoint: EndpointState): void {
+    const waiters = this.#mayReserve(endpoint) ? endpoint.waiters.slice(0, 1) : [...endpoint.waiters]
+    for (const waiter of waiters) waiter.admit()
   }
 
   #grantNext(): void {
@@ -228,7 +240,7 @@ export class EndpointLimiter {
         resolve(acquire())
       }
       const waiter: Waiter = {
-        admit: () => settle(() => this.#reserve(endpoint)),
+        admit: () => settle(() => this.#reserveOrDefer(endpoint, wasDeferred)),
         defer: () =>
           settle(() => this.#defer(endpoint, this.#closed ? 'closing' : 'endpoint_full', wasDeferred)),
       }
@@ -239,31 +251,17 @@ export class EndpointLimiter {
 
   #defer(endpoint: EndpointState, reason: DeferReason, wasDeferred: boolean): Acquisition {
     if (reason === 'closing') return { deferMs: MIN_DEFER_MS, reason }
-    const waitMs = wasDeferred ? this.#retryWaitMs(endpoint) : this.#nextTurnMs(endpoint)
+    const now = this.#now()
+    const spacingMs = this.#spacingMs(endpoint)
+    const soonMs = Math.min(4 * (endpoint.averageMs ?? INITIAL_ESTIMATE_MS), MAX_DEFER_MS)
+    const waitMs = wasDeferred
+      ? endpoint.line.retryMs(now, spacingMs, soonMs)
+      : endpoint.line.turnMs(now, spacingMs)
     const jitter = 0.9 + 0.2 * this.#random()
     return { deferMs: Math.round(Math.max(MIN_DEFER_MS, waitMs * jitter)), reason }
   }
 
-  /** Spaces newly deferred jobs as far apart as the endpoint frees permits. */
-  #nextTurnMs(endpoint: EndpointState): number {
-    const now = this.#now()
-    const nextAt = Math.max(endpoint.nextTurnAt, now) + this.#spacingMs(endpoint)
-    endpoint.nextTurnAt = Math.min(nextAt, now + MAX_DEFER_MS)
-    return endpoint.nextTurnAt - now
-  }
-
-  /**
-   * A job whose turn has come retries soon: if it queued behind newcomers every time, it would starve. Those that retry queue behind
-   * one another, so that a long backlog comes back no more often than a short one.
-   */
-  #retryWaitMs(endpoint: EndpointState): number {
-    const now = this.#now()
-    const nextAt = Math.max(endpoint.nextRetryAt, now) + this.#spacingMs(endpoint) / RETRIES_PER_PERMIT
-    endpoint.nextRetryAt = Math.min(nextAt, now + MAX_RETRY_WAIT_MS)
-    const soonMs = Math.min(4 * (endpoint.averageMs ?? INITIAL_ESTIMATE_MS), MAX_DEFER_MS)
-    return Math.max(soonMs, endpoint.nextRetryAt - now)
-  }
-
+  /** Deferred jobs come back as far apart as the endpoint frees permits. */
   #spacingMs(endpoint: EndpointState): number {
     const turnaroundMs = this.#turnaroundMs(endpoint)
     return this.#isSlow(endpoint) ? Math.max(turnaroundMs, SLOW_MS / 8) : turnaroundMs

@@ -202,7 +202,7 @@ function createMetrics(registry: Registry) {
     skipped: counter('skipped_total', 'Jobs that ended without an attempt', 'reason'),
     deferred: counter(
       'deferred_total',
-      'Jobs deferred because their endpoint had no permit, or because too many conversions were waiting',
+      'Jobs deferred because their endpoint had no permit, their account has enough events in the process, or too many conversions wait',
       'reason',
     ),
     endpointsDisabled: counter('endpoints_disabled_total', 'Endpoints disabled after consecutive failures'),

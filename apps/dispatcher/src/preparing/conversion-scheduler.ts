@@ -1,3 +1,4 @@
+import { DeferralLine } from '../fairness/deferral-line.js'
 import { FairSemaphore } from '../fairness/fair-semaphore.js'
 import type { ConversionFailure } from '../markdown/conversion-limit.js'
 import { CONVERSION_THREADS, CPU_LIMIT_MS } from '../markdown/markdown-converter.js'
@@ -28,7 +29,9 @@ const MAX_DEFER_MS = 30_000
 /** CPU time of an event's conversions, until some have been measured. */
 const INITIAL_ESTIMATE_MS = 10
 
-type AccountUsage = { events: number; bytes: number; nextTurnAt: number }
+const newLine = () => new DeferralLine({ maxMs: MAX_DEFER_MS, maxRetryMs: MAX_DEFER_MS })
+
+type AccountUsage = { events: number; bytes: number; line: DeferralLine }
 
 /**
  * Where events wait for their HTML to be converted, apart from all other events. Accounts take turns, document by document. An
@@ -64,10 +67,8 @@ export class ConversionScheduler {
 
   /** When an event that found no room should come back. Each gets a later time than the one before. */
   deferMs(accountId: string): number {
-    const account = this.#stateOf(accountId)
     const now = this.#now()
-    account.nextTurnAt = Math.min(Math.max(account.nextTurnAt, now) + this.#averageMs, now + MAX_DEFER_MS)
-    const delayMs = account.nextTurnAt - now
+    const delayMs = this.#stateOf(accountId).line.turnMs(now, this.#averageMs)
     this.#forgetIdle(accountId)
     return Math.round(Math.max(MIN_DEFER_MS, delayMs))
   }
@@ -123,13 +124,14 @@ export class ConversionScheduler {
   }
 
   #stateOf(accountId: string): AccountUsage {
-    const known = this.#accounts.get(accountId) ?? { events: 0, bytes: 0, nextTurnAt: 0 }
+    const known = this.#accounts.get(accountId) ?? { events: 0, bytes: 0, line: newLine() }
     this.#accounts.set(accountId, known)
     return known
   }
 
   #forgetIdle(accountId: string): void {
     const account = this.#accounts.get(accountId)
-    if (account && account.events === 0 && account.nextTurnAt <= this.#now()) this.#accounts.delete(accountId)
+    if (account && account.events === 0 && !account.line.isWaiting(this.#now()))
+      this.#accounts.delete(accountId)
   }
 }

@@ -86,7 +86,7 @@ export class PartsReader {
   }
 }
 
-/** Approximate: the segments repeat the transcript's text. */
-const sizeOf = ({ transcript, summaries }: RecordingContent): number =>
+/** In bytes. Approximate: the segments repeat the transcript's text. */
+export const sizeOf = ({ transcript, summaries }: RecordingContent): number =>
   (transcript?.text.length ?? 0) * (transcript?.segments ? 3 : 1) +
   summaries.reduce((sum, { content }) => sum + content.length, 0)

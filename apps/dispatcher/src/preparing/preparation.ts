@@ -3,11 +3,12 @@ import type { RecordingContent, RecordingRef } from '@signet/webhook-core/stores
 import type { QueuedEvent } from '../events/event-store.js'
 import { FairSemaphore } from '../fairness/fair-semaphore.js'
 import type { ConversionScheduler, UnconvertedReason } from './conversion-scheduler.js'
-import type { PartsReader } from './parts-reader.js'
+import { sizeOf, type PartsReader } from './parts-reader.js'
 
 /** `unconverted`: why it carries HTML that should be Markdown. */
 export type PreparedBody = { body: Buffer; unconverted: UnconvertedReason | null }
-export type Deferral = { deferMs: number }
+/** Why it is deferred: the account has as many events in the process as it may have, or conversions wait. */
+export type Deferral = { deferMs: number; reason: 'account_full' | 'conversions_full' }
 
 export type PreparationDeps = {
   parts: Pick<PartsReader, 'read'>
@@ -28,11 +29,15 @@ export class Preparation {
 
   /**
    * Passes the body to `use`, or says when to come back: the event needs a conversion, and others wait for theirs.
-   * `wasDeferred`: this event was deferred before. Never rejects because of missing parts: only `audio_id` is guaranteed.
+   * `wasDeferred`: this event was deferred before. `onRead` is told how large its recording is. Never rejects because of missing
+   * parts: only `audio_id` is guaranteed.
    */
   async run<T>(
     event: QueuedEvent & { bytes?: number },
-    wasDeferred: boolean,
+    {
+      wasDeferred = false,
+      onRead = () => undefined,
+    }: { wasDeferred?: boolean; onRead?: (bytes: number) => void },
     use: (prepared: PreparedBody) => Promise<T>,
   ): Promise<T | Deferral> {
     const { parts, conversions } = this.deps
@@ -40,13 +45,16 @@ export class Preparation {
     const ref = recordingOf(event)
     if (!ref) return use({ body: Buffer.from(pingBody(event)), unconverted: null })
     // Avoids reading a mebibyte again only to find that there is still no room.
-    if (wasDeferred && !conversions.hasRoomFor(accountId)) return { deferMs: conversions.deferMs(accountId) }
+    if (wasDeferred && !conversions.hasRoomFor(accountId))
+      return { deferMs: conversions.deferMs(accountId), reason: 'conversions_full' }
     const release = await this.#loading.acquire(accountId)
     try {
       const content = await parts.read(ref, event.bytes)
+      onRead(sizeOf(content))
       if (!content.summaries.some(isHtml)) return await use(prepared(event, ref, content, null))
       release()
-      if (!conversions.hasRoomFor(accountId)) return { deferMs: conversions.deferMs(accountId) }
+      if (!conversions.hasRoomFor(accountId))
+        return { deferMs: conversions.deferMs(accountId), reason: 'conversions_full' }
       return await use(await this.#convert(event, ref, content))
     } finally {
       release()

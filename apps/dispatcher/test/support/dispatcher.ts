@@ -88,7 +88,7 @@ export async function dispatchEvent(
   const item = { id, accountId: 'any', wasLost }
   const { unprepared, ...dispatched } = await dispatch.run(item)
   if (!unprepared) return dispatched
-  const outcome = await preparation.run(unprepared, false, (prepared) => dispatch.run({ ...item, prepared }))
+  const outcome = await preparation.run(unprepared, {}, (prepared) => dispatch.run({ ...item, prepared }))
   if ('deferMs' in outcome) throw new Error('no room for the conversion')
   return outcome
 }

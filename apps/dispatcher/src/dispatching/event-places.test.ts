@@ -1,0 +1,124 @@
+import { describe, expect, it } from '@jest/globals'
+import { EventPlaces, type EventPlace } from './event-places.js'
+
+/** Room for 36 events, 20 of them of one account. */
+function setUp() {
+  let nowMs = 0
+  const places = new EventPlaces({ capacity: 4, now: () => nowMs, random: () => 0 })
+  const pass = (ms: number) => (nowMs += ms)
+  const take = (accountId: string, options?: { bytes?: number; wasDeferred?: boolean }) =>
+    places.take(accountId, options)
+  const placeOf = (taken: EventPlace | { deferMs: number }): EventPlace => {
+    if ('deferMs' in taken) throw new Error('no place')
+    return taken
+  }
+  /** Takes what an account may have. */
+  const fill = (accountId: string): EventPlace[] => {
+    const taken: EventPlace[] = []
+    for (let next = take(accountId); 'release' in next; next = take(accountId)) taken.push(next)
+    return taken
+  }
+  /** Its events end one after the other, each after this time. */
+  const end = (taken: EventPlace[], everyMs: number, count: number) => {
+    for (const place of taken.splice(0, count)) {
+      pass(everyMs)
+      place.release()
+    }
+  }
+  return { pass, take, placeOf, fill, end }
+}
+
+describe('EventPlaces', () => {
+  it('leaves places for others, however many events of an account do not end', () => {
+    const { take, fill } = setUp()
+    expect(fill('a')).toHaveLength(20)
+    expect(fill('b').length).toBeGreaterThanOrEqual(5)
+    expect(take('c')).toHaveProperty('release')
+  })
+
+  it('leaves places for others also to an account that had all of them because its events ended at once', () => {
+    const { take, placeOf, fill, end } = setUp()
+    const taken = fill('a')
+    end(taken, 1, 15)
+    while (taken.length < 36) taken.push(placeOf(take('a')))
+    end(taken, 500, 20)
+    expect(taken).toHaveLength(16)
+    for (let i = 0; i < 4; i += 1) taken.push(placeOf(take('a')))
+    expect(take('a')).toHaveProperty('deferMs')
+    expect(take('b')).toHaveProperty('release')
+  })
+
+  it('limits no account whose events end within three seconds', () => {
+    const { take, placeOf, fill, end } = setUp()
+    const taken = fill('a')
+    for (let i = 0; i < 100; i += 1) {
+      end(taken, 20, 1)
+      taken.push(placeOf(take('a', { wasDeferred: true })))
+    }
+    while (taken.length < 36) taken.push(placeOf(take('a')))
+  })
+
+  it('defers events as far apart as those of their account end', () => {
+    const { take, fill, end } = setUp()
+    const taken = fill('a')
+    end(taken, 200, 10)
+    fill('a')
+    const waits = Array.from({ length: 4 }, () => take('a')).map((one) => 'deferMs' in one && one.deferMs)
+    expect(waits).toEqual([400, 600, 800, 1000])
+  })
+
+  it('lets those that were deferred come before newcomers', () => {
+    const { pass, take, fill, end } = setUp()
+    const taken = fill('a')
+    end(taken, 500, 4)
+    fill('a')
+    for (let i = 0; i < 4; i += 1) take('a')
+    end(taken, 500, 2)
+    expect(take('a')).toHaveProperty('deferMs')
+    expect(take('a', { wasDeferred: true })).toHaveProperty('release')
+    pass(30_000)
+    expect(take('a')).toHaveProperty('release')
+  })
+
+  it('lets deferred events come back soon while nothing ends in the whole process', () => {
+    const { pass, take, fill } = setUp()
+    fill('a')
+    pass(10_000)
+    for (let i = 0; i < 100; i += 1) {
+      expect(take('a')).toEqual({ deferMs: 2000 })
+      expect(take('a', { wasDeferred: true })).toEqual({ deferMs: 2000 })
+    }
+  })
+
+  it('never defers for longer than five minutes, and newcomers for half a minute', () => {
+    const { take, fill, end } = setUp()
+    end(fill('a'), 900, 2)
+    fill('a')
+    const longestOf = (wasDeferred: boolean) =>
+      Math.max(
+        ...Array.from({ length: 2000 }, () => take('a', { wasDeferred })).map((one) =>
+          'deferMs' in one ? one.deferMs : 0,
+        ),
+      )
+    expect(longestOf(false)).toBe(30_000)
+    expect(longestOf(true)).toBe(300_000)
+  })
+
+  it('counts large events by their size, also when it becomes known later', () => {
+    const { take, placeOf } = setUp()
+    placeOf(take('a', { bytes: 1024 * 1024 }))
+    const other = placeOf(take('a'))
+    other.resize(1024 * 1024)
+    expect(take('a')).toHaveProperty('deferMs')
+    other.release()
+    expect(take('a')).toHaveProperty('release')
+  })
+
+  it('gives each place back once', () => {
+    const { placeOf, take, fill } = setUp()
+    const place = placeOf(take('a'))
+    place.release()
+    place.release()
+    expect(fill('a')).toHaveLength(20)
+  })
+})

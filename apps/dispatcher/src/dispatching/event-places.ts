@@ -1,0 +1,150 @@
+import { MAX_EVENTS_PER_JOB } from '@signet/webhook-core/queue'
+import { AccountShares } from '../fairness/account-shares.js'
+import { DeferralLine } from '../fairness/deferral-line.js'
+
+export type EventPlacesOptions = {
+  /** Events that the process takes from the queue before it waits for one to end. */
+  capacity: number
+  /** Milliseconds of a steady clock. */
+  now?: () => number
+  random?: () => number
+}
+
+/** What one event takes of the process, from when it is taken from the queue until it has ended. */
+export type EventPlace = {
+  /** Sets how large the event turned out to be, in bytes. */
+  resize(bytes: number): void
+  release(): void
+}
+
+/** An account whose events here end within this time needs no limit: they make room faster than others could need it. */
+const SHORT_STAY_MS = 3000
+/** An event takes one place, and one more for each of these. */
+const BYTES_PER_PLACE = 64 * 1024
+/** Period over which it is measured how fast events end. */
+const PERIOD_MS = 1000
+/** Deferred events come back at least this often, however few have ended: attempts end within seconds. */
+const MAX_SPACING_MS = 1000
+const MIN_DEFER_MS = 250
+const MAX_DEFER_MS = 30_000
+const MAX_RETRY_MS = 5 * 60_000
+/** While nothing ends in the whole process, as during an outage, nobody knows how long that takes. */
+const STANDSTILL_DEFER_MS = 2000
+
+/** How many places are given back in a millisecond. */
+class ReleaseRate {
+  #before: number
+  #released = 0
+
+  constructor(
+    private since: number,
+    expected: number,
+  ) {
+    this.#before = expected
+  }
+
+  count(places: number, now: number): void {
+    const rate = this.at(now)
+    this.#released += places
+    if (now - this.since < PERIOD_MS) return
+    this.#before = Math.max(rate, this.#released / (now - this.since))
+    this.since = now
+    this.#released = 0
+  }
+
+  at(now: number): number {
+    const elapsedMs = now - this.since
+    // What is known of this period counts as soon as it says more than the one before.
+    return elapsedMs < PERIOD_MS
+      ? Math.max(this.#before, this.#released / PERIOD_MS)
+      : this.#released / elapsedMs
+  }
+}
+
+class AccountState {
+  places = 0
+  readonly line = new DeferralLine({ maxMs: MAX_DEFER_MS, maxRetryMs: MAX_RETRY_MS })
+  readonly rate: ReleaseRate
+
+  constructor(now: number, expectedRate: number) {
+    this.rate = new ReleaseRate(now, expectedRate)
+  }
+}
+
+/**
+ * Whose events may be in the process, from when they are taken from the queue until they have ended. The queue is served in order:
+ * if an account whose receivers cannot keep up had all places, the events of all others would wait behind its own, at its pace.
+ * What is over its share goes back into the queue and comes back when there is room.
+ */
+export class EventPlaces {
+  readonly #forAnyone: number
+  /** Until an account has been measured: as many as may wait here then. */
+  readonly #expectedRate: number
+  readonly #shares: AccountShares
+  readonly #accounts = new Map<string, AccountState>()
+  readonly #now: () => number
+  readonly #random: () => number
+  #lastRelease: number
+
+  constructor({ capacity, now, random }: EventPlacesOptions) {
+    this.#forAnyone = capacity + MAX_EVENTS_PER_JOB
+    this.#expectedRate = this.#forAnyone / 2 / SHORT_STAY_MS
+    // Alone an account may have half of the places. The last tenth is for those that have little.
+    this.#shares = new AccountShares({ size: this.#forAnyone / 0.9, timesFree: 1 })
+    this.#now = now ?? (() => performance.now())
+    this.#random = random ?? Math.random
+    this.#lastRelease = this.#now()
+  }
+
+  /** A place, or how long to defer the event. `wasDeferred`: it was deferred before, so its turn comes before those of newcomers. */
+  take(
+    accountId: string,
+    { bytes = 0, wasDeferred = false }: { bytes?: number; wasDeferred?: boolean } = {},
+  ): EventPlace | { deferMs: number } {
+    const now = this.#now()
+    const state = this.#accounts.get(accountId) ?? new AccountState(now, this.#expectedRate)
+    this.#accounts.set(accountId, state)
+    const isNext = wasDeferred || !state.line.isWaiting(now)
+    if (this.#endsSoon(state, now) || (isNext && this.#shares.hasRoomFor(accountId)))
+      return this.#place(accountId, state, placesOf(bytes))
+    return { deferMs: Math.round(this.#deferMs(state, now, wasDeferred)) }
+  }
+
+  #endsSoon({ places, rate }: AccountState, now: number): boolean {
+    return places <= rate.at(now) * SHORT_STAY_MS && this.#shares.used < this.#forAnyone
+  }
+
+  #deferMs({ line, rate }: AccountState, now: number, wasDeferred: boolean): number {
+    if (now - this.#lastRelease > PERIOD_MS) return STANDSTILL_DEFER_MS * (1 + this.#random())
+    const spacingMs = Math.min(1 / rate.at(now), MAX_SPACING_MS)
+    return wasDeferred
+      ? line.retryMs(now, spacingMs, MIN_DEFER_MS)
+      : Math.max(MIN_DEFER_MS, line.turnMs(now, spacingMs))
+  }
+
+  #place(accountId: string, state: AccountState, places: number): EventPlace {
+    let taken = 0
+    const count = (wanted: number) => {
+      state.places += wanted - taken
+      this.#shares.add(accountId, wanted - taken)
+      taken = wanted
+    }
+    count(places)
+    return {
+      resize: (bytes) => count(placesOf(bytes)),
+      release: () => {
+        if (taken === 0) return
+        this.#lastRelease = this.#now()
+        state.rate.count(taken, this.#lastRelease)
+        count(0)
+        this.#forgetIdle(accountId, state)
+      },
+    }
+  }
+
+  #forgetIdle(accountId: string, { places, line }: AccountState): void {
+    if (places === 0 && !line.isWaiting(this.#lastRelease)) this.#accounts.delete(accountId)
+  }
+}
+
+const placesOf = (bytes: number): number => 1 + bytes / BYTES_PER_PLACE

@@ -1,0 +1,41 @@
+export type DeferralLineOptions = {
+  /** The longest time that a job is deferred for, in milliseconds. */
+  maxMs: number
+  /** The same for one that comes back in vain. */
+  maxRetryMs: number
+}
+
+/** Jobs that come back for each one that finds room. */
+const RETRIES_PER_TURN = 4
+
+/**
+ * When deferred jobs should come back: each later than the one before, as far apart as they find room. Times are milliseconds of a
+ * steady clock.
+ */
+export class DeferralLine {
+  #lastTurnAt = 0
+  #lastRetryAt = 0
+
+  constructor(private readonly options: DeferralLineOptions) {}
+
+  /** Whether jobs that were deferred have yet to come back. */
+  isWaiting(now: number): boolean {
+    return this.#lastTurnAt > now || this.#lastRetryAt > now
+  }
+
+  /** Milliseconds to defer a job for that has not been deferred before. */
+  turnMs(now: number, spacingMs: number): number {
+    this.#lastTurnAt = Math.min(Math.max(this.#lastTurnAt, now) + spacingMs, now + this.options.maxMs)
+    return this.#lastTurnAt - now
+  }
+
+  /**
+   * A job that came back in vain comes back soon: if it queued behind newcomers every time, it would starve. But those that do so queue
+   * behind one another, so that a long backlog comes back no more often than a short one.
+   */
+  retryMs(now: number, spacingMs: number, soonMs: number): number {
+    const nextAt = Math.max(this.#lastRetryAt, now) + spacingMs / RETRIES_PER_TURN
+    this.#lastRetryAt = Math.min(nextAt, now + this.options.maxRetryMs)
+    return Math.max(soonMs, this.#lastRetryAt - now)
+  }
+}
