@@ -43,7 +43,7 @@ import { linkPage } from './ui/link-page-url.js'
 import { uiReturnUrl } from './ui/return-url.js'
 import { tablesOf } from './database/tables.js'
 import { tracedHasher, tracedOutbound, tracedStatements } from './telemetry/traced-ports.js'
-import { component } from './config/version.js'
+import { component } from './version.js'
 
 /**
  * External dependencies that tests may replace. Everything else is derived from them, so a replacement takes effect

@@ -4,7 +4,8 @@ import { apiDocument } from './api-docs/api-document.js'
 import { errorsPage } from './api-docs/errors-page.js'
 import { providersPage } from './api-docs/providers-page.js'
 import { authRoutes } from './app.js'
-import { loadAuthConfig, settings } from './config/config.js'
+import { settings } from './config/config.js'
+import { readConfig } from './config/read-config.js'
 import { createContext } from './context.js'
 import { RECOVERY_CODES } from './factors/recovery-codes.js'
 import { DIGITS as TOTP_DIGITS } from './factors/totp.js'
@@ -61,7 +62,7 @@ const FIXED_LIMITS = [
 
 /** The routes as the service mounts them; opens no connection and listens on no port. */
 async function openApi() {
-  const context = await createContext(loadAuthConfig(EXAMPLE_ENVIRONMENT), {
+  const context = await createContext(readConfig(EXAMPLE_ENVIRONMENT), {
     log: createLogger({ level: 'panic', component: 'docs' }),
   })
   try {

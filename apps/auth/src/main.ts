@@ -1,14 +1,14 @@
 import { setFlagsFromString } from 'node:v8'
 import { readEnvironment } from '@signet/config'
 import { runServiceCommands, type Command } from '@signet/http/commands'
-import { component, service } from './config/version.js'
+import { component, service } from './version.js'
 
 const environment = () => readEnvironment(process.env)
 
 // Each command loads only its own modules.
 const config = async () => {
-  const { loadAuthConfig } = await import('./config/config.js')
-  return loadAuthConfig(environment())
+  const { readConfig } = await import('./config/read-config.js')
+  return readConfig(environment())
 }
 
 const keys: Command = {
@@ -28,12 +28,12 @@ await runServiceCommands({
   component,
   summary: 'Answer requests, on a database that is migrated.',
   readConfig: config,
-  async serve() {
+  async serve(config) {
     const { serve } = await import('./serve.js')
     // The garbage of requests may grow to three quarters of what lives, where V8 alone would let it grow to several times as much
     // (infra/decisions/0152-common-requests-cost-less-than-express.md). Unlike a limit of the heap it ends no process.
     setFlagsFromString('--heap-growing-percent=75')
-    return serve(environment())
+    return serve(config, environment())
   },
   async migrate(log) {
     const { migrateDatabase } = await import('./migrations.js')

@@ -1,16 +1,19 @@
 import { listen, type Service } from '@signet/http'
 import { createApp } from './app.js'
 import { strayRedirectUris } from './config/provider-settings.js'
-import { loadAuthConfig, unsupportedVariables } from './config/config.js'
+import type { AuthConfig } from './config/config.js'
+import { unsupportedVariables } from './config/read-config.js'
 import { createAuthLogger, createContext, type AuthContext } from './context.js'
 import { smsConfig } from './services/message-settings.js'
 import { startMetrics, startTracing } from './telemetry/exporters.js'
 
 type Environment = Readonly<Record<string, string | undefined>>
 
-/** Starts the server; the returned service stops it after requests in flight have finished. */
-export async function serve(env: Environment): Promise<Service> {
-  const config = loadAuthConfig(env)
+/**
+ * Starts the server; the returned service stops it after requests in flight have finished. `env` is what the configuration was
+ * read from: variables without an effect are named in the log.
+ */
+export async function serve(config: AuthConfig, env: Environment): Promise<Service> {
   const log = createAuthLogger(config)
   const tracing = await startTracing(config, log)
   const context = await createContext(config, { log, ...(tracing ? { tracing } : {}) })

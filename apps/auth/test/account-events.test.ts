@@ -3,7 +3,7 @@ import type { ServerResponse } from 'node:http'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { listen, type Listener } from '@signet/http'
 import { waitFor } from '@signet/testkit'
-import { loadAuthConfig } from '../src/config/config.js'
+import { readConfig } from '../src/config/read-config.js'
 import { MAX_OPEN_SESSIONS } from '../src/sessions/session.js'
 import { aUser, call, post, put } from './support/api.js'
 import { startServer, type TestServer } from './support/server.js'
@@ -334,7 +334,7 @@ it.each([
     AUTH_JWT_SECRET: 'test-secret-0123456789-abcdefghijklmnopqrstuvwxyz',
     AUTH_EXTERNAL_EMAIL_ENABLED: 'false',
   }
-  expect(() => loadAuthConfig({ ...complete, ...env })).toThrow(problem)
+  expect(() => readConfig({ ...complete, ...env })).toThrow(problem)
 })
 
 it('do not end at other services what the first proof of an address starts', async () => {

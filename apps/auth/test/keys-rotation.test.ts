@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { waitFor } from '@signet/testkit'
 import { createRemoteJWKSet, decodeProtectedHeader, errors, jwtVerify } from 'jose'
-import { loadAuthConfig } from '../src/config/config.js'
+import { readConfig } from '../src/config/read-config.js'
 import { runKeysCommand } from '../src/keys/keys-command.js'
 import { anEmail, get, PASSWORD, post, type Json } from './support/api.js'
 import { createInstallation, MAIN, NO_MAIL_SERVER } from './support/process.js'
@@ -44,7 +44,7 @@ async function listed() {
     err: (text: string) => void lines.push(text),
   }
   const { env } = installation
-  expect(await runKeysCommand(() => loadAuthConfig(env), ['list', '--json'], terminal)).toBe(0)
+  expect(await runKeysCommand(() => readConfig(env), ['list', '--json'], terminal)).toBe(0)
   return (JSON.parse(lines.join('')) as Listed).keys
 }
 

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
-import { loadAuthConfig } from '../src/config/config.js'
+import { readConfig } from '../src/config/read-config.js'
 import { anEmail, get, post, type ApiAnswer } from './support/api.js'
 import { JWT_SECRET, SITE, startServer, type TestServer } from './support/server.js'
 
@@ -119,7 +119,7 @@ describe('the target of a session', () => {
 
 describe('AUTH_URI_ALLOW_LIST', () => {
   const start = (list: string) =>
-    loadAuthConfig({
+    readConfig({
       AUTH_SITE_URL: SITE,
       AUTH_API_EXTERNAL_URL: 'https://auth.example.com',
       AUTH_DB_DRIVER: 'postgres',

@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals'
 import { ConfigError } from '@signet/config'
-import { loadAuthConfig, settings } from '../src/config/config.js'
+import { settings } from '../src/config/config.js'
+import { readConfig } from '../src/config/read-config.js'
 import { anEmail, mailTo, post } from './support/api.js'
 import { JWT_SECRET, SITE, startServer } from './support/server.js'
 
@@ -143,7 +144,7 @@ describe('the range of each number and duration', () => {
     )
     let problems: readonly string[] = []
     try {
-      loadAuthConfig({ ...REQUIRED, ...env })
+      readConfig({ ...REQUIRED, ...env })
     } catch (error) {
       problems = error instanceof ConfigError ? error.problems : [String(error)]
     }

@@ -1,6 +1,6 @@
 import { generateKeyPairSync } from 'node:crypto'
 import { afterEach, describe, expect, it } from '@jest/globals'
-import { loadAuthConfig } from '../src/config/config.js'
+import { readConfig } from '../src/config/read-config.js'
 import { createKeyService } from '../src/keys/create-keys.js'
 import { aUser, expectError, get, PASSWORD, post } from './support/api.js'
 import {
@@ -190,13 +190,13 @@ describe('the settings', () => {
       AUTH_JWT_SECRET: context.config.jwtSecret,
       AUTH_EXTERNAL_EMAIL_ENABLED: 'false',
     }
-    expect(() => loadAuthConfig({ ...env, AUTH_JWT_KEY_ACTIVATION_DELAY: '10m' })).toThrow(
+    expect(() => readConfig({ ...env, AUTH_JWT_KEY_ACTIVATION_DELAY: '10m' })).toThrow(
       /AUTH_JWT_KEY_ACTIVATION_DELAY must be at least 640s/,
     )
-    expect(() => loadAuthConfig({ ...env, AUTH_JWT_SIGNING_ALGORITHM: 'none' })).toThrow(
+    expect(() => readConfig({ ...env, AUTH_JWT_SIGNING_ALGORITHM: 'none' })).toThrow(
       /AUTH_JWT_SIGNING_ALGORITHM/,
     )
-    expect(() => loadAuthConfig({ ...env, AUTH_JWT_VALID_METHODS: 'HS256' })).toThrow(
+    expect(() => readConfig({ ...env, AUTH_JWT_VALID_METHODS: 'HS256' })).toThrow(
       /AUTH_JWT_VALID_METHODS must include RS256/,
     )
   })

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals'
 import { ConfigError } from '@signet/config'
-import { loadAuthConfig } from '../src/config/config.js'
+import { readConfig } from '../src/config/read-config.js'
 
 describe('settings of telemetry', () => {
   const required = {
@@ -13,7 +13,7 @@ describe('settings of telemetry', () => {
   }
   const problemsOf = (env: Record<string, string>): readonly string[] => {
     try {
-      loadAuthConfig({ ...required, ...env })
+      readConfig({ ...required, ...env })
     } catch (error) {
       if (error instanceof ConfigError) return error.problems
       throw error
@@ -58,7 +58,7 @@ describe('settings of telemetry', () => {
   })
 
   it('read the lists of OpenTelemetry in its own encoding', () => {
-    const config = loadAuthConfig({
+    const config = readConfig({
       ...required,
       OTEL_EXPORTER_OTLP_HEADERS: 'api-key=a%2Cb, other=x=y',
       OTEL_RESOURCE_ATTRIBUTES: 'region=eu%20west',

@@ -17,8 +17,8 @@ const operate: Command = {
     process.exitCode = await ops(config, {
       argv,
       env: process.env,
-      out: (text) => console.log(text),
-      err: (text) => console.error(text),
+      out: (text) => void process.stdout.write(`${text}\n`),
+      err: (text) => void process.stderr.write(`${text}\n`),
     })
   },
 }

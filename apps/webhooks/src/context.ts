@@ -27,7 +27,7 @@ import { IdentityClient } from './identity/identity-client.js'
 import { identityKeys } from './identity/identity-keys.js'
 import { UserJwtVerifier } from './identity/user-jwt.js'
 import { createLimits } from './limits/limits.js'
-import { CleanUpService } from './maintenance/clean-up-service.js'
+import { CleanupService } from './maintenance/cleanup-service.js'
 import { accountAuthentication } from './personal-tokens/account-authentication.js'
 import { PersonalTokenService } from './personal-tokens/personal-token-service.js'
 import { ResourcePolicy } from './oauth/resource-policy.js'
@@ -100,7 +100,7 @@ export function createContext(config: WebhooksConfig, ports: Partial<Ports> = {}
     mcpObserver: createMcpObserver(log, registry),
     limits,
     accounts,
-    cleanUp: new CleanUpService({ db, observer }),
+    cleanup: new CleanupService({ db, observer }),
     queues,
     webhooks,
     /** Undefined when no emails are sent. */

@@ -51,16 +51,16 @@ async function openListeners(ctx: Context): Promise<{ main: Listener; internal: 
 const MINUTE_MS = 60_000
 const HOUR_MS = 60 * MINUTE_MS
 
-const startSchedule = ({ cleanUp, webhooks, log }: Context): Schedule =>
+const startSchedule = ({ cleanup, webhooks, log }: Context): Schedule =>
   new Schedule(
     [
-      { name: 'hourly clean-up', everyMs: HOUR_MS, run: (stop) => cleanUp.runHourly(stop) },
+      { name: 'hourly clean-up', everyMs: HOUR_MS, run: (stop) => cleanup.runHourly(stop) },
       {
         name: 'removal of deleted accounts',
         everyMs: MINUTE_MS,
         run: (stop) => webhooks.accountRemoval.purgeAll(stop),
       },
-      { name: 'daily clean-up', everyMs: 24 * HOUR_MS, run: (stop) => cleanUp.runDaily(stop) },
+      { name: 'daily clean-up', everyMs: 24 * HOUR_MS, run: (stop) => cleanup.runDaily(stop) },
     ],
     (name, error) => log.error('periodic job failed', { job: name, error }),
   )

@@ -149,7 +149,7 @@ describe('idleness and expiry', () => {
       const status = (await list(user)).find(({ id }) => id === listed?.id)?.status
       expect(status).toBe(usable ? 'active' : 'inactive')
       expect(await oauth.works(checked?.token ?? '')).toBe(usable)
-      await harness.ctx.cleanUp.runDaily()
+      await harness.ctx.cleanup.runDaily()
       const { rows } = await harness.db.query('select revoke_reason from personal_tokens where id = $1', [
         swept?.id,
       ])
@@ -197,7 +197,7 @@ describe('idleness and expiry', () => {
   it('is ended by the daily job as well', async () => {
     const { body } = await create(jwt(harness.identity.addUser()), { name: 'x', expires_in_days: 200 })
     await age(body.id, `created_at = now() - interval '91 days'`)
-    await harness.ctx.cleanUp.runDaily()
+    await harness.ctx.cleanup.runDaily()
     const { rows } = await harness.db.query('select revoke_reason from personal_tokens where id = $1', [
       body.id,
     ])

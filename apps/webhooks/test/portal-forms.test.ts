@@ -99,10 +99,10 @@ describe('the page that a form leads to', () => {
   it('is removed when nobody opened it in time', async () => {
     const visit = await visitor()
     await visit.browser.submit(await visit.open('/tokens'), '/tokens', { name: 'x', days: '3' })
-    await harness.ctx.cleanUp.runHourly()
+    await harness.ctx.cleanup.runHourly()
     expect(await handovers()).toHaveLength(1)
     await harness.db.query(`update page_handovers set expires_at = now() - interval '1 second'`)
-    await harness.ctx.cleanUp.runHourly()
+    await harness.ctx.cleanup.runHourly()
     expect(await handovers()).toEqual([])
   })
 })
@@ -189,7 +189,7 @@ describe('a button that is pressed twice', () => {
     await anEndpoint(visit)
     expect(await submissionsOf(visit)).toHaveLength(1)
     await harness.db.query(`update page_submissions set claimed_at = claimed_at - interval '6 minutes'`)
-    await harness.ctx.cleanUp.runHourly()
+    await harness.ctx.cleanup.runHourly()
     expect(await submissionsOf(visit)).toEqual([])
   })
 

@@ -32,7 +32,7 @@ import {
   revokeGrant,
   rotateRefreshToken,
 } from '../src/grants/token-store.js'
-import { dailySteps, hourlySteps } from '../src/maintenance/clean-up-store.js'
+import { dailySteps, hourlySteps } from '../src/maintenance/cleanup-store.js'
 import {
   countUsableForUpdate,
   listPersonalTokens,
@@ -271,7 +271,7 @@ const hotQueries: Case[] = [
 ]
 
 /** By the name of the step. */
-const cleanUp: Record<string, string[]> = {
+const cleanup: Record<string, string[]> = {
   codes: ['oauth_codes_unused_expires_at_idx'],
   authorizations: ['oauth_authorizations_expires_at_idx'],
   access_tokens: ['oauth_access_tokens_expires_at_idx'],
@@ -305,6 +305,6 @@ describe('hot queries use their index and read no table in full', () => {
 describe('clean-up finds what is past its time by an index', () => {
   const steps = Object.entries({ ...hourlySteps, ...dailySteps })
   it.each(steps.filter(([name]) => !READ_IN_FULL.includes(name)))('%s', (name, step) =>
-    expectIndexes((spy) => step(spy, 10), cleanUp[name] ?? ['an index']),
+    expectIndexes((spy) => step(spy, 10), cleanup[name] ?? ['an index']),
   )
 })

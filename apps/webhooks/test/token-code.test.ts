@@ -32,7 +32,7 @@ describe('the second use of a code', () => {
         where code_hash = $1`,
       [sha256(grant.code)],
     )
-    await harness.ctx.cleanUp.runHourly()
+    await harness.ctx.cleanup.runHourly()
     const other = await startHarness({ env: { WEBHOOKS_DATABASE_URL: harness.databaseUrl } })
     try {
       expect((await new OAuthTester(other).exchange(client, grant)).status).toBe(400)

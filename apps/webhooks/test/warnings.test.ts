@@ -336,7 +336,7 @@ describe('emails that are switched off', () => {
 it('warnings are forgotten after a week', async () => {
   const old = await aWarning(harness.identity.addUser().id, { createdAt: `now() - interval '8 days'` })
   const recent = await aWarning(harness.identity.addUser().id, { createdAt: `now() - interval '6 days'` })
-  await harness.ctx.cleanUp.runDaily()
+  await harness.ctx.cleanup.runDaily()
   expect(await stateOf(old.id)).toBeUndefined()
   expect(await stateOf(recent.id)).toBeDefined()
 })

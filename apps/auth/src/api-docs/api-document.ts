@@ -1,6 +1,6 @@
 import type { JsonSchema, ResponseDoc, Route, RouteDocs } from '@signet/http'
 import { openApiDocument } from '@signet/http/open-api'
-import { service } from '../config/version.js'
+import { service } from '../version.js'
 import { errorDoc, type Tag } from '../requests/docs.js'
 import { errorPagesOf } from '../ui/browser-errors.js'
 import { schemas } from './schemas.js'

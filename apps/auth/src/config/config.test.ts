@@ -2,7 +2,8 @@ import { generateKeyPairSync } from 'node:crypto'
 import { tmpdir } from 'node:os'
 import { describe, expect, it } from '@jest/globals'
 import { ConfigError, renderEnvExample } from '@signet/config'
-import { createKeyRing, loadAuthConfig, settings, unsupportedVariables } from './config.js'
+import { createKeyRing, settings } from './config.js'
+import { readConfig, unsupportedVariables } from './read-config.js'
 
 const SECRET = 'test-secret-0123456789-abcdefghijklmnopqrstuvwxyz'
 const required = {
@@ -18,7 +19,7 @@ const required = {
 
 function problemsOf(env: Record<string, string>): readonly string[] {
   try {
-    loadAuthConfig(env)
+    readConfig(env)
   } catch (error) {
     if (error instanceof ConfigError) return error.problems
     throw error
@@ -32,11 +33,15 @@ describe('the example file', () => {
     const lines = renderEnvExample(settings).matchAll(/^# ([A-Z][A-Z0-9_]*)=(.+)$/gm)
     const given = Object.fromEntries([...lines].map(([, name = '', value = '']) => [name, value]))
     expect(given).toMatchObject({ AUTH_RATE_LIMIT_EMAIL_SENT: '30', AUTH_API_MAX_REQUEST_DURATION: '10s' })
-    expect(loadAuthConfig({ ...required, ...given })).toEqual(loadAuthConfig(required))
+    expect(readConfig({ ...required, ...given })).toEqual(readConfig(required))
   })
 })
 
 describe('the settings', () => {
+  it('refuse an environment that does not exist, which would accept development secrets', () => {
+    expect(namesOf({ ...required, NODE_ENV: 'prod' })).toEqual(['NODE_ENV'])
+  })
+
   it('refuse to make everybody an administrator, and operators nowhere to sign in', () => {
     expect(
       namesOf({
@@ -49,7 +54,7 @@ describe('the settings', () => {
   })
 
   it('have their documented defaults', () => {
-    expect(loadAuthConfig(required)).toMatchObject({
+    expect(readConfig(required)).toMatchObject({
       siteUrl: 'https://app.example.com',
       apiPort: 8081,
       apiMaxRequestDuration: 10_000,
@@ -198,7 +203,7 @@ describe('the settings', () => {
   })
 
   it('take prefixed names before plain ones', () => {
-    const config = loadAuthConfig({
+    const config = readConfig({
       ...required,
       PORT: '1',
       AUTH_API_PORT: '2',
@@ -209,7 +214,7 @@ describe('the settings', () => {
   })
 
   it('read durations, quotas, sets, test codes and lengths in their own syntax', () => {
-    const config = loadAuthConfig({
+    const config = readConfig({
       ...required,
       AUTH_SMTP_MAX_FREQUENCY: '1m30s',
       AUTH_RATE_LIMIT_EMAIL_SENT: '10/1m',
@@ -253,8 +258,8 @@ describe('the settings', () => {
     const keys = JSON.stringify([
       { ...privateKey.export({ format: 'jwk' }), kid: 'k1', key_ops: ['sign', 'verify'] },
     ])
-    expect(createKeyRing(loadAuthConfig({ ...required, AUTH_JWT_KEYS: keys })).signingKey.kid).toBe('k1')
-    expect(createKeyRing(loadAuthConfig(required)).signingKey.alg).toBe('HS256')
+    expect(createKeyRing(readConfig({ ...required, AUTH_JWT_KEYS: keys })).signingKey.kid).toBe('k1')
+    expect(createKeyRing(readConfig(required)).signingKey.alg).toBe('HS256')
   })
 
   it('notice variables that the specification does not support', () => {

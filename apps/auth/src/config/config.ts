@@ -1,19 +1,15 @@
 import { brandSettings } from '@signet/brand'
-import { type ConfigOf, defineSettings, loadConfig } from '@signet/config'
+import { type ConfigOf, defineSettings } from '@signet/config'
 import { accountSettings } from './account-settings.js'
-import { keySettings, keyTimingProblems } from './key-settings.js'
+import { keySettings } from './key-settings.js'
 import { limitSettings } from './limit-settings.js'
 import { messageSettings } from './message-settings.js'
-import { providerProblems, providerSettings } from './provider-settings.js'
-import { passwordRules } from './password-rules.js'
+import { providerSettings } from './provider-settings.js'
 import { serverSettings } from './server-settings.js'
 import { telemetrySettings } from './telemetry-settings.js'
 import { uiSettings } from './ui-settings.js'
-import { webauthnProblems, webauthnSettings } from './webauthn-settings.js'
-import { KeyRing, KeySettingsError, type KeyProblem } from '../keys/key-ring.js'
-import { BCRYPT_MAX_BYTES } from '../passwords/bcrypt.js'
-import { parsePattern } from '../redirects/pattern.js'
-import { longestRandomPassword } from '../passwords/password-rules.js'
+import { webauthnSettings } from './webauthn-settings.js'
+import { KeyRing } from '../keys/key-ring.js'
 
 /** Every variable of docs/specification.md#configuration. Durations are milliseconds. */
 export const settings = defineSettings({
@@ -30,26 +26,6 @@ export const settings = defineSettings({
 })
 export type AuthConfig = ConfigOf<typeof settings>
 
-type Environment = Readonly<Record<string, string | undefined>>
-
-/** Reads the settings from `env`; throws a ConfigError that lists every problem. */
-export const loadAuthConfig = (env: Environment): AuthConfig =>
-  loadConfig(
-    settings,
-    env,
-    redirectProblems,
-    providerProblems,
-    mailProblems,
-    eventProblems,
-    captchaProblems,
-    passwordProblems,
-    sessionProblems,
-    telemetryProblems,
-    keyProblems,
-    webauthnProblems,
-    administratorProblems,
-  )
-
 /** The keys that settings give: the secret and those of AUTH_JWT_KEYS. */
 export function createKeyRing(config: AuthConfig): KeyRing {
   return KeyRing.create({
@@ -60,128 +36,3 @@ export function createKeyRing(config: AuthConfig): KeyRing {
     signingAlgorithm: config.jwtSigningAlgorithm,
   })
 }
-
-function administratorProblems(config: AuthConfig): string[] {
-  const { jwtAdminRoles, jwtDefaultGroupName, uiEnabled, uiOperatorEnabled } = config
-  return [
-    ...(jwtAdminRoles.includes(jwtDefaultGroupName)
-      ? [
-          `AUTH_JWT_ADMIN_ROLES must not contain ${jwtDefaultGroupName}, the role of new users (AUTH_JWT_DEFAULT_GROUP_NAME)`,
-        ]
-      : []),
-    ...(uiOperatorEnabled && !uiEnabled
-      ? ['AUTH_UI_OPERATOR_ENABLED needs AUTH_UI_ENABLED: operators sign in on those pages']
-      : []),
-  ]
-}
-
-function redirectProblems({ uriAllowList }: AuthConfig): string[] {
-  return uriAllowList.flatMap((pattern) => {
-    try {
-      parsePattern(pattern)
-      return []
-    } catch (error) {
-      return [
-        `AUTH_URI_ALLOW_LIST: ${pattern} ${error instanceof Error ? error.message : 'is not a valid pattern'}`,
-      ]
-    }
-  })
-}
-
-function mailProblems(config: AuthConfig): string[] {
-  const problems: string[] = []
-  if (config.emailEnabled) {
-    const needed = {
-      AUTH_SMTP_HOST: config.smtpHost,
-      AUTH_SMTP_PORT: config.smtpPort,
-      AUTH_SMTP_ADMIN_EMAIL: config.smtpAdminEmail,
-    }
-    for (const [name, value] of Object.entries(needed))
-      if (value === undefined) problems.push(`${name} is required while AUTH_EXTERNAL_EMAIL_ENABLED is true`)
-  }
-  // Together they would sign in anyone who claims an address at any provider (docs/specification.md#configuration).
-  if (config.mailerAutoconfirm && config.mailerAllowUnverifiedEmailSignIns)
-    problems.push('AUTH_MAILER_ALLOW_UNVERIFIED_EMAIL_SIGN_INS excludes AUTH_MAILER_AUTOCONFIRM')
-  return problems
-}
-
-function eventProblems({ eventsUrl, eventsSecret }: AuthConfig): string[] {
-  return (eventsUrl === undefined) === (eventsSecret === undefined)
-    ? []
-    : ['AUTH_EVENTS_URL and AUTH_EVENTS_SECRET go together']
-}
-
-// With gRPC the message names the service, not the URL, so a path is probably a mistake.
-function telemetryProblems(config: AuthConfig): string[] {
-  if (config.otlpProtocol !== 'grpc') return []
-  const urls = {
-    OTEL_EXPORTER_OTLP_ENDPOINT: config.otlpEndpoint,
-    OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: config.otlpTracesEndpoint,
-    OTEL_EXPORTER_OTLP_METRICS_ENDPOINT: config.otlpMetricsEndpoint,
-  }
-  return Object.entries(urls)
-    .filter(([, url]) => url !== undefined && new URL(url).pathname !== '/')
-    .map(([name]) => `${name} must have no path while OTEL_EXPORTER_OTLP_PROTOCOL is grpc`)
-}
-
-function captchaProblems(config: AuthConfig): string[] {
-  if (!config.captchaEnabled) return []
-  const problems: string[] = []
-  if (config.captchaSecret === undefined)
-    problems.push('AUTH_SECURITY_CAPTCHA_SECRET is required while AUTH_SECURITY_CAPTCHA_ENABLED is true')
-  // Nobody could sign in on a page without the widget.
-  if (config.uiEnabled && config.uiCaptchaSiteKey === undefined)
-    problems.push(
-      'AUTH_UI_CAPTCHA_SITE_KEY is required while AUTH_SECURITY_CAPTCHA_ENABLED is true, unless AUTH_UI_ENABLED is false',
-    )
-  return problems
-}
-
-function passwordProblems(config: AuthConfig): string[] {
-  if (longestRandomPassword(passwordRules(config)) <= BCRYPT_MAX_BYTES) return []
-  return [
-    `AUTH_PASSWORD_REQUIRED_CHARACTERS together with AUTH_PASSWORD_MIN_LENGTH requires passwords of more than ${BCRYPT_MAX_BYTES} bytes`,
-  ]
-}
-
-// An access token of a signed-out session can still read its user, so the session row must outlive the token.
-function sessionProblems({ sessionsEndedRetention, jwtExp }: AuthConfig): string[] {
-  if (sessionsEndedRetention >= jwtExp) return []
-  return ['AUTH_SESSIONS_ENDED_RETENTION must not be shorter than AUTH_JWT_EXP']
-}
-
-const KEY_VARIABLES: Record<KeyProblem['setting'], string> = {
-  secret: 'AUTH_JWT_SECRET',
-  keyId: 'AUTH_JWT_KEY_ID',
-  keys: 'AUTH_JWT_KEYS',
-  validMethods: 'AUTH_JWT_VALID_METHODS',
-  signingAlgorithm: 'AUTH_JWT_SIGNING_ALGORITHM',
-}
-
-function keyProblems(config: AuthConfig): string[] {
-  const timing = keyTimingProblems(config)
-  try {
-    createKeyRing(config)
-    return timing
-  } catch (error) {
-    if (!(error instanceof KeySettingsError)) throw error
-    return [
-      ...timing,
-      ...error.problems.map(({ setting, message }) => `${KEY_VARIABLES[setting]} ${message}`),
-    ]
-  }
-}
-
-// The specification lists these as unsupported; setting one is probably a mistake.
-const UNSUPPORTED = [
-  'AUTH_MULTI_INSTANCE_MODE',
-  'AUTH_OPERATOR_TOKEN',
-  'OPERATOR_TOKEN',
-  'AUTH_API_ENDPOINT',
-  'API_ENDPOINT',
-  'AUTH_JWT_ADMIN_GROUP_NAME',
-]
-
-/** Variables that are set but not supported by this server (docs/specification.md#configuration). */
-export const unsupportedVariables = (env: Environment): string[] =>
-  UNSUPPORTED.filter((name) => (env[name] ?? '') !== '')

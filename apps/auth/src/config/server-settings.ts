@@ -1,6 +1,6 @@
 import { closeSync, mkdirSync, openSync } from 'node:fs'
 import { dirname } from 'node:path'
-import { boolean, choice, httpUrl, integer, list, parsed, text } from '@signet/config'
+import { boolean, choice, httpUrl, integer, list, nodeEnvironment, parsed, text } from '@signet/config'
 import { span, timer } from './durations.js'
 import { logLevels } from '@signet/telemetry'
 import { parseSigningKey } from '@signet/standard-webhooks'
@@ -10,11 +10,7 @@ type SecretOptions = LogFileOptions & { secret: true }
 
 /** The process, its database and what it logs (docs/specification.md#configuration). */
 export const serverSettings = {
-  nodeEnv: text({
-    env: 'NODE_ENV',
-    fallback: 'development',
-    doc: '`production` refuses the development secrets in the repository.',
-  }),
+  nodeEnv: nodeEnvironment('`production` refuses the development secrets in the repository.'),
   siteUrl: httpUrl({
     env: 'AUTH_SITE_URL',
     doc: 'Base URL of the site this server signs people in to; the default redirect target.',

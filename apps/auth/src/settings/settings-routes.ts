@@ -3,7 +3,7 @@ import type { AuthConfig } from '../config/config.js'
 import type { LiveKeys } from '../keys/live-keys.js'
 import { providers } from '../providers/definitions/index.js'
 import { docs } from '../requests/docs.js'
-import { service } from '../config/version.js'
+import { service } from '../version.js'
 
 /** Public information about this server (docs/specification.md#operation and docs/specification.md#requests). */
 export function settingsRoutes({ config, keys }: { config: AuthConfig; keys: LiveKeys }): Route[] {

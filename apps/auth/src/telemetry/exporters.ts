@@ -1,7 +1,7 @@
 import type { Listener } from '@signet/http'
 import type { Logger, MetricsRegistry, OtlpOptions, Tracing } from '@signet/telemetry'
 import type { AuthConfig } from '../config/config.js'
-import { service } from '../config/version.js'
+import { service } from '../version.js'
 import { startMetricsListener } from './metrics-listener.js'
 
 // OpenTelemetry is loaded only here and only if enabled: it costs start-up time and memory.

@@ -7,7 +7,7 @@ import { listen, type Listener } from '@signet/http'
 import { createLogger } from '@signet/telemetry'
 import { createTestDatabase, migrationsKey, TestClock, type TestDatabase } from '@signet/testkit'
 import { createApp } from '../../src/app.js'
-import { loadAuthConfig } from '../../src/config/config.js'
+import { readConfig } from '../../src/config/read-config.js'
 import { createContext, type AuthContext, type Ports } from '../../src/context.js'
 import { migrateDatabase } from '../../src/migrations.js'
 import { createPasswordHasher, type PasswordHasher } from '../../src/passwords/password-hasher.js'
@@ -57,7 +57,7 @@ export async function startServer(
   const [database, inbox] = await Promise.all([testDatabase(env['AUTH_DB_NAMESPACE'] ?? ''), startInbox()])
   const clock = new TestClock()
   const lines: LogLine[] = []
-  const config = loadAuthConfig({ ...environment(database.url, inbox), ...env })
+  const config = readConfig({ ...environment(database.url, inbox), ...env })
   const log = createLogger({
     level: config.logLevel,
     component: 'api',
@@ -128,13 +128,14 @@ export async function startServed(env: Record<string, string>): Promise<ServedPr
       .filter((line) => line !== '')
       .map((line) => JSON.parse(line) as LogLine)
   const port = await leasePort()
-  const service = await serve({
+  const variables = {
     ...environment(database.url, inbox),
     AUTH_API_HOST: '127.0.0.1',
     AUTH_API_PORT: String(port),
     AUTH_LOG_FILE: logFile,
     ...env,
-  })
+  }
+  const service = await serve(readConfig(variables), variables)
   const documented = watchDocumented(port)
   let stopped: Promise<void> | undefined
   const stop = () => (stopped ??= service.close())

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals'
-import { loadAuthConfig } from '../../src/config/config.js'
+import { readConfig } from '../../src/config/read-config.js'
 import { PASSWORD } from '../support/api.js'
 import { startFakeProvider } from '../support/fake-provider.js'
 import { startSmsGateway } from '../support/sms-gateway.js'
@@ -21,8 +21,8 @@ describe('the pages with CAPTCHA', () => {
       AUTH_EXTERNAL_EMAIL_ENABLED: 'false',
       ...env,
     }
-    expect(() => loadAuthConfig(config)).toThrow('AUTH_UI_CAPTCHA_SITE_KEY')
-    expect(loadAuthConfig({ ...config, AUTH_UI_CAPTCHA_SITE_KEY: 'site-key' }).uiEnabled).toBe(true)
+    expect(() => readConfig(config)).toThrow('AUTH_UI_CAPTCHA_SITE_KEY')
+    expect(readConfig({ ...config, AUTH_UI_CAPTCHA_SITE_KEY: 'site-key' }).uiEnabled).toBe(true)
   })
 
   it('asks on each form that sends or signs in, and lets only the widget in', async () => {

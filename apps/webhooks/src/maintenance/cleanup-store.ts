@@ -2,22 +2,22 @@ import type { Queryable } from '@signet/db'
 import { IS_IDLE } from '../credentials/idleness.js'
 
 /** Deletes or ends at most `limit` rows and returns how many. The caller repeats it until fewer than `limit` were found. */
-export type CleanUpStep = (db: Queryable, limit: number) => Promise<number>
+export type CleanupStep = (db: Queryable, limit: number) => Promise<number>
 
 /** Skips locked rows; the next run finds them. */
 const step =
-  (text: string): CleanUpStep =>
+  (text: string): CleanupStep =>
   async (db, limit) =>
     (await db.query(text, [limit])).rowCount ?? 0
 
-const deleteWhere = (table: string, key: string, condition: string): CleanUpStep =>
+const deleteWhere = (table: string, key: string, condition: string): CleanupStep =>
   step(
     `delete from ${table} where (${key}) in
        (select ${key} from ${table} where ${condition} limit $1 for update skip locked)`,
   )
 
 /** What expires within minutes or hours. Used codes stay with their grant: their replay must be recognised. */
-export const hourlySteps: Readonly<Record<string, CleanUpStep>> = {
+export const hourlySteps: Readonly<Record<string, CleanupStep>> = {
   codes: deleteWhere('oauth_codes', 'code_hash', 'used_at is null and expires_at < now()'),
   authorizations: deleteWhere('oauth_authorizations', 'txn_hash', 'expires_at < now()'),
   sessions: deleteWhere(
@@ -41,7 +41,7 @@ export const hourlySteps: Readonly<Record<string, CleanUpStep>> = {
 }
 
 /** What expires in days (docs/specification.md#retention). */
-export const dailySteps: Readonly<Record<string, CleanUpStep>> = {
+export const dailySteps: Readonly<Record<string, CleanupStep>> = {
   refresh_tokens: deleteWhere('oauth_refresh_tokens', 'token_hash', 'expires_at < now()'),
   // Grants that were revoked, or that have no access or refresh token left.
   grants: step(

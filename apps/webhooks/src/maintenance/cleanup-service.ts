@@ -1,13 +1,13 @@
 import { withAdvisoryLock, type Db } from '@signet/db'
 import type { Observer } from '../observers/observer.js'
-import { dailySteps, hourlySteps, type CleanUpStep } from './clean-up-store.js'
+import { dailySteps, hourlySteps, type CleanupStep } from './cleanup-store.js'
 
 type Deps = { db: Db; observer: Observer }
 
 const BATCH = 1000
 
 /** Deletes expired rows (docs/specification.md#retention). Runs on one instance at a time; a second one does nothing. */
-export class CleanUpService {
+export class CleanupService {
   constructor(private readonly deps: Deps) {}
 
   runHourly(stop?: AbortSignal): Promise<void> {
@@ -18,7 +18,7 @@ export class CleanUpService {
     return this.#run('clean-up-daily', dailySteps, stop)
   }
 
-  async #run(lock: string, steps: Readonly<Record<string, CleanUpStep>>, stop?: AbortSignal): Promise<void> {
+  async #run(lock: string, steps: Readonly<Record<string, CleanupStep>>, stop?: AbortSignal): Promise<void> {
     const { db, observer } = this.deps
     const counts = await withAdvisoryLock(db, lock, async () => {
       const removed: Record<string, number> = {}
@@ -29,7 +29,7 @@ export class CleanUpService {
   }
 
   /** After a stop the rest is left for the next run: a process that ends should not be held up by old rows. */
-  async #drain(step: CleanUpStep, stop?: AbortSignal): Promise<number> {
+  async #drain(step: CleanupStep, stop?: AbortSignal): Promise<number> {
     let total = 0
     while (!stop?.aborted) {
       const count = await step(this.deps.db, BATCH)

@@ -15,7 +15,7 @@ it('removes what expired within hours, and nothing that lives', async () => {
   const past = `created_at = now() - interval '2 days', expires_at = now() - interval '1 day'`
   await harness.db.query(`update oauth_codes set ${past} where used_at is null`)
   await harness.db.query(`update oauth_authorizations set ${past} where decided_at is not null`)
-  await harness.ctx.cleanUp.runHourly()
+  await harness.ctx.cleanup.runHourly()
   expect(await count('oauth_codes where used_at is null')).toBe(0)
   expect(await count('oauth_codes where used_at is not null')).toBe(1)
   expect(await count('oauth_authorizations')).toBe(0)
@@ -23,7 +23,7 @@ it('removes what expired within hours, and nothing that lives', async () => {
   expect(await oauth.works(tokens.access_token)).toBe(true)
   await harness.db.query(`update oauth_access_tokens set ${past}`)
   await harness.db.query(`update login_sessions set last_seen_at = now() - interval '2 hours'`)
-  await harness.ctx.cleanUp.runHourly()
+  await harness.ctx.cleanup.runHourly()
   expect(await count('oauth_access_tokens')).toBe(0)
   expect(await count('login_sessions')).toBe(0)
 })
@@ -41,20 +41,20 @@ it('removes grants that are dead, and clients that never completed an authorizat
     `update oauth_grants set created_at = now() - interval '31 days' where account_id = $1`,
     [user.id],
   )
-  await harness.ctx.cleanUp.runDaily()
+  await harness.ctx.cleanup.runDaily()
   expect(await count('oauth_clients where client_id = $1', abandoned.client_id)).toBe(0)
   expect(
     await count('oauth_clients where client_id = any ($1)', [client.client_id, recent.client_id, 'svcl_cli']),
   ).toBe(3)
   expect((await oauth.refresh(client, tokens.refresh_token)).status).toBe(200)
   await harness.ctx.accounts.signOut(user.id, new Date(), 'test', { requestId: 'test' })
-  await harness.ctx.cleanUp.runDaily()
+  await harness.ctx.cleanup.runDaily()
   expect(await count('oauth_grants where account_id = $1', user.id)).toBe(1)
   await harness.db.query(
     `update oauth_grants set revoked_at = now() - interval '31 days' where account_id = $1`,
     [user.id],
   )
-  await harness.ctx.cleanUp.runDaily()
+  await harness.ctx.cleanup.runDaily()
   expect(await count('oauth_grants where account_id = $1', user.id)).toBe(0)
 })
 
@@ -77,7 +77,7 @@ it('keeps a sign-out for as long as a credential would work without it', async (
     )
     refused.push(id)
   }
-  await harness.ctx.cleanUp.runDaily()
+  await harness.ctx.cleanup.runDaily()
   const { rows } = await harness.db.query<{ account_id: string }>(
     `select account_id from account_states where signed_out_at < now() - interval '30 days'`,
   )
@@ -90,7 +90,7 @@ it('forgets which sessions ended at the identity server once no browser session 
      values (gen_random_uuid(), now() - interval '25 hours'), (gen_random_uuid(), now() - interval '13 hours')
      returning id`,
   )
-  await harness.ctx.cleanUp.runHourly()
+  await harness.ctx.cleanup.runHourly()
   const left = await harness.db.query<{ id: string }>('select id from ended_identity_sessions')
   expect(left.rows).toEqual(rows.slice(1))
 })
@@ -99,12 +99,12 @@ it('runs on one instance at a time', async () => {
   const other = harness.db.connection(async (connection) => {
     await connection.query(`select pg_advisory_lock(hashtextextended('clean-up-hourly', 0))`)
     const before = harness.logLines.length
-    await harness.ctx.cleanUp.runHourly()
+    await harness.ctx.cleanup.runHourly()
     expect(harness.logLines.slice(before).join('')).not.toContain('expired rows removed')
     await connection.query(`select pg_advisory_unlock(hashtextextended('clean-up-hourly', 0))`)
   })
   await other
-  await harness.ctx.cleanUp.runHourly()
+  await harness.ctx.cleanup.runHourly()
   expect(harness.logLines.at(-1)).toContain('expired rows removed')
 })
 
@@ -115,8 +115,8 @@ it('leaves the rest for the next time when it is told to stop', async () => {
   )
   const expired = await count('oauth_access_tokens where expires_at < now()')
   expect(expired).toBeGreaterThan(0)
-  await harness.ctx.cleanUp.runHourly(AbortSignal.abort())
+  await harness.ctx.cleanup.runHourly(AbortSignal.abort())
   expect(await count('oauth_access_tokens where expires_at < now()')).toBe(expired)
-  await harness.ctx.cleanUp.runHourly()
+  await harness.ctx.cleanup.runHourly()
   expect(await count('oauth_access_tokens where expires_at < now()')).toBe(0)
 })
