@@ -6,7 +6,7 @@ import type { SendResult } from '../sending/attempt-failure.js'
 export const isSuccess = (sent: SendResult): boolean =>
   sent.kind === 'answered' && sent.status >= 200 && sent.status <= 299
 
-/** A failure is retried while attempts are left. */
+/** Whether a failed attempt is retried, and when: while attempts are left, after the delay of the schedule. */
 export function decide(sent: SendResult, attemptNumber: number, schedule: RetrySchedule): Outcome {
   if (isSuccess(sent)) return { kind: 'delivered' }
   const error: FailureReason = sent.kind === 'answered' ? `http_${sent.status}` : sent.error
