@@ -30,9 +30,11 @@ let kinds = 0
 /** A kind of its own for each test, so that none sees another's messages. */
 const aKind = () => `test_${(kinds += 1)}`
 
-function aHandler(overrides: Partial<OutboxHandler<Note>> & { kind: string }) {
+type Undo = { user: string }
+
+function aHandler(overrides: Partial<OutboxHandler<Note, Undo>> & { kind: string }) {
   const sent: Sent[] = []
-  const handler: OutboxHandler<Note> = {
+  const handler: OutboxHandler<Note, Undo> = {
     concurrency: 3,
     ordered: false,
     attemptMs: 5000,
@@ -47,7 +49,7 @@ function aHandler(overrides: Partial<OutboxHandler<Note>> & { kind: string }) {
 }
 
 /** A sender as a replica of the server runs it. */
-function aSender(...handlers: OutboxHandler<Note>[]) {
+function aSender(...handlers: OutboxHandler<Note, Undo>[]) {
   const { db, stores, outbox, audit, observer } = server.context
   const now = server.clock.now
   const deps = { db, store: stores.outbox, outbox, audit, observer, now, handlers, pollMs: 20 }
@@ -172,20 +174,20 @@ describe('the outbox', () => {
     const { handler } = aHandler({
       kind,
       send: () => Promise.reject(new Error('away')),
-      givenUp: (_tx, { text }, reason) => {
-        takenBack.push(`${text}: ${reason}`)
-        return Promise.resolve({ user_id: 'somebody' })
+      givenUp: (_tx, { user }) => {
+        takenBack.push(user)
+        return Promise.resolve({ user_id: user })
       },
     })
     const { sender } = aSender(handler)
     const expiresAt = new Date(server.clock.now().getTime() + 1500)
-    const [id] = await add(aNote(kind, 'too late', { expiresAt }))
+    const [id] = await add(aNote(kind, 'too late', { expiresAt, undo: { user: 'somebody' } }))
     await waitFor(async () => (await rowsOf(kind))[0]?.attempts === 1)
     // The attempt counts from its start; its failure must be recorded before the clock moves.
     await sender.settled()
     server.clock.advance(1000)
     await untilEmpty(kind)
-    expect(takenBack).toEqual(['too late: expired'])
+    expect(takenBack).toEqual(['somebody'])
     expect(await givenUp(kind)).toEqual([
       { kind, message_id: id, attempts: 2, reason: 'expired', user_id: 'somebody' },
     ])

@@ -3,9 +3,10 @@ import { createServer, type AddressInfo } from 'node:net'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals'
 import { startInbox } from '@signet/local'
 import { waitFor } from '@signet/testkit'
-import { anEmail, aUser, mailTo, PASSWORD, post, put } from './support/api.js'
+import { anEmail, aPhone, aUser, mailTo, PASSWORD, post, put } from './support/api.js'
 import { createInstallation } from './support/process.js'
 import { NO_EMAIL_GAPS, startServer, type TestServer } from './support/server.js'
+import { startSmsServer } from './support/sms-gateway.js'
 
 const givenUp = async (server: TestServer) => {
   const { rows } = await server.context.db.query<{ traits: Record<string, unknown> }>(
@@ -86,6 +87,25 @@ describe('emails of requests', () => {
     expect(server.inbox.messages({ to: user.email, subject: 'Reset your password' })).toEqual([])
   })
 
+  it('are given up like others when they are encrypted with another key: a sign-up takes its user along', async () => {
+    const email = anEmail()
+    server.inbox.fail({ at: 'recipient', code: 451, to: (address) => address === email })
+    await post(server, '/signup', { email, password: PASSWORD })
+    const { db, stores } = server.context
+    const user = await stores.users.findByEmail(db, email)
+    await db.query(
+      `update outbox set payload = reverse(payload)
+       where id = (select id from outbox where kind = 'email' order by position desc limit 1)`,
+    )
+    server.inbox.fail(null)
+    server.clock.advance(2000)
+    await waitFor(async () => (await stores.users.findByEmail(db, email)) === null)
+    expect(await tokensOf(email)).toBe(0)
+    expect(await givenUp(server)).toContainEqual(
+      expect.objectContaining({ mail: 'confirmation', reason: 'unreadable', user_id: user?.id }),
+    )
+  })
+
   it('report a changed password even when the quota is used up: a stranger cannot suppress them', async () => {
     const small = await startServer({
       AUTH_RATE_LIMIT_EMAIL_SENT: '1',
@@ -101,6 +121,33 @@ describe('emails of requests', () => {
       await small.close()
     }
   })
+})
+
+it('leave as soon as they are committed, without a poll of the outbox', async () => {
+  const { gateway, server } = await startSmsServer({
+    ...NO_EMAIL_GAPS,
+    AUTH_OUTBOX_POLL_INTERVAL: '1h',
+    AUTH_MAILER_NOTIFICATIONS_PASSWORD_CHANGED_ENABLED: 'true',
+  })
+  // Nothing else may look into the outbox: `settle` would.
+  const now = { settle: false }
+  try {
+    const email = anEmail()
+    await post(server, '/signup', { email, password: PASSWORD }, now)
+    const { token, mail } = await mailTo(server, email)
+    const { body } = await post(server, '/verify', { type: 'signup', token }, now)
+    // A request about an address, and the email that it leads to, are two messages.
+    await post(server, '/recover', { email }, now)
+    await mailTo(server, email, mail)
+    const asUser = { token: String(body['access_token']), ...now }
+    await put(server, '/user', { password: 'another password' }, asUser)
+    await server.inbox.waitForMail({ to: email, subject: 'Your password was changed' })
+    const phone = aPhone()
+    await post(server, '/signup', { phone, password: PASSWORD }, now)
+    await waitFor(() => gateway.messages.some(({ to }) => to.endsWith(phone)))
+  } finally {
+    await server.close()
+  }
 })
 
 describe('a process that is killed', () => {

@@ -99,17 +99,15 @@ export class ChallengeService {
     }
     const { codes, quotas } = this.deps
     codes.refuse()
-    const message = {
-      phone: factor.phone,
-      code: code.text,
-      channel,
+    const message = { phone: factor.phone, code: code.text, channel }
+    const undo = {
       userId: user.id,
       factorId: factor.id,
       challengedAt: at.toISOString(),
       challengedBefore: factor.lastChallengedAt?.toISOString() ?? null,
     }
     const id = await quotas.sms({ purpose: 'second_factor', to: message.phone }, meta, () =>
-      insert((tx, challengeId) => codes.add(tx, { ...message, challengeId }, expiresAt, meta)),
+      insert((tx, challengeId) => codes.add(tx, message, { ...undo, challengeId }, expiresAt, meta)),
     )
     return { id, type: factor.factorType, expiresAt }
   }

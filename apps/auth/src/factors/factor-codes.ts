@@ -2,18 +2,15 @@ import type { Tx } from '@signet/db'
 import { authError } from '../errors/auth-error.js'
 import type { MessageOrigin, OutboxHandler } from '../outbox/outbox-handler.js'
 import type { Outbox } from '../outbox/outbox.js'
-import { codeSending, type CodeSending } from '../sms/sms-handler.js'
-import type { SmsChannel, SmsSender } from '../sms/sms-sender.js'
+import { codeSending, type CodeSending, type SmsPayload } from '../sms/sms-handler.js'
+import type { SmsSender } from '../sms/sms-sender.js'
 import type { ChallengeStore } from './challenge-store.js'
 import type { FactorStore } from './factor-store.js'
 
 const FACTOR_SMS = 'factor_sms'
 
-/** The code of a challenge, and what its challenge changed. */
-export type FactorCode = {
-  phone: string
-  code: string
-  channel: SmsChannel
+/** What the challenge of a code changed. */
+export type FactorUndo = {
   userId: string
   challengeId: string
   factorId: string
@@ -36,8 +33,15 @@ export class FactorCodes {
     })
   }
 
-  async add(tx: Tx, payload: FactorCode, expiresAt: Date, meta: MessageOrigin): Promise<void> {
-    await this.deps.outbox.add(tx, { kind: FACTOR_SMS, recipient: payload.phone, payload, expiresAt }, meta)
+  async add(
+    tx: Tx,
+    payload: SmsPayload,
+    undo: FactorUndo,
+    expiresAt: Date,
+    meta: MessageOrigin,
+  ): Promise<void> {
+    const message = { kind: FACTOR_SMS, recipient: payload.phone, payload, undo, expiresAt }
+    await this.deps.outbox.add(tx, message, meta)
   }
 }
 
@@ -47,7 +51,7 @@ export const factorCodeHandler = ({
   challenges,
   factors,
   ...sending
-}: HandlerDeps): OutboxHandler<FactorCode> => ({
+}: HandlerDeps): OutboxHandler<SmsPayload, FactorUndo> => ({
   kind: FACTOR_SMS,
   ...codeSending(sending),
   /** Nobody can answer this challenge, so the next one need not wait for it. */

@@ -1,6 +1,6 @@
 import type { OneTimeTokens } from '../one-time-tokens/one-time-tokens.js'
 import { exponentialDelay, type OutboxHandler } from '../outbox/outbox-handler.js'
-import { EMAIL, type MailPayload } from './mail-payload.js'
+import { EMAIL, type MailPayload, type MailUndo } from './mail-payload.js'
 import type { PendingSignUpStore } from '../users/pending-sign-up-store.js'
 import type { MailTransport } from './mail-transport.js'
 
@@ -21,7 +21,7 @@ export const mailHandler = ({
   signUps,
   concurrency,
   attemptMs,
-}: Deps): OutboxHandler<MailPayload> => ({
+}: Deps): OutboxHandler<MailPayload, MailUndo> => ({
   kind: EMAIL,
   ordered: false,
   concurrency,

@@ -9,6 +9,11 @@ export type MailPayload = {
   mail: MailKind | NoticeKind
   to: string
   variables: MailVariables
+}
+
+/** What depends on an email. */
+export type MailUndo = {
+  mail: MailPayload['mail']
   /** The tokens in the email; withdrawn if it is never delivered. */
   secrets: readonly Withdrawable[]
   /** A sign-up that ends with an email that is never delivered, as one does whose confirmation is not. */

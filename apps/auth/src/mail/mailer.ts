@@ -8,7 +8,7 @@ import type { Outbox } from '../outbox/outbox.js'
 import { isDeliverable } from './deliverable.js'
 import type { MailKind, MailVariables, NoticeKind } from './kinds.js'
 import type { MailConfig } from './mail-config.js'
-import { EMAIL, type MailPayload } from './mail-payload.js'
+import { EMAIL, type MailPayload, type MailUndo } from './mail-payload.js'
 
 /** An email with secrets, which are withdrawn if it cannot be delivered. */
 export type SecretMail = {
@@ -47,7 +47,8 @@ export class Mailer {
   /** Refuses as `refuse` does. */
   async add(tx: Tx, { kind, to, variables, secrets }: SecretMail, meta: MessageOrigin): Promise<void> {
     this.refuse(to)
-    await this.#put(tx, { mail: kind, to, variables, secrets }, this.deps.config.lifeMs.secret, meta)
+    const { secret: lifeMs } = this.deps.config.lifeMs
+    await this.#put(tx, { mail: kind, to, variables }, { mail: kind, secrets }, lifeMs, meta)
   }
 
   /** Adds a notice if it is enabled and the address can receive it. A sign-up given here ends if it is never delivered in the time of a confirmation. */
@@ -63,17 +64,18 @@ export class Mailer {
     if (!notices.has(kind) || to === '') return
     // Not subject to the quota: someone who exhausts it must not keep the owner from being notified.
     if (!isDeliverable(to) || !this.#isAuthorized(to)) return
-    const payload = {
-      mail: kind,
-      to,
-      variables,
-      secrets: [],
-      ...(signUpId === undefined ? {} : { signUpId }),
-    }
-    await this.#put(tx, payload, signUpId === undefined ? lifeMs.notice : lifeMs.secret, meta)
+    const undo = { mail: kind, secrets: [], ...(signUpId === undefined ? {} : { signUpId }) }
+    const life = signUpId === undefined ? lifeMs.notice : lifeMs.secret
+    await this.#put(tx, { mail: kind, to, variables }, undo, life, meta)
   }
 
-  async #put(tx: Tx, payload: MailPayload, lifeMs: number, meta: MessageOrigin): Promise<void> {
+  async #put(
+    tx: Tx,
+    payload: MailPayload,
+    undo: MailUndo,
+    lifeMs: number,
+    meta: MessageOrigin,
+  ): Promise<void> {
     const { config, outbox, log, now } = this.deps
     const { mail: kind, to: recipient } = payload
     if (!config.smtp)
@@ -81,7 +83,7 @@ export class Mailer {
         log.warn('an email was skipped: email is not configured', { request_id: meta.requestId, kind })
       })
     const expiresAt = new Date(now().getTime() + lifeMs)
-    await outbox.add(tx, { kind: EMAIL, recipient, payload, expiresAt }, meta)
+    await outbox.add(tx, { kind: EMAIL, recipient, payload, undo, expiresAt }, meta)
   }
 
   #isAuthorized(to: string): boolean {

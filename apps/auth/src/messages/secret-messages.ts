@@ -109,8 +109,8 @@ export class SecretMessages {
   async sms(tx: Tx, issued: Issued, channel: SmsChannel, meta: MessageOrigin): Promise<void> {
     const { address, secrets } = issued
     if (this.#isTestNumber(address)) return
-    const secret = withdrawable(issued)
-    await this.deps.sms.add(tx, { phone: address.value, code: secrets.otp, channel, secret }, meta)
+    const undo = { secret: withdrawable(issued) }
+    await this.deps.sms.add(tx, { phone: address.value, code: secrets.otp, channel }, undo, meta)
   }
 
   /** The link that the email of this kind carries. */

@@ -21,10 +21,11 @@ export type Attempt = {
 }
 
 /**
- * How messages of one kind are sent. `P` is the payload passed to `Outbox.add`, after a round trip through JSON.
+ * How messages of one kind are sent. `P` and `U` are the payload and `undo` passed to `Outbox.add`, after a round trip through
+ * JSON.
  * Register a handler in `context.ts`; nothing else is needed for a new kind.
  */
-export type OutboxHandler<P extends object> = {
+export type OutboxHandler<P extends object, U extends object = object> = {
   readonly kind: string
   /** Rows written by a trigger, which has no key: the payload is plain JSON, and the request is unknown. */
   readonly plain?: true
@@ -44,9 +45,10 @@ export type OutboxHandler<P extends object> = {
   /** Resolves when the message was accepted. Throws `UndeliverableError` when retrying is pointless. */
   send(payload: P, attempt: Attempt): Promise<void>
   /**
-   * Undoes what depended on the message, in the transaction that gives it up; returns the fields of the audit entry.
+   * Undoes what depended on the message, in the transaction that gives it up; returns the fields of the audit entry. Not called
+   * for messages without `undo`.
    */
-  givenUp?(tx: Tx, payload: P, reason: GivenUpReason): Promise<Record<string, string>>
+  givenUp?(tx: Tx, undo: U): Promise<Record<string, string>>
 }
 
 /** The receiver permanently refused the message. The text is for the log: it contains no secret and no address. */

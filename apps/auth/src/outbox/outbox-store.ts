@@ -6,6 +6,8 @@ export type NewRow = {
   kind: string
   recipient: Buffer
   payload: string
+  /** What to undo when it is given up: ids, because it is stored as it is. */
+  undo: object | null
   expiresAt: Date | null
 }
 
@@ -14,6 +16,7 @@ export type ClaimedRow = {
   id: string
   recipient: Buffer
   payload: string
+  undo: object | null
   attempts: number
   expiresAt: Date | null
   createdAt: Date
@@ -23,6 +26,7 @@ type Row = {
   id: string
   recipient: Buffer
   payload: string
+  undo: object | null
   attempts: number
   expires_at: Date | null
   created_at: Date
@@ -58,14 +62,14 @@ export class OutboxStore {
   }
 
   /** Sent right after the commit. */
-  async insert(tx: Tx, { id, kind, recipient, payload, expiresAt }: NewRow, now: Date): Promise<void> {
+  async insert(tx: Tx, { id, kind, recipient, payload, undo, expiresAt }: NewRow, now: Date): Promise<void> {
     await tx.query(
       {
         name: 'outbox_insert',
-        text: `insert into ${this.t.outbox} (id, kind, recipient, payload, next_attempt_at, expires_at, created_at)
-          values ($1, $2, $3, $4, $6, $5, $6)`,
+        text: `insert into ${this.t.outbox} (id, kind, recipient, payload, next_attempt_at, expires_at, created_at, undo)
+          values ($1, $2, $3, $4, $6, $5, $6, $7)`,
       },
-      [id, kind, recipient, payload, expiresAt, now],
+      [id, kind, recipient, payload, expiresAt, now, undo],
     )
     this.sendAfter(tx, kind)
   }
@@ -84,7 +88,7 @@ export class OutboxStore {
             select o.id from ${this.t.outbox} o
             where o.kind = $1 and o.next_attempt_at <= $2 and o.recipient <> all($3::bytea[]) ${ordered ? head : ''}
             order by o.next_attempt_at, o.position limit 1 for no key update skip locked)
-          returning id, recipient, payload, attempts, expires_at, created_at`,
+          returning id, recipient, payload, undo, attempts, expires_at, created_at`,
       },
       [kind, now, busy, until],
     )
@@ -137,6 +141,7 @@ const toClaimed = (row: Row): ClaimedRow => ({
   id: row.id,
   recipient: row.recipient,
   payload: row.payload,
+  undo: row.undo,
   attempts: row.attempts,
   expiresAt: row.expires_at,
   createdAt: row.created_at,

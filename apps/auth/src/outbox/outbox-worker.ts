@@ -109,16 +109,16 @@ export class OutboxWorker {
     const { outbox, store, db, observer, now } = this.deps
     const { id, attempts, createdAt, expiresAt } = row
     const opened = this.handler.plain ? openPlain(row) : outbox.open(row)
-    if (opened === null) return this.#giveUp(row, null, 'unreadable')
-    if (isOver(expiresAt, now())) return this.#giveUp(row, opened, 'expired')
+    if (opened === null) return this.#giveUp(row, UNKNOWN_ORIGIN, 'unreadable')
+    if (isOver(expiresAt, now())) return this.#giveUp(row, opened.meta, 'expired')
     try {
       const attempt = { id, attempt: attempts, createdAt, meta: opened.meta }
       await within(this.handler.attemptMs, this.handler.send(opened.payload, attempt))
     } catch (error) {
       observer.messageAttemptFailed(this.kind, row, opened.meta.requestId, error)
-      if (error instanceof UndeliverableError) return this.#giveUp(row, opened, 'refused')
+      if (error instanceof UndeliverableError) return this.#giveUp(row, opened.meta, 'refused')
       const next = new Date(now().getTime() + this.handler.retryDelayMs(attempts))
-      if (isOver(expiresAt, next)) return this.#giveUp(row, opened, 'expired')
+      if (isOver(expiresAt, next)) return this.#giveUp(row, opened.meta, 'expired')
       return store.defer(db, row, next)
     }
     await store.remove(db, row)
@@ -126,15 +126,11 @@ export class OutboxWorker {
   }
 
   /** The row, what depended on it and the audit entry change in one transaction. */
-  async #giveUp(
-    row: ClaimedRow,
-    opened: { meta: MessageOrigin; payload: object } | null,
-    reason: GivenUpReason,
-  ): Promise<void> {
+  async #giveUp(row: ClaimedRow, meta: MessageOrigin, reason: GivenUpReason): Promise<void> {
     const { store, audit, observer } = this.deps
-    const isOurs = await audit.transaction(opened?.meta ?? UNKNOWN_ORIGIN, async (tx, record) => {
+    const isOurs = await audit.transaction(meta, async (tx, record) => {
       if (!(await store.remove(tx, row))) return false
-      const named = opened === null ? {} : await this.handler.givenUp?.(tx, opened.payload, reason)
+      const named = row.undo === null ? {} : await this.handler.givenUp?.(tx, row.undo)
       const traits = { kind: this.kind, message_id: row.id, attempts: row.attempts, reason, ...named }
       record('message_given_up', { service: 'outbox' }, traits)
       return true

@@ -12,6 +12,10 @@ export type OutboxMessage = {
   recipient: string
   /** What the handler's `send` gets. Encrypted in the database. */
   payload: object
+  /**
+   * What the handler's `givenUp` gets. Not encrypted, so that it works with any key: ids, and nothing that is secret or personal.
+   */
+  undo?: object
   /** When it is no longer worth sending; null for never. */
   expiresAt: Date | null
 }
@@ -27,12 +31,12 @@ export class Outbox {
   async add(tx: Tx, message: OutboxMessage, meta: MessageOrigin): Promise<string> {
     const { store, keys, now } = this.deps
     const id = randomUUID()
-    const { kind, payload, expiresAt } = message
+    const { kind, payload, undo = null, expiresAt } = message
     const { requestId, route, ip, client, language, userAgent = '' } = meta
     const envelope: Envelope = { meta: { requestId, route, ip, client, language, userAgent }, payload }
     const recipient = keyedHash(keys.recipients, 'outbox', kind, message.recipient)
     const sealed = seal(keys.encryption, `outbox:${id}`, JSON.stringify(envelope))
-    await store.insert(tx, { id, kind, recipient, payload: sealed, expiresAt }, now())
+    await store.insert(tx, { id, kind, recipient, payload: sealed, undo, expiresAt }, now())
     return id
   }
 

@@ -10,9 +10,10 @@ export type SmsPayload = {
   phone: string
   code: string
   channel: SmsChannel
-  /** The token of the code; withdrawn if it is never delivered. */
-  secret: Withdrawable
 }
+
+/** The token of the code, which is withdrawn if it is never delivered. */
+export type SmsUndo = { secret: Withdrawable }
 
 /** What sends codes to phones. */
 export type CodeSending = { sender: SmsSender; observer: Observer; concurrency: number; attemptMs: number }
@@ -24,10 +25,7 @@ export const codeSending = ({ sender, observer, concurrency, attemptMs }: CodeSe
   attemptMs,
   // A code is only valid for a minute or so.
   retryDelayMs: exponentialDelay(1000, 15_000),
-  async send(
-    { phone, code, channel }: Pick<SmsPayload, 'phone' | 'code' | 'channel'>,
-    { id, meta }: Attempt,
-  ): Promise<void> {
+  async send({ phone, code, channel }: SmsPayload, { id, meta }: Attempt): Promise<void> {
     const { messageId } = await sender.send(phone, code, channel)
     observer.smsTaken(id, messageId, meta.requestId)
   },
@@ -35,7 +33,7 @@ export const codeSending = ({ sender, observer, concurrency, attemptMs }: CodeSe
 
 type Deps = CodeSending & { tokens: Pick<OneTimeTokens, 'withdraw'> }
 
-export const smsHandler = ({ tokens, ...sending }: Deps): OutboxHandler<SmsPayload> => ({
+export const smsHandler = ({ tokens, ...sending }: Deps): OutboxHandler<SmsPayload, SmsUndo> => ({
   kind: SMS,
   ...codeSending(sending),
   async givenUp(tx, { secret }) {

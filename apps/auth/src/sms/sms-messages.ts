@@ -1,9 +1,8 @@
 import type { Tx } from '@signet/db'
 import { authError } from '../errors/auth-error.js'
-import type { Withdrawable } from '../one-time-tokens/one-time-tokens.js'
 import type { MessageOrigin } from '../outbox/outbox-handler.js'
 import type { Outbox } from '../outbox/outbox.js'
-import { SMS, type SmsPayload } from './sms-handler.js'
+import { SMS, type SmsPayload, type SmsUndo } from './sms-handler.js'
 import type { SmsSender } from './sms-sender.js'
 
 type Deps = {
@@ -13,8 +12,6 @@ type Deps = {
   lifeMs: number
   now: () => Date
 }
-
-export type SecretSms = Omit<SmsPayload, 'secret'> & { secret: Withdrawable }
 
 /** Puts SMS codes into the outbox, in the transaction that creates them. */
 export class SmsMessages {
@@ -28,9 +25,9 @@ export class SmsMessages {
     })
   }
 
-  async add(tx: Tx, payload: SecretSms, meta: MessageOrigin): Promise<void> {
+  async add(tx: Tx, payload: SmsPayload, undo: SmsUndo, meta: MessageOrigin): Promise<void> {
     const { outbox, lifeMs, now } = this.deps
     const expiresAt = new Date(now().getTime() + lifeMs)
-    await outbox.add(tx, { kind: SMS, recipient: payload.phone, payload, expiresAt }, meta)
+    await outbox.add(tx, { kind: SMS, recipient: payload.phone, payload, undo, expiresAt }, meta)
   }
 }
