@@ -39,6 +39,7 @@ export const accountSettings = {
     fallback: true,
     doc: 'People can delete their account on the account page.',
   }),
+  // For second thoughts, and to notice that somebody else asked for it (decision 0203).
   accountDeletionGrace: span({
     env: 'AUTH_ACCOUNT_DELETION_GRACE',
     fallback: 7 * 86_400_000,

@@ -98,6 +98,7 @@ export const serverSettings = {
     minMs: 100,
     doc: 'Time for one attempt to send a message. A few seconds after that, another server sends what a dead one had claimed.',
   }),
+  // A trigger writes what is sent there, so no code path can forget it (decision 0140).
   eventsUrl: httpUrl({
     env: 'AUTH_EVENTS_URL',
     optional: true,
