@@ -43,10 +43,16 @@ export class IdentityStore {
     return rows[0] ? { id: rows[0].id, userId: rows[0].user_id } : null
   }
 
-  /** Users of an audience whose account, or a verified identity, has one of these addresses (docs/specification.md#account-linking). */
-  async usersWithEmail(db: Queryable, emails: readonly string[]): Promise<string[]> {
+  /**
+   * Users whose account, or a verified identity, has one of these addresses (docs/specification.md#account-linking). An account
+   * that nobody proved has only an address that an administrator entered: with a stranger's sign-up, an owner would seem to be two.
+   */
+  async ownersOfEmail(db: Queryable, emails: readonly string[]): Promise<string[]> {
     const { rows } = await db.query<{ id: string }>(
-      `select id from ${this.t.users} where lower(email) = any($1::text[]) and not is_sso_user
+      `select u.id from ${this.t.users} u where lower(u.email) = any($1::text[]) and not u.is_sso_user
+         and (u.confirmed_at is not null or exists (
+           select 1 from ${this.t.pendingSignUps}
+           where user_id = u.id and origin = 'administrator' and coalesce(address_kind, 'email') = 'email'))
        union
        select u.id from ${this.t.identities} i join ${this.t.users} u on u.id = i.user_id
        where i.email = any($1::text[]) and i.identity_data ->> 'email_verified' = 'true'

@@ -233,6 +233,13 @@ describe('unlinking (docs/specification.md#identities)', () => {
     expect(after['phone_confirmed_at']).toBeUndefined()
   })
 
+  it('moves the account to an address that a stranger signed up with and never proved', async () => {
+    const user = await withFigma()
+    await post(site.server, '/signup', { email: user.figmaEmail, password: 'of the stranger' })
+    expect((await unlink(user.access_token, idOf(user.linked, 'email'))).status).toBe(200)
+    expect(await shown(user.access_token)).toMatchObject({ id: user.user.id, email: user.figmaEmail })
+  })
+
   it('refuses when the address that would be left is taken by another user', async () => {
     const user = await withFigma()
     const thief = await aUser(site.server)

@@ -1,10 +1,12 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { anEmail, aUser, expectError, mailTo, PASSWORD, post, put, type Json } from '../support/api.js'
 import { comeBack, depart, signInWith, targetOf, userOf } from '../support/fake-provider.js'
+import { waitForLocks } from '../support/locks.js'
 import {
   anId,
   auditOf,
   identitiesOf,
+  link,
   startProviderSite,
   type ProviderSite,
 } from '../support/provider-site.js'
@@ -144,6 +146,44 @@ describe('account linking (docs/specification.md#account-linking)', () => {
       )
       site.github(anId(), { email: victim })
       expect((await signedIn())['id']).not.toBe(owner.user.id)
+    })
+
+    it('links to the account whose identity has it, whoever else signed up with it and never proved it', async () => {
+      const [user, email] = [await aUser(server()), anEmail()]
+      site.figma(anId(), email)
+      await link(server(), user.access_token, 'figma')
+      await post(server(), '/signup', { email, password: 'of the stranger' })
+      site.github(anId(), { email })
+      expect(await signedIn()).toMatchObject({ id: user.user.id, email: user.email })
+    })
+
+    it('links to the account that has another of the addresses, whoever signed up with the first', async () => {
+      const [user, email] = [await aUser(server()), anEmail()]
+      await post(server(), '/signup', { email, password: 'of the stranger' })
+      site.github(anId(), { email }, { email: user.email, primary: false })
+      expect(await signedIn()).toMatchObject({ id: user.user.id, email: user.email })
+    })
+
+    it('takes over an account that nobody proved, and its id, when no other has the address', async () => {
+      const email = anEmail()
+      const { body } = await post(server(), '/signup', { email, password: 'of the stranger' })
+      site.github(anId(), { email: anEmail(), primary: false }, { email })
+      expect(await signedIn()).toMatchObject({ id: body['id'], email })
+    })
+
+    it('does not link to an account that loses it while the sign-in waits', async () => {
+      const user = await aUser(server())
+      site.github(anId(), { email: user.email })
+      const { waiting } = await server().context.db.transaction(async (tx) => {
+        await tx.query('update users set email = $2 where id = $1', [user.user.id, anEmail()])
+        await tx.query("update identities set identity_data = '{}' where user_id = $1", [user.user.id])
+        const waiting = signedIn()
+        await waitForLocks(server(), 1)
+        return { waiting }
+      })
+      const newcomer = await waiting
+      expect(newcomer).toMatchObject({ email: user.email })
+      expect(newcomer['id']).not.toBe(user.user.id)
     })
 
     it('ends in an error when several accounts have the addresses', async () => {

@@ -58,7 +58,7 @@ export class AccountLinking {
     const known = await identities.find(db, external.provider, external.profile.subject)
     if (known === null) {
       // A verified address of the identity may find an account.
-      const isNew = (await this.#owners(db, external)).length === 0
+      const isNew = (await this.#holder(db, external)) === null
       return !isNew || rules.autoconfirm || rules.disableSignup ? null : candidate.email
     }
     const user = await users.findById(db, known.userId)
@@ -75,13 +75,8 @@ export class AccountLinking {
       if (user === null) throw new RacedError('the user was deleted meanwhile')
       return this.#returnTo(tx, audit, user, known.id, external)
     }
-    const owners = await this.#owners(tx, external)
-    if (owners.length > 1)
-      throw authError('internal', 'unexpected_failure', 'Multiple accounts with the same email address exist')
-    const [owner] = owners
-    return owner === undefined
-      ? this.#create(tx, audit, external, aud)
-      : this.#linkTo(tx, audit, owner, external)
+    const owner = await this.#holder(tx, external)
+    return owner === null ? this.#create(tx, audit, external, aud) : this.#linkTo(tx, audit, owner, external)
   }
 
   /** A known identity signs its user in, whatever addresses the provider reports now. */
@@ -97,18 +92,19 @@ export class AccountLinking {
     return this.#admit(tx, audit, updated, external, { identityId, isNew: false, linked: false })
   }
 
-  /** Links the identity to the one user who owns a verified address of it. */
+  /** Links the identity to the one user who has a verified address of it. */
   async #linkTo(tx: Tx, audit: Audit, ownerId: string, external: External): Promise<Entered> {
     const { users, externals } = this.deps
     const owner = await users.lockById(tx, ownerId)
-    if (owner === null) throw new RacedError('the user was deleted meanwhile')
+    if (owner === null || (await this.#holder(tx, external)) !== ownerId)
+      throw new RacedError('the user was deleted, or lost the address, meanwhile')
     this.#refuseBanned(owner)
     const { user, identityId } = await externals.add(tx, owner, external)
     audit('identity_linked', user, { provider: external.provider, identity_id: identityId })
     return this.#admit(tx, audit, user, external, { identityId, isNew: false, linked: true })
   }
 
-  /** Nobody owns a verified address of the identity. */
+  /** Nobody has a verified address of the identity. */
   async #create(tx: Tx, audit: Audit, external: External, aud: string): Promise<Entered> {
     const { users, externals, rules, now } = this.deps
     if (rules.disableSignup)
@@ -164,9 +160,21 @@ export class AccountLinking {
     return { user, linked, refusal, confirmation }
   }
 
-  #owners(db: Queryable, external: External): Promise<string[]> {
+  /** The owner of a verified address of the identity. Without one, an account that only claims such an address, the main one first. */
+  async #holder(db: Queryable, external: External): Promise<string | null> {
+    const { users, identities } = this.deps
     const verified = verifiedEmails(external)
-    return verified.length === 0 ? Promise.resolve([]) : this.deps.identities.usersWithEmail(db, verified)
+    if (verified.length === 0) return null
+    const [owner, ...others] = await identities.ownersOfEmail(db, verified)
+    if (others.length > 0)
+      throw authError('internal', 'unexpected_failure', 'Multiple accounts with the same email address exist')
+    if (owner !== undefined) return owner
+    const main = candidateEmail(external.profile)?.email
+    for (const email of [...verified].sort((a, b) => Number(b === main) - Number(a === main))) {
+      const claimant = await users.findByEmail(db, email)
+      if (claimant !== null) return claimant.id
+    }
+    return null
   }
 
   #refuseBanned(user: User): void {
