@@ -52,17 +52,41 @@ describe('AdmissionWindow', () => {
     expect(next).toHaveLength(2)
   })
 
-  it('expects a new event to be as large as recent ones', async () => {
+  it('expects an event of an account to be as large as its recent ones', async () => {
     const window = windowOf(100)
     for (let i = 0; i < 100; i += 1) {
       const admission = await window.admit('account')
       admission.resize(10)
       admission.release()
     }
-    const admissions = admitted(window, 100)
+    const admissions = admitted(window, 100, 'account')
     await turn()
-    expect(admissions.length).toBeGreaterThanOrEqual(10)
-    expect(admissions.length).toBeLessThanOrEqual(13)
+    expect(admissions.length).toBeGreaterThanOrEqual(7)
+    expect(admissions.length).toBeLessThanOrEqual(9)
+  })
+
+  it('expects of one account what its own events needed, not those of others', async () => {
+    const window = windowOf(100)
+    for (let i = 0; i < 100; i += 1) {
+      const admission = await window.admit('many endpoints')
+      admission.resize(50)
+      admission.release()
+    }
+    const others = admitted(window, 60, 'one endpoint')
+    await turn()
+    expect(others).toHaveLength(60)
+  })
+
+  it('expects something also of an account whose events have no endpoints', async () => {
+    const window = windowOf(100)
+    for (let i = 0; i < 100; i += 1) {
+      const admission = await window.admit('account')
+      admission.resize(0)
+      admission.release()
+    }
+    const admissions = admitted(window, 1000, 'account')
+    await turn()
+    expect(admissions.length).toBeLessThanOrEqual(400)
   })
 
   it('admits an event that is larger than the whole window', async () => {

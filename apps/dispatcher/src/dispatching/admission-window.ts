@@ -1,4 +1,5 @@
 import { FairQueue } from '@signet/db'
+import { LRUCache } from 'lru-cache'
 import { AccountShares } from '../fairness/account-shares.js'
 
 /** One event's share of the window, from before it is dispatched until the last of its deliveries was sent. */
@@ -22,6 +23,10 @@ export type WindowLimits = {
 const TARGET_MS = 80
 /** A delivery counts as one for each of these. */
 const MEBIBYTE = 1024 * 1024
+/** Deliveries that an event is expected to need at least: reading one without endpoints takes time as well. */
+const MIN_EXPECTED = 0.25
+/** Accounts whose events have a known mean. */
+const MAX_REMEMBERED = 10_000
 /** Period over which the sending rate is measured. */
 const RATE_PERIOD_MS = 50
 
@@ -36,8 +41,8 @@ const RATE_PERIOD_MS = 50
  */
 export class AdmissionWindow {
   readonly #shares = new AccountShares({ size: 1, timesFree: 3 })
-  /** Moving average of deliveries per event: what a new event is expected to need. */
-  #meanDeliveries = 1
+  /** Moving average of deliveries per event of an account: what its next event is expected to need. */
+  readonly #meanDeliveries = new LRUCache<string, number>({ max: MAX_REMEMBERED })
   readonly #queue = new FairQueue<() => void>()
   /** In deliveries. */
   #size: number
@@ -69,7 +74,8 @@ export class AdmissionWindow {
 
   #reserve(accountId: string, weight: number): Admission {
     const part = weight / this.#size
-    let deliveries = this.#meanDeliveries
+    const mean = this.#meanDeliveries.get(accountId) ?? 1
+    let deliveries = Math.max(mean, MIN_EXPECTED)
     // However much it is expected to need, it leaves room for others.
     let counted = Math.min(deliveries * part, Math.max(1 / this.#size, this.#shares.roomFor(accountId)))
     this.#shares.add(accountId, counted)
@@ -80,7 +86,7 @@ export class AdmissionWindow {
     }
     return {
       resize: (actual) => {
-        this.#meanDeliveries = 0.9 * this.#meanDeliveries + 0.1 * actual
+        this.#meanDeliveries.set(accountId, 0.9 * (this.#meanDeliveries.get(accountId) ?? 1) + 0.1 * actual)
         deliveries = actual
         // An event may be several times larger than the window. Counted in full, it would keep all others out.
         count(Math.min(actual * part, counted + this.#shares.roomFor(accountId)))
