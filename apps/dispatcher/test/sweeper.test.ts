@@ -3,6 +3,9 @@ import { Worker } from 'bullmq'
 import { withAdvisoryLock } from '@signet/db'
 import { connectRedis } from '@signet/redis'
 import type { DeliveryId } from '@signet/webhook-core'
+import { PauseSwitch } from '../src/operations/pause-switch.js'
+import { JobPresence } from '../src/queues/job-presence.js'
+import { Sweeper } from '../src/sweeping/sweeper.js'
 import { startStepwise, type Stepwise } from './support/stepwise.js'
 
 const MINUTE_MS = 60_000
@@ -76,6 +79,32 @@ describe('the sweeper', () => {
     await emptyQueues()
     expect(await dispatcher.sweeper.sweep()).toEqual({ events: 3, deliveries: 0 })
     expect((await eventsInJobs()).sort()).toEqual([...ids].sort())
+  })
+
+  it('finds what was lost behind any number of events that are in jobs with others', async () => {
+    const subscriber = dispatcher.subscriber()
+    await subscriber.summaries(40)
+    const lost = await subscriber.withoutQueues().summary()
+    await subscriber.summaries(40)
+    const before = await eventsInJobs()
+    expect(before).toHaveLength(80)
+    dispatcher.clock.advance(MINUTE_MS)
+    const { db, queues, canceller, observer } = dispatcher
+    const connection = connectRedis({ url: dispatcher.env['WEBHOOKS_REDIS_URL'] ?? '' }, 'worker')
+    const presence = new JobPresence(connection, queues)
+    const sweeper = new Sweeper({
+      db,
+      queues,
+      presence,
+      canceller,
+      observer,
+      pauseSwitch: new PauseSwitch(db, queues),
+      now: dispatcher.clock.now,
+      lookedForAtOnce: 7,
+    })
+    expect(await sweeper.sweep()).toEqual({ events: 1, deliveries: 0 })
+    expect((await eventsInJobs()).sort()).toEqual([...before, lost].sort())
+    connection.disconnect()
   })
 
   it('closes first attempts that have all ended and whose process was lost before it could say so', async () => {

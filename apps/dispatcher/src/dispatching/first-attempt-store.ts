@@ -163,3 +163,12 @@ export async function findOpenFirstAttempts(
   )
   return rows.map(({ id, account_id }) => ({ id, accountId: account_id }))
 }
+
+/** Which of these events have open first attempts. */
+export async function findOpenAmong(db: Queryable, ids: readonly EventId[]): Promise<ReadonlySet<EventId>> {
+  const { rows } = await db.query<{ event_id: EventId }>(
+    'select event_id from webhook_first_attempts where event_id = any ($1)',
+    [ids],
+  )
+  return new Set(rows.map(({ event_id }) => event_id))
+}

@@ -44,3 +44,12 @@ export async function findForgottenEvents(
 }
 
 type ForgottenRow = { id: EventId; account_id: string; bytes: number | null }
+
+/** Which of these events are queued. */
+export async function findQueued(db: Queryable, ids: readonly EventId[]): Promise<ReadonlySet<EventId>> {
+  const { rows } = await db.query<{ event_id: EventId }>(
+    'select event_id from webhook_queued_events where event_id = any ($1)',
+    [ids],
+  )
+  return new Set(rows.map(({ event_id }) => event_id))
+}

@@ -10,11 +10,6 @@ import type { Cluster, Redis } from 'ioredis'
 
 /** Ids of jobs, and contents of jobs, that are read in one round trip. */
 const PAGE = 1000
-/**
- * Events in lists that are remembered at once, about 20 MB. With more in the queue no event counts as missing: whatever was
- * lost is found when the queue is shorter.
- */
-const MAX_LISTED = 200_000
 /** BullMQ orders delayed jobs by their time in milliseconds, times this. */
 const SCORE_PER_MS = 4096
 
@@ -23,7 +18,6 @@ export class JobPresence {
   constructor(
     private readonly connection: Redis | Cluster,
     private readonly queues: Pick<WebhookQueues, 'events' | 'deliveries'>,
-    private readonly maxListed = MAX_LISTED,
   ) {}
 
   /** Returns the deliveries that have no job. */
@@ -45,20 +39,19 @@ export class JobPresence {
     return rows.filter((_, index) => Number(scores[index] ?? 0) / SCORE_PER_MS > at.getTime())
   }
 
-  /**
-   * Returns the events that have no job, neither of their own nor together with others. The lists are read once for all calls
-   * of the returned function, and only if they are needed: an event that ends meanwhile counts as present.
-   */
-  eventsMissing(): <Row extends { id: EventId }>(rows: readonly Row[]) => Promise<Row[]> {
-    let listed: Promise<Set<string> | null> | undefined
-    return async (rows) => {
-      const exists = await this.#exist(rows.map(({ id }) => this.queues.events.toKey(eventJobId(id))))
-      const alone = rows.filter((_, index) => !exists[index])
-      if (alone.length === 0) return []
-      listed ??= this.#listed()
-      const inLists = await listed
-      return inLists === null ? [] : alone.filter(({ id }) => !inLists.has(id))
-    }
+  /** Returns the events that have no job of their own. They may be in one together with others. */
+  async eventsWithoutOwnJob<Row extends { id: EventId }>(rows: readonly Row[]): Promise<Row[]> {
+    const exists = await this.#exist(rows.map(({ id }) => this.queues.events.toKey(eventJobId(id))))
+    return rows.filter((_, index) => !exists[index])
+  }
+
+  /** Of events without a job of their own, returns those that are in no other either. Reads all jobs with several events. */
+  async eventsInNoList<Row extends { id: EventId }>(rows: readonly Row[]): Promise<Row[]> {
+    if (rows.length === 0) return []
+    const missing = new Map(rows.map((row) => [row.id, row]))
+    for await (const { events } of this.#lists()) for (const { eventId } of events) missing.delete(eventId)
+    // One that left its list meanwhile has a job of its own, or has ended.
+    return this.eventsWithoutOwnJob([...missing.values()])
   }
 
   /** The id of the job that holds an event. */
@@ -69,15 +62,6 @@ export class JobPresence {
     for await (const { jobId, events } of this.#lists())
       if (events.some((event) => event.eventId === eventId)) return jobId
     return null
-  }
-
-  async #listed(): Promise<Set<string> | null> {
-    const ids = new Set<string>()
-    for await (const { events } of this.#lists()) {
-      for (const { eventId } of events) ids.add(eventId)
-      if (ids.size > this.maxListed) return null
-    }
-    return ids
   }
 
   /**

@@ -7,10 +7,11 @@ import { findEndedWithBacklog } from '../deliveries/cancel-store.js'
 import { findOverdueDeliveries, type OverdueDelivery } from '../deliveries/delivery-store.js'
 import {
   concludeFirstAttempts,
+  findOpenAmong,
   findOpenFirstAttempts,
   type OpenFirstAttempts,
 } from '../dispatching/first-attempt-store.js'
-import { findForgottenEvents, type ForgottenEvent } from '../events/event-store.js'
+import { findForgottenEvents, findQueued, type ForgottenEvent } from '../events/event-store.js'
 import type { Observer } from '../observers/observer.js'
 import type { PauseSwitch } from '../operations/pause-switch.js'
 import type { JobPresence } from '../queues/job-presence.js'
@@ -24,6 +25,8 @@ export type SweeperDeps = {
   observer: Observer
   now: () => Date
   intervalMs?: number
+  /** Events that may be in jobs with others, and are looked for in all of these at once. */
+  lookedForAtOnce?: number
 }
 
 /** Anything younger is probably still on its way into the queue, or in the middle of an attempt. */
@@ -32,12 +35,11 @@ const INTERVAL_MS = 30_000
 const PAGE = 1000
 /** Between pages without lost work, so that scanning a long backlog stays in the background. */
 const PAUSE_MS = 50
+/** About 40 MB. */
+const LOOKED_FOR_AT_ONCE = 100_000
 const LOCK = 'dispatcher-sweeper'
 /** Overdue deliveries wait for their turn for minutes at most. A job that waits longer was made when its row said another time. */
 const MAX_DEFERRAL_MS = 10 * 60_000
-
-/** Returns how many of a page had no job. */
-type RequeueMissing = (page: readonly EventToPublish[]) => Promise<number>
 
 /**
  * Recovers work that Redis lost: adds a job for every undispatched event, every event with open first attempts and every
@@ -78,16 +80,8 @@ export class Sweeper {
   sweep(): Promise<{ events: number; deliveries: number } | undefined> {
     return withAdvisoryLock(this.deps.db, LOCK, async () => {
       const before = new Date(this.deps.now().getTime() - GRACE_MS)
-      const missing = this.deps.presence.eventsMissing()
-      const requeueMissing = async (page: readonly EventToPublish[]): Promise<number> => {
-        const lost = await missing(page)
-        await this.deps.queues.addEvents(lost)
-        return lost.length
-      }
       const found = {
-        events:
-          (await this.#sweepEvents(before, requeueMissing)) +
-          (await this.#sweepFirstAttempts(before, requeueMissing)),
+        events: (await this.#sweepEvents(before)) + (await this.#sweepFirstAttempts(before)),
         deliveries: await this.#sweepDeliveries(before),
       }
       await this.#sweepBacklogs(before)
@@ -114,16 +108,16 @@ export class Sweeper {
     }
   }
 
-  #sweepEvents(before: Date, requeueMissing: RequeueMissing): Promise<number> {
+  #sweepEvents(before: Date): Promise<number> {
     const { db } = this.deps
-    return this.#eachPage<ForgottenEvent>(
+    return this.#requeueMissing<ForgottenEvent>(
       (after) => findForgottenEvents(db, { before, after, limit: PAGE }),
-      requeueMissing,
+      (ids) => findQueued(db, ids),
     )
   }
 
   /** First attempts run under their event's job. Without that job nobody is working on them. */
-  async #sweepFirstAttempts(before: Date, requeueMissing: RequeueMissing): Promise<number> {
+  async #sweepFirstAttempts(before: Date): Promise<number> {
     const { db } = this.deps
     const read = (after?: { id: EventId }) => findOpenFirstAttempts(db, { before, after, limit: PAGE })
     // Some have ended, but their process died before it recorded that. Running their event again would find nothing to do.
@@ -132,7 +126,33 @@ export class Sweeper {
       await concludeFirstAttempts(db, ids)
       return 0
     })
-    return this.#eachPage<OpenFirstAttempts>(read, requeueMissing)
+    return this.#requeueMissing<OpenFirstAttempts>(read, (ids) => findOpenAmong(db, ids))
+  }
+
+  /**
+   * Adds a job for each event that has none. Jobs of several events are read as a whole, so the events that may be in one are collected
+   * first. `findOpen` says which of these have not ended meanwhile.
+   */
+  async #requeueMissing<Row extends EventToPublish>(
+    read: (after: Row | undefined) => Promise<Row[]>,
+    findOpen: (ids: readonly EventId[]) => Promise<ReadonlySet<EventId>>,
+  ): Promise<number> {
+    const { presence, queues, lookedForAtOnce = LOOKED_FOR_AT_ONCE } = this.deps
+    let lookedFor: Row[] = []
+    const requeue = async (): Promise<number> => {
+      const missing = await presence.eventsInNoList(lookedFor)
+      lookedFor = []
+      const open = missing.length === 0 ? null : await findOpen(missing.map(({ id }) => id))
+      const lost = missing.filter(({ id }) => open?.has(id))
+      for (let from = 0; from < lost.length; from += PAGE)
+        await queues.addEvents(lost.slice(from, from + PAGE))
+      return lost.length
+    }
+    const found = await this.#eachPage<Row>(read, async (page) => {
+      lookedFor.push(...(await presence.eventsWithoutOwnJob(page)))
+      return lookedFor.length < lookedForAtOnce ? 0 : requeue()
+    })
+    return found + (await requeue())
   }
 
   #sweepDeliveries(before: Date): Promise<number> {
