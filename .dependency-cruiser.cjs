@@ -27,7 +27,7 @@ module.exports = {
       name: 'leaf-packages-import-no-package',
       severity: 'error',
       from: {
-        path: '^packages/(address-guard|config|errors|language|rate-limits|redis|standard-webhooks|telemetry|threads)/src/',
+        path: '^packages/(address-guard|config|errors|language|periodic|rate-limits|redis|standard-webhooks|telemetry|threads)/src/',
         pathNot: '\\.test\\.ts$',
       },
       to: { path: '^packages/', pathNot: '^packages/$1/' },

@@ -1,8 +1,8 @@
 import { listen, type Listener, type Service } from '@signet/http'
+import { Periodic, type PeriodicOptions } from '@signet/periodic'
 import { createInternalApp, createPublicApp } from './app.js'
 import { createContext, type Context, type Ports } from './context.js'
 import type { WebhooksConfig } from './config/config.js'
-import { Schedule } from './maintenance/schedule.js'
 
 /** A running API: its context, and the ports it really listens on. */
 export type WebhooksService = Service & { ctx: Context; port: number; internalPort: number }
@@ -15,7 +15,7 @@ export async function serve(config: WebhooksConfig, ports: Partial<Ports> = {}):
     throw error
   })
   // Only once the ports are bound: a process that fails to start should not clean up either.
-  const schedule = startSchedule(ctx)
+  const jobs = startJobs(ctx)
   ctx.warnings?.start()
   if (config.identityEventsSecrets.length === 0)
     ctx.log.warn(
@@ -28,7 +28,7 @@ export async function serve(config: WebhooksConfig, ports: Partial<Ports> = {}):
     port: main.port,
     internalPort: internal.port,
     async close() {
-      await Promise.all([main.close(), internal.close(), schedule.close()])
+      await Promise.all([main.close(), internal.close(), ...jobs.map((job) => job.stop())])
       await ctx.close()
     },
   }
@@ -51,16 +51,21 @@ async function openListeners(ctx: Context): Promise<{ main: Listener; internal: 
 const MINUTE_MS = 60_000
 const HOUR_MS = 60 * MINUTE_MS
 
-const startSchedule = ({ cleanup, webhooks, log }: Context): Schedule =>
-  new Schedule(
-    [
-      { name: 'hourly clean-up', everyMs: HOUR_MS, run: (stop) => cleanup.runHourly(stop) },
-      {
-        name: 'removal of deleted accounts',
-        everyMs: MINUTE_MS,
-        run: (stop) => webhooks.accountRemoval.purgeAll(stop),
-      },
-      { name: 'daily clean-up', everyMs: 24 * HOUR_MS, run: (stop) => cleanup.runDaily(stop) },
-    ],
-    (name, error) => log.error('periodic job failed', { job: name, error }),
-  )
+/** What the API does now and then, in any of its processes. */
+function startJobs({ cleanup, webhooks, log }: Context): readonly Periodic[] {
+  const job = (name: string, everyMs: number, run: PeriodicOptions['run']) =>
+    new Periodic({
+      everyMs,
+      // Soon: a process may not live as long as the interval.
+      firstMs: MINUTE_MS,
+      run,
+      onError: (error) => log.error('periodic job failed', { job: name, error }),
+    })
+  const jobs = [
+    job('hourly clean-up', HOUR_MS, (stop) => cleanup.runHourly(stop)),
+    job('removal of deleted accounts', MINUTE_MS, (stop) => webhooks.accountRemoval.purgeAll(stop)),
+    job('daily clean-up', 24 * HOUR_MS, (stop) => cleanup.runDaily(stop)),
+  ]
+  for (const each of jobs) each.start()
+  return jobs
+}

@@ -1,4 +1,5 @@
 import { isUnavailable, withAdvisoryLock, type Db } from '@signet/db'
+import { Periodic } from '@signet/periodic'
 import type { StopSignal } from '../account/account-deletion-service.js'
 import type { Observer } from '../observers/observer.js'
 import type { CleanupRule, CleanupStore } from './cleanup-store.js'
@@ -127,24 +128,13 @@ export class CleanupService {
 
   /** Runs periodically until the returned function is called, which waits for the batch in progress. */
   start(): () => Promise<void> {
-    const { observer } = this.deps
-    const stop = new AbortController()
-    let timer: NodeJS.Timeout | undefined
-    let running = Promise.resolve()
-    const schedule = () => {
-      if (stop.signal.aborted) return
-      timer = setTimeout(() => {
-        running = this.run(stop.signal)
-          .catch((error: unknown) => observer.cleanUpFailed(error))
-          .finally(schedule)
-      }, PAUSE_MS)
-      timer.unref()
-    }
-    schedule()
-    return async () => {
-      stop.abort()
-      clearTimeout(timer)
-      await running
-    }
+    const runs = new Periodic({
+      everyMs: PAUSE_MS,
+      firstMs: PAUSE_MS,
+      run: (stopping) => this.run(stopping),
+      onError: (error) => this.deps.observer.cleanUpFailed(error),
+    })
+    runs.start()
+    return () => runs.stop()
   }
 }

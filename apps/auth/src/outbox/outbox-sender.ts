@@ -1,4 +1,5 @@
 import { AsyncResource } from 'node:async_hooks'
+import { Periodic } from '@signet/periodic'
 import type { OutboxHandler } from './outbox-handler.js'
 import { OutboxWorker, type OutboxWorkerDeps } from './outbox-worker.js'
 
@@ -10,9 +11,14 @@ type Deps = OutboxWorkerDeps & { pollMs: number; handlers: readonly OutboxHandle
  */
 export class OutboxSender {
   readonly #workers: ReadonlyMap<string, OutboxWorker>
-  #polling: Promise<void> | undefined
+  readonly #polls: Periodic
 
   constructor(private readonly deps: Deps) {
+    this.#polls = new Periodic({
+      everyMs: deps.pollMs,
+      run: () => this.#poll(),
+      onError: (error) => deps.observer.outboxUnreachable('all', error),
+    })
     this.#workers = new Map(deps.handlers.map((handler) => [handler.kind, new OutboxWorker(handler, deps)]))
   }
 
@@ -21,24 +27,20 @@ export class OutboxSender {
    * died. The returned function finishes messages in flight and leaves the rest to the next process.
    */
   start(): () => Promise<void> {
-    const { store, pollMs } = this.deps
+    const { store } = this.deps
     // Outside the async context of the request that just committed: its trace and limits end with its answer.
     store.onCommitted = AsyncResource.bind((kind: string) => this.#workers.get(kind)?.wake())
-    const timer = setInterval(() => void this.poll(), pollMs)
-    timer.unref()
-    void this.poll()
+    this.#polls.start()
     return async () => {
-      clearInterval(timer)
       store.onCommitted = () => undefined
-      await this.#polling
+      await this.#polls.stop()
       await Promise.all([...this.#workers.values()].map((worker) => worker.stop()))
     }
   }
 
   /** Wakes the workers that have something due. */
   poll(): Promise<void> {
-    this.#polling ??= this.#poll().finally(() => (this.#polling = undefined))
-    return this.#polling
+    return this.#polls.request()
   }
 
   /** Resolves when everything that is due has had its attempt. */
@@ -50,12 +52,8 @@ export class OutboxSender {
   }
 
   async #poll(): Promise<void> {
-    const { db, store, observer, now } = this.deps
-    try {
-      for (const kind of await store.dueKinds(db, [...this.#workers.keys()], now()))
-        this.#workers.get(kind)?.wake()
-    } catch (error) {
-      observer.outboxUnreachable('all', error)
-    }
+    const { db, store, now } = this.deps
+    for (const kind of await store.dueKinds(db, [...this.#workers.keys()], now()))
+      this.#workers.get(kind)?.wake()
   }
 }

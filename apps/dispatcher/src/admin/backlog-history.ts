@@ -1,5 +1,5 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import type { Queryable } from '@signet/db'
+import { Periodic } from '@signet/periodic'
 import type { Registry } from 'prom-client'
 import { readBacklog, readUndispatched } from '../backlog/backlog-store.js'
 
@@ -20,9 +20,13 @@ export type BacklogHistoryDeps = { db: Queryable; registry: Registry; now: () =>
 /** One sample a minute, for a day, in memory: enough for a plot where no Prometheus is at hand. */
 export class BacklogHistory {
   readonly #samples: Sample[] = []
-  readonly #stop = new AbortController()
+  readonly #readings = new Periodic({
+    everyMs: EVERY_MS,
+    run: () => this.sample(),
+    // A gap in the plot is all that an outage of PostgreSQL means here; the gauges and the log report it.
+    onError: () => undefined,
+  })
   #attempts = { delivered: 0, failed: 0 }
-  #running: Promise<void> = Promise.resolve()
 
   constructor(private readonly deps: BacklogHistoryDeps) {}
 
@@ -32,12 +36,11 @@ export class BacklogHistory {
   }
 
   start(): void {
-    this.#running = this.#run()
+    this.#readings.start()
   }
 
-  async stop(): Promise<void> {
-    this.#stop.abort()
-    await this.#running
+  stop(): Promise<void> {
+    return this.#readings.stop()
   }
 
   async sample(): Promise<void> {
@@ -60,15 +63,6 @@ export class BacklogHistory {
     })
     this.#attempts = attempts
     if (this.#samples.length > MAX_SAMPLES) this.#samples.shift()
-  }
-
-  async #run(): Promise<void> {
-    const { signal } = this.#stop
-    while (!signal.aborted) {
-      // A gap in the plot is all that an outage of PostgreSQL means here; the gauges and the log report it.
-      await this.sample().catch(() => undefined)
-      await sleep(EVERY_MS, undefined, { signal, ref: false }).catch(() => undefined)
-    }
   }
 }
 

@@ -1,4 +1,5 @@
 import type { Db } from '@signet/db'
+import { Periodic } from '@signet/periodic'
 import type { WebhookQueues } from '@signet/webhook-core/queue'
 import type { Observer } from '../observers/observer.js'
 import { lockRecovery, stepRecovery, stopUnlessActive, type StepLimits } from './recovery-store.js'
@@ -20,27 +21,28 @@ const LIMITS: StepLimits = { outstanding: 50, rows: 500 }
  * whoever is killed in the middle has done nothing, and what it did not queue any more is found by the sweeper.
  */
 export class Recoverer {
-  #timer: NodeJS.Timeout | undefined
-  #running: Promise<void> | undefined
-  #isStopping = false
+  readonly #runs: Periodic
 
-  constructor(private readonly deps: RecovererDeps) {}
-
-  start(): void {
-    this.#timer = setInterval(() => this.#request(), INTERVAL_MS)
-    this.#request()
+  constructor(private readonly deps: RecovererDeps) {
+    this.#runs = new Periodic({
+      everyMs: INTERVAL_MS,
+      run: () => this.run(),
+      onError: (error) => deps.observer.recoveryFailed(error),
+    })
   }
 
-  async stop(): Promise<void> {
-    this.#isStopping = true
-    clearInterval(this.#timer)
-    await this.#running
+  start(): void {
+    this.#runs.start()
+  }
+
+  stop(): Promise<void> {
+    return this.#runs.stop()
   }
 
   /** One step of each running recovery. */
   async run(): Promise<void> {
     const before = this.deps.now()
-    while (!this.#isStopping && (await this.step(before)));
+    while (!this.#runs.stopping.aborted && (await this.step(before)));
   }
 
   /** One step of the recovery that has waited longest, unless it had one since `before`; false if there is none. */
@@ -55,11 +57,5 @@ export class Recoverer {
     // The rows are enough: without Redis the sweeper queues them.
     await queues.addDeliveries(made).catch((error: unknown) => this.deps.observer.recoveryFailed(error))
     return true
-  }
-
-  #request(): void {
-    this.#running ??= this.run()
-      .catch((error: unknown) => this.deps.observer.recoveryFailed(error))
-      .finally(() => (this.#running = undefined))
   }
 }

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { withAdvisoryLock, type Db } from '@signet/db'
+import { Periodic } from '@signet/periodic'
 import type { EventId } from '@signet/webhook-core'
 import { deleteOldEndpoints, deleteOldEvents } from './retention-store.js'
 import type { Observer } from '../observers/observer.js'
@@ -26,21 +27,22 @@ type DeleteStep = (limit: number) => Promise<number>
 
 /** Deletes what is older than 30 days, a little at a time, on one dispatcher at a time (decision 0057). */
 export class Retention {
-  readonly #stopping = new AbortController()
-  #timer: NodeJS.Timeout | undefined
-  #running: Promise<void> | undefined
+  readonly #runs: Periodic
 
-  constructor(private readonly deps: RetentionDeps) {}
-
-  start(): void {
-    this.#timer = setInterval(() => this.#request(), INTERVAL_MS)
-    this.#request()
+  constructor(private readonly deps: RetentionDeps) {
+    this.#runs = new Periodic({
+      everyMs: INTERVAL_MS,
+      run: () => this.run(),
+      onError: (error) => deps.observer.retentionFailed(error),
+    })
   }
 
-  async stop(): Promise<void> {
-    this.#stopping.abort()
-    clearInterval(this.#timer)
-    await this.#running
+  start(): void {
+    this.#runs.start()
+  }
+
+  stop(): Promise<void> {
+    return this.#runs.stop()
   }
 
   /** One complete run; undefined if another process is running it. */
@@ -64,15 +66,8 @@ export class Retention {
     })
   }
 
-  #request(): void {
-    this.#running ??= this.run()
-      .then(() => undefined)
-      .catch((error: unknown) => this.deps.observer.retentionFailed(error))
-      .finally(() => (this.#running = undefined))
-  }
-
   async #drain(deleteSome: DeleteStep): Promise<number> {
-    const { signal } = this.#stopping
+    const signal = this.#runs.stopping
     const { pause = (ms) => sleep(ms, undefined, { signal }).catch(() => undefined) } = this.deps
     let total = 0
     while (!signal.aborted) {

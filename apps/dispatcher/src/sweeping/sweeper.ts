@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { withAdvisoryLock, type Db } from '@signet/db'
+import { Periodic } from '@signet/periodic'
 import type { EndpointId, EventId } from '@signet/webhook-core'
 import type { EventToPublish, WebhookQueues } from '@signet/webhook-core/queue'
 import type { BacklogCanceller } from '../attempts/backlog-canceller.js'
@@ -47,33 +48,37 @@ const MAX_DEFERRAL_MS = 10 * 60_000
  * adding a job that exists changes nothing.
  */
 export class Sweeper {
-  readonly #stopping = new AbortController()
-  #running: Promise<void> | undefined
-  #again = false
-  #regularly: NodeJS.Timeout | undefined
+  readonly #sweeps: Periodic
   #afterGrace: NodeJS.Timeout | undefined
 
-  constructor(private readonly deps: SweeperDeps) {}
+  constructor(private readonly deps: SweeperDeps) {
+    this.#sweeps = new Periodic({
+      everyMs: deps.intervalMs ?? INTERVAL_MS,
+      run: async () => {
+        // First, so that an emptied Redis is paused again before it gets any work.
+        await deps.pauseSwitch.apply()
+        await this.sweep()
+      },
+      onError: (error) => deps.observer.sweepFailed(error),
+    })
+  }
 
   /** Sweeps now, and every 30 seconds. */
   start(): void {
-    this.#request()
-    this.#regularly = setInterval(() => this.#request(), this.deps.intervalMs ?? INTERVAL_MS)
+    this.#sweeps.start()
   }
 
   /** Sweeps now, and once more when the grace period of the most recent work is over. */
   redisReconnected(): void {
-    if (this.#stopping.signal.aborted) return
-    this.#request()
+    if (this.#sweeps.stopping.aborted) return
+    void this.#sweeps.request()
     clearTimeout(this.#afterGrace)
-    this.#afterGrace = setTimeout(() => this.#request(), GRACE_MS + 1000)
+    this.#afterGrace = setTimeout(() => void this.#sweeps.request(), GRACE_MS + 1000)
   }
 
   async stop(): Promise<void> {
-    this.#stopping.abort()
-    clearInterval(this.#regularly)
     clearTimeout(this.#afterGrace)
-    await this.#running
+    await this.#sweeps.stop()
   }
 
   /** One complete sweep; undefined if another process is running it. */
@@ -88,24 +93,6 @@ export class Sweeper {
       this.deps.observer.swept(found)
       return found
     })
-  }
-
-  #request(): void {
-    this.#again = true
-    this.#running ??= this.#run().finally(() => (this.#running = undefined))
-  }
-
-  async #run(): Promise<void> {
-    while (this.#again && !this.#stopping.signal.aborted) {
-      this.#again = false
-      try {
-        // First, so that an emptied Redis is paused again before it gets any work.
-        await this.deps.pauseSwitch.apply()
-        await this.sweep()
-      } catch (error) {
-        this.deps.observer.sweepFailed(error)
-      }
-    }
   }
 
   #sweepEvents(before: Date): Promise<number> {
@@ -187,7 +174,7 @@ export class Sweeper {
   ): Promise<number> {
     let found = 0
     let after: Row | undefined
-    while (!this.#stopping.signal.aborted) {
+    while (!this.#sweeps.stopping.aborted) {
       const page = await read(after)
       const lost = await requeueLost(page)
       found += lost

@@ -1,6 +1,7 @@
 import type { Db } from '@signet/db'
 import { DEFAULT_LANGUAGE, languageOfLocale } from '@signet/language'
 import { MailRefusedError, type SmtpTransport } from '@signet/mail'
+import { Periodic } from '@signet/periodic'
 import pTimeout from 'p-timeout'
 import type { IdentityClient } from '../identity/identity-client.js'
 import type { WebhookObserver } from '../observers/webhook-observer.js'
@@ -37,36 +38,34 @@ const MAX_DELAY_SECONDS = 3600
  * least once: if a process dies after the mail server took an email, it is sent again with the same Message-ID.
  */
 export class WarningService {
-  #timer: NodeJS.Timeout | undefined
-  #running: Promise<void> | undefined
-  #closed = false
+  readonly #polls: Periodic
 
-  constructor(private readonly deps: Deps) {}
+  constructor(private readonly deps: Deps) {
+    this.#polls = new Periodic({
+      everyMs: deps.pollMs ?? POLL_MS,
+      run: (stopping) => this.#sendDue(stopping),
+      onError: (error) => deps.webhookObserver.warningsUnreachable(error),
+    })
+  }
 
   start(): void {
-    this.#timer = setInterval(() => void this.run(), this.deps.pollMs ?? POLL_MS).unref()
-    void this.run()
+    this.#polls.start()
   }
 
   /** Sends all that is due; resolves when it has had its attempt. */
   run(): Promise<void> {
-    this.#running ??= this.#sendDue()
-      .catch((error: unknown) => this.deps.webhookObserver.warningsUnreachable(error))
-      .finally(() => (this.#running = undefined))
-    return this.#running
+    return this.#polls.request()
   }
 
   /** Resolves when the emails being sent are done; the rest is left to the next process. */
   async close(): Promise<void> {
-    this.#closed = true
-    clearInterval(this.#timer)
-    await this.#running
+    await this.#polls.stop()
     this.deps.transport.close()
   }
 
-  async #sendDue(): Promise<void> {
+  async #sendDue(stopping: AbortSignal): Promise<void> {
     const claim = { limit: WARNINGS_AT_ONCE, leaseSeconds: LEASE_SECONDS, lifeHours: LIFE_HOURS }
-    while (!this.#closed) {
+    while (!stopping.aborted) {
       const warnings = await claimWarnings(this.deps.db, claim)
       await Promise.all(warnings.map((warning) => this.#attempt(warning)))
       if (warnings.length < WARNINGS_AT_ONCE) return

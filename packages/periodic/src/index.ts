@@ -1,0 +1,1 @@
+export { Periodic, type PeriodicOptions } from './periodic.js'

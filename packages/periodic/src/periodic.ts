@@ -1,0 +1,71 @@
+export type PeriodicOptions = {
+  /** Between the end of a run and the next one. */
+  everyMs: number
+  /** Before the first run; by default it comes at once. */
+  firstMs?: number
+  /** `stopping` is aborted when no further work should begin: what can end half-way should. */
+  run: (stopping: AbortSignal) => Promise<unknown>
+  /** What a run failed with. The next one comes at its time all the same. */
+  onError: (error: unknown) => void
+}
+
+/** Work that is done again and again until it is stopped, one run at a time. Its timer keeps no process alive. */
+export class Periodic {
+  readonly #stop = new AbortController()
+  #isStarted = false
+  #timer: NodeJS.Timeout | undefined
+  #running: Promise<void> | undefined
+  #again = false
+
+  constructor(private readonly options: PeriodicOptions) {}
+
+  get stopping(): AbortSignal {
+    return this.#stop.signal
+  }
+
+  start(): void {
+    const { firstMs = 0 } = this.options
+    this.#isStarted = true
+    if (firstMs > 0) this.#wait(firstMs)
+    else void this.request()
+  }
+
+  /**
+   * Runs now, or once more after a run that is under way, because that one may have looked too early. Resolves when no run is left.
+   * Works before `start` too, and does nothing after `stop`.
+   */
+  async request(): Promise<void> {
+    if (!this.stopping.aborted) {
+      this.#again = true
+      this.#running ??= this.#runAll()
+    }
+    await this.#running
+  }
+
+  /** Begins nothing more, and waits for a run that is under way. */
+  async stop(): Promise<void> {
+    this.#stop.abort()
+    clearTimeout(this.#timer)
+    await this.#running
+  }
+
+  async #runAll(): Promise<void> {
+    clearTimeout(this.#timer)
+    while (this.#again && !this.stopping.aborted) {
+      this.#again = false
+      await this.#run().catch(this.options.onError)
+    }
+    // In the same turn as the last look: a request in between would find it running, and nobody would look again.
+    this.#running = undefined
+    if (this.#isStarted) this.#wait(this.options.everyMs)
+  }
+
+  /** Rejects where `run` itself throws. */
+  async #run(): Promise<void> {
+    await this.options.run(this.stopping)
+  }
+
+  #wait(ms: number): void {
+    if (!this.stopping.aborted) this.#timer = setTimeout(() => void this.request(), ms).unref()
+  }
+}
