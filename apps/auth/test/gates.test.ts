@@ -47,6 +47,7 @@ describe('the routes that require a bearer token', () => {
       'delete /user/identities/:identity_id',
       'post /passkeys/registration/options',
       'post /passkeys/registration/verify',
+      'patch /passkeys/:passkey_id',
       'delete /passkeys/:passkey_id',
     ])
     expect(all.filter(({ authenticates, gate }) => authenticates && gate === undefined)).toEqual([])

@@ -154,7 +154,7 @@ function ownRoutes(deps: Deps): Route[] {
         errors: [400, 401, 403, 404],
       }),
       limit,
-      authenticate: bearer.change,
+      authenticate: bearer.changeStrongly,
       body: jsonBody(nameFields),
       handle: async ({ caller, body, req }) => ({
         body: passkeyView(

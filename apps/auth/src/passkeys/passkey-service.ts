@@ -43,6 +43,7 @@ export class PasskeyService {
     return this.list(userId)
   }
 
+  /** Owners choose which passkey to remove by its name, so changing the name needs a second factor. */
   async rename({ user, session }: Live, id: string, name: string, meta: RequestMeta): Promise<Credential> {
     const { gate, credentials, audit } = this.deps
     const friendlyName = withoutInvisible(name).trim()
@@ -51,6 +52,7 @@ export class PasskeyService {
       throw invalid(`friendly_name must not be longer than ${MAX_NAME} characters`)
     return audit.transaction(meta, async (tx, record) => {
       const held = await gate.hold(tx, { userId: user.id, sessionId: session.id })
+      requireStrong(held)
       const passkey = await credentials.rename(tx, user.id, id, friendlyName)
       if (passkey === null) throw passkeyNotFound()
       record('passkey_updated', held.user, passkeyTraits(passkey))
