@@ -13,7 +13,7 @@ type Deps = {
   issuer: TokenIssuer
   messages: SecretMessages
   audit: AuditLog
-  rules: { intervalMs: { email: number; phone: number } }
+  rules: { phoneEnabled: boolean; intervalMs: { email: number; phone: number } }
 }
 
 /** GET /reauthenticate (docs/specification.md#reauthentication): a nonce for the next password change. */
@@ -24,6 +24,8 @@ export class ReauthenticationService {
   async sendNonce(caller: User, meta: RequestMeta): Promise<Address['kind']> {
     const { users, issuer, messages, audit, rules } = this.deps
     const address = confirmedAddress(caller)
+    if (address.kind === 'phone' && !rules.phoneEnabled)
+      throw authError('invalid', 'phone_provider_disabled', 'Phone numbers are disabled')
     messages.refuseAddress(address)
     const send = async (tx: Tx, record: Audit) => {
       const user = (await users.lockById(tx, caller.id)) ?? caller

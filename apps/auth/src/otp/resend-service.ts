@@ -159,7 +159,6 @@ export class ResendService {
   }
 
   #parse({ type = '', email = '', phone = '' }: ResendRequest): { type: ResendType; address: Address } {
-    const { rules } = this.deps
     const known = RESEND_TYPES.find((name) => name === type)
     if (known === undefined)
       throw invalid('Missing one of these types: signup, email_change, sms, phone_change')
@@ -167,14 +166,20 @@ export class ResendService {
     if (known === 'sms' && phone === '') throw invalid('Type provided requires a phone number')
     if ((email === '') === (phone === ''))
       throw invalid('Only an email address or phone number should be provided')
-    if (email !== '') {
-      if (!rules.emailEnabled)
-        throw authError('invalid', 'email_provider_disabled', 'Email logins are disabled')
-      return { type: known, address: { kind: 'email', value: normaliseEmail(email) } }
-    }
-    if (!rules.phoneEnabled)
+    // A change may be named by the account's other address.
+    this.#refuseDisabled(viaOf(known))
+    this.#refuseDisabled(email === '' ? 'phone' : 'email')
+    return email === ''
+      ? { type: known, address: { kind: 'phone', value: normalisePhone(phone) } }
+      : { type: known, address: { kind: 'email', value: normaliseEmail(email) } }
+  }
+
+  #refuseDisabled(kind: Address['kind']): void {
+    const { emailEnabled, phoneEnabled } = this.deps.rules
+    if (kind === 'email' && !emailEnabled)
+      throw authError('invalid', 'email_provider_disabled', 'Email logins are disabled')
+    if (kind === 'phone' && !phoneEnabled)
       throw authError('invalid', 'phone_provider_disabled', 'Phone logins are disabled')
-    return { type: known, address: { kind: 'phone', value: normalisePhone(phone) } }
   }
 
   #find({ kind, value }: Address): Promise<User | null> {

@@ -148,6 +148,7 @@ export const intervalRules = (config: AuthConfig) => ({
 })
 
 export const reauthenticationRules = (config: AuthConfig) => ({
+  phoneEnabled: config.phoneEnabled,
   intervalMs: { email: config.mailerReauthenticationMaxFrequency, phone: config.smsMaxFrequency },
 })
 
