@@ -8,13 +8,37 @@ export type EventHeader = { id: EventId | `evt_sample_${string}`; createdAt: Dat
 export type RecordingSubject = RecordingContent & { audioId: string }
 export type EndpointSubject = { endpointId: string }
 
-type Documentation = {
+/** JSON Schema, as far as events need it. */
+export type MemberSchema = { readonly description?: string; readonly format?: 'date-time' } & (
+  | { readonly type: 'string' | 'integer' | 'number' | 'boolean' }
+  | { readonly type: 'array'; readonly items: MemberSchema }
+  | ({ readonly type: 'object' } & MembersSchema)
+)
+
+/** The members of an object by name, in the order in which the body has them, and the names of those that are always there. */
+export type MembersSchema = {
+  readonly properties: Readonly<Record<string, MemberSchema>>
+  readonly required: readonly string[]
+}
+
+/** What a schema describes, as a type: the two cannot differ. */
+export type ValueOf<S> = S extends { type: 'string' }
+  ? string
+  : S extends { type: 'integer' | 'number' }
+    ? number
+    : S extends { type: 'boolean' }
+      ? boolean
+      : S extends { items: infer Item }
+        ? ValueOf<Item>[]
+        : S extends { properties: infer Members; required: readonly (infer Name)[] }
+          ? { [Each in keyof Members & Name]: ValueOf<Members[Each]> } & {
+              [Each in Exclude<keyof Members, Name>]?: ValueOf<Members[Each]>
+            }
+          : never
+
+type Documentation = MembersSchema & {
   /** Completes the sentence "Sent when …". Documentation is in English, pages are in the reader's language. */
   sentWhen: Readonly<Record<Language, string>>
-  /** JSON Schema of the members of `data`, by name, in the order in which the body has them. */
-  properties: Readonly<Record<string, object>>
-  /** Those that are always there. */
-  required: readonly string[]
   /** Invented `data` with every member, for accounts that have no event of this type. */
   sample: object
 }

@@ -1,65 +1,65 @@
 import type { TranscriptSegment } from '../recordings/recording-content.js'
 import { PAYLOAD_TARGET_BYTES } from '../recordings/target-size.js'
-import { envelopeOf, type Envelope, type EventDefinition, type RecordingSubject } from './event-definition.js'
+import {
+  envelopeOf,
+  type Envelope,
+  type EventDefinition,
+  type MembersSchema,
+  type RecordingSubject,
+  type ValueOf,
+} from './event-definition.js'
 import { longestEscapedPrefix } from './json-size.js'
 
-/** Member order is the order in the body (apps/webhooks/docs/specification.md#summarycompleted). */
-export type SummaryCompletedData = {
-  audio_id: string
-  report_id?: string
-  status?: number
-  title?: string
-  duration_ms?: number
-  recorded_at?: string
-  transcript?: { language?: string; text: string; truncated: boolean; segments?: TranscriptSegment[] }
-  summaries?: { label: string; content: string; format: string; template_name?: string }[]
-}
-
-export type SummaryCompleted = Envelope<'summary.completed', SummaryCompletedData>
-
-const properties = {
-  audio_id: { type: 'string', description: 'The only member that is always there' },
-  report_id: { type: 'string', description: 'Absent for recordings that were analyzed automatically' },
-  status: { type: 'integer', description: 'Processing status' },
-  title: { type: 'string' },
-  duration_ms: { type: 'integer' },
-  recorded_at: { type: 'string', format: 'date-time' },
-  transcript: {
-    type: 'object',
-    required: ['text', 'truncated'],
-    properties: {
-      language: { type: 'string' },
-      text: { type: 'string' },
-      truncated: { type: 'boolean', description: 'The text was cut to keep the event near 1 MiB' },
-      segments: {
-        type: 'array',
-        items: {
-          type: 'object',
-          required: ['speaker', 'start', 'end', 'text'],
-          properties: {
-            speaker: { type: 'string' },
-            start: { type: 'number', description: 'Seconds' },
-            end: { type: 'number', description: 'Seconds' },
-            text: { type: 'string' },
+/** `data` (apps/webhooks/docs/specification.md#summarycompleted). */
+const schema = {
+  required: ['audio_id'],
+  properties: {
+    audio_id: { type: 'string', description: 'The only member that is always there' },
+    report_id: { type: 'string', description: 'Absent for recordings that were analyzed automatically' },
+    status: { type: 'integer', description: 'Processing status' },
+    title: { type: 'string' },
+    duration_ms: { type: 'integer' },
+    recorded_at: { type: 'string', format: 'date-time' },
+    transcript: {
+      type: 'object',
+      required: ['text', 'truncated'],
+      properties: {
+        language: { type: 'string' },
+        text: { type: 'string' },
+        truncated: { type: 'boolean', description: 'The text was cut to keep the event near 1 MiB' },
+        segments: {
+          type: 'array',
+          items: {
+            type: 'object',
+            required: ['speaker', 'start', 'end', 'text'],
+            properties: {
+              speaker: { type: 'string' },
+              start: { type: 'number', description: 'Seconds' },
+              end: { type: 'number', description: 'Seconds' },
+              text: { type: 'string' },
+            },
           },
         },
       },
     },
-  },
-  summaries: {
-    type: 'array',
-    items: {
-      type: 'object',
-      required: ['label', 'content', 'format'],
-      properties: {
-        label: { type: 'string' },
-        content: { type: 'string', description: 'Untrusted user content' },
-        format: { type: 'string', description: '`markdown` or `html`. Ignore formats you do not know.' },
-        template_name: { type: 'string' },
+    summaries: {
+      type: 'array',
+      items: {
+        type: 'object',
+        required: ['label', 'content', 'format'],
+        properties: {
+          label: { type: 'string' },
+          content: { type: 'string', description: 'Untrusted user content' },
+          format: { type: 'string', description: '`markdown` or `html`. Ignore formats you do not know.' },
+          template_name: { type: 'string' },
+        },
       },
     },
   },
-}
+} as const satisfies MembersSchema
+
+export type SummaryCompletedData = ValueOf<typeof schema>
+export type SummaryCompleted = Envelope<'summary.completed', SummaryCompletedData>
 
 const sample: SummaryCompletedData = {
   audio_id: 'rec_sample',
@@ -97,8 +97,7 @@ export const summaryCompleted: EventDefinition = {
     en: 'the summaries of a recording are ready',
     de: 'die Zusammenfassungen einer Aufnahme fertig sind',
   },
-  properties,
-  required: ['audio_id'],
+  ...schema,
   sample,
   subject: 'recording',
   build: (header, recording) => withinTargetSize(envelopeOf('summary.completed', header, dataOf(recording))),
