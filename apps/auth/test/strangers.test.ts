@@ -1,21 +1,42 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals'
 import { holdsInSomeRun } from '@signet/testkit'
-import { anEmail, aUser, PASSWORD, post, type ApiAnswer, type Json } from './support/api.js'
+import { anEmail, aPhone, aUser, PASSWORD, post, put, type ApiAnswer, type Json } from './support/api.js'
 import { startServer, type TestServer } from './support/server.js'
+import { startSmsServer, type SmsGateway } from './support/sms-gateway.js'
 import { serviceToken } from './support/tokens.js'
 
 const ISO = /^\d{4}-\d\d-\d\dT[\d:.]+Z$/
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/
 
 /** An answer with each value that differs by its nature replaced by what it is; an address by the word. */
-const shapeOf = ({ status, text, headers }: ApiAnswer, email: string) => ({
+const shapeOf = ({ status, text, headers }: ApiAnswer, address: string) => ({
   status,
   retryAfter: headers.get('retry-after'),
-  body: JSON.parse(text.replaceAll(email, 'the address'), (_key, value: unknown) => {
+  headers: [...headers.keys()].sort(),
+  body: JSON.parse(text.replaceAll(address, 'the address'), (_key, value: unknown) => {
     if (typeof value !== 'string') return value
     return UUID.test(value) ? 'an id' : ISO.test(value) ? 'a time' : value
   }) as unknown,
 })
+
+/** What comes back for a request about an address: the first, second, third time, and once the interval is over. */
+async function answersOf(
+  server: TestServer,
+  address: string,
+  ask: () => Promise<ApiAnswer>,
+  seconds: number,
+): Promise<unknown> {
+  const asked = async () => shapeOf(await ask(), address)
+  const first = await asked()
+  server.clock.advance(10_000)
+  const second = await asked()
+  const third = await asked()
+  server.clock.advance(900_000)
+  const later = await asked()
+  expect([first.status, second.status, third.status, later.status]).toEqual([200, 429, 429, 200])
+  expect([second.retryAfter, third.retryAfter]).toEqual([String(seconds), String(seconds)])
+  return { first, second, third, later }
+}
 
 /** One address of each state that a stranger would like to know. */
 async function addresses(server: TestServer): Promise<Record<'unknown' | 'unproven' | 'proved', string>> {
@@ -48,16 +69,8 @@ describe('what strangers learn from answers', () => {
       const kinds = await addresses(server)
       const seen: unknown[] = []
       for (const email of Object.values(kinds)) {
-        const ask = async () => shapeOf(await post(server, path, { ...body, email }), email)
-        const first = await ask()
-        server.clock.advance(10_000)
-        const second = await ask()
-        const third = await ask()
-        server.clock.advance(900_000)
-        const later = await ask()
-        expect([first.status, second.status, third.status, later.status]).toEqual([200, 429, 429, 200])
-        expect([second.retryAfter, third.retryAfter]).toEqual([String(seconds), String(seconds)])
-        seen.push({ first, second, third, later })
+        const ask = () => post(server, path, { ...body, email })
+        seen.push(await answersOf(server, email, ask, seconds))
       }
       expect(seen[1]).toEqual(seen[0])
       expect(seen[2]).toEqual(seen[0])
@@ -110,6 +123,47 @@ describe('what strangers learn from answers', () => {
       await quiet.close()
     }
   })
+})
+
+describe('what strangers learn from answers about a phone number', () => {
+  let server: TestServer
+  let gateway: SmsGateway
+  beforeAll(async () => {
+    ;({ server, gateway } = await startSmsServer())
+  })
+  afterAll(() => server.close())
+
+  /** A number of each state: unknown, signed up with, an account's, and one that waits to become an account's. */
+  async function numbers(): Promise<string[]> {
+    const [unknown, unproven, proved, pending] = [aPhone(), aPhone(), aPhone(), aPhone()]
+    for (const phone of [unproven, proved]) await post(server, '/signup', { phone, password: PASSWORD })
+    const proof = { type: 'sms', phone: proved, token: gateway.codeFor(proved) }
+    expect((await post(server, '/verify', proof)).status).toBe(200)
+    const { access_token: token } = await aUser(server)
+    expect((await put(server, '/user', { phone: pending }, { token })).status).toBe(200)
+    server.clock.advance(900_000)
+    return [unknown, unproven, proved, pending]
+  }
+
+  const requests: [path: string, body: Json, versioned: boolean][] = [
+    ['/signup', { password: PASSWORD, data: { name: 'Ann' } }, false],
+    ['/otp', {}, false],
+    ['/otp', {}, true],
+    ['/otp', { create_user: true }, false],
+    ['/resend', { type: 'sms' }, false],
+    ['/resend', { type: 'phone_change' }, false],
+  ]
+  it.each(requests)(
+    '%s %j, versioned %j: the same for every number, the first, second and nth time',
+    async (path, body, versioned) => {
+      const seen: unknown[] = []
+      for (const phone of await numbers()) {
+        const ask = () => post(server, path, { ...body, phone }, { versioned })
+        seen.push(await answersOf(server, phone, ask, 50))
+      }
+      for (const answers of seen) expect(answers).toEqual(seen[0])
+    },
+  )
 })
 
 const STATES = ['unknown', 'unproven', 'proved'] as const
