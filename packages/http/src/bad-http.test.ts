@@ -1,5 +1,7 @@
 import { once } from 'node:events'
+import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import { connect } from 'node:net'
+import { pipeline, Readable } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import { setImmediate as turn } from 'node:timers/promises'
 import { afterEach, describe, expect, it } from '@jest/globals'
@@ -8,6 +10,7 @@ import express from 'express'
 import { docs, echo } from '../test/echo-route.js'
 import { errorRenderer } from '../test/error-renderer.js'
 import { errorHandler, listen, mountRoutes, requestContext, route, type Listener } from './index.js'
+import type { ListenOptions } from './listen.js'
 
 let listener: Listener | undefined
 afterEach(() => listener?.close(0))
@@ -48,6 +51,7 @@ async function start() {
 
 const GET = 'GET /slow HTTP/1.1\r\nHost: x\r\n\r\n'
 const POST = 'POST /echo HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n'
+const CONNECT = 'CONNECT x:80 HTTP/1.1\r\nHost: x\r\n\r\n'
 const REFUSED = 'HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n'
 
 describe('what is no HTTP', () => {
@@ -82,7 +86,7 @@ describe('what is no HTTP', () => {
     ['in the body of a request behind another one', [`${GET}${POST}ZZ\r\n`], ['200', '400']],
     ['in more than one piece', [`${GET}GARBAGE\r\n\r\n`, 'MORE\r\n\r\n'], ['200', '400']],
     ['alone', ['GARBAGE\r\n\r\n'], ['400']],
-    ['a request to a proxy', [`${GET}CONNECT x:80 HTTP/1.1\r\nHost: x\r\n\r\n`], ['200', '405']],
+    ['a request to a proxy', [CONNECT], ['405']],
     ['with too much in its head', [`GET / HTTP/1.1\r\nx: ${'x'.repeat(20_000)}\r\n\r\n`], ['431']],
   ])('is refused when the requests before it have their answers: %s', async (_, pieces, statuses) => {
     const server = await start()
@@ -109,5 +113,50 @@ describe('what is no HTTP', () => {
     client.write('ZZ\r\n')
     expect(statusesOf(begun.toString() + (await text(client)))).toEqual(['200'])
     expect(logged(server)).toMatchObject([{ level: 'warning', status: 499 }])
+  })
+})
+
+/** Node takes its listeners off a connection with a CONNECT, and frees its parser: what is left of it nobody watches. */
+describe('a request to a proxy behind one whose answer is not complete', () => {
+  // More than the buffers of the two sockets hold.
+  const LARGE = Buffer.alloc(64 << 20)
+
+  /** The response to the first of two pipelined requests, of which the other is a CONNECT; the client reads nothing. */
+  async function answerBeforeConnect(options: Partial<ListenOptions>, answer: (res: ServerResponse) => void) {
+    let refused = () => {}
+    const isRefused = new Promise<void>((resolve) => (refused = resolve))
+    const begun = new Promise<ServerResponse>((resolve, reject) => {
+      const handler = (_req: IncomingMessage, res: ServerResponse) => {
+        ;(res.req.socket as unknown as { server: Server }).server.once('connect', () => refused())
+        answer(res)
+        resolve(res)
+      }
+      listen(handler, { port: 0, host: '127.0.0.1', ...options }).then((started) => {
+        listener = started
+        const client = connect(started.port, '127.0.0.1').pause()
+        client.on('error', () => undefined).write(`${GET}${CONNECT}`)
+      }, reject)
+    })
+    await isRefused
+    return begun
+  }
+  const closed = (res: ServerResponse) =>
+    new Promise<void>((resolve) => (res.closed ? resolve() : res.once('close', resolve)))
+
+  it('keeps no answer in memory that its client does not read', async () => {
+    const res = await answerBeforeConnect({ stallTimeoutMs: 20 }, (answer) => void answer.end(LARGE))
+    await closed(res)
+  })
+
+  it('lets no answer wait forever for room in the connection', async () => {
+    let over = () => {}
+    const isOver = new Promise<void>((resolve) => (over = resolve))
+    await answerBeforeConnect({}, (answer) => pipeline(Readable.from([LARGE, LARGE]), answer, over))
+    await isOver
+  })
+
+  it('is closed with the listener', async () => {
+    await answerBeforeConnect({}, () => undefined)
+    await listener?.close(0)
   })
 })

@@ -16,7 +16,7 @@ const STATUSES: Readonly<Record<string, number>> = {
 
 /**
  * Refuses what is no HTTP as Node does by itself, and remembers with which status, so that the request's log line says what its client
- * saw. Requests that were received whole before it are answered first.
+ * saw. Requests that were received whole before it are answered first, but before a CONNECT they are lost.
  */
 export function refuseBadHttp(server: Server): void {
   const refusing = new WeakSet<Socket>()
@@ -27,12 +27,13 @@ export function refuseBadHttp(server: Server): void {
     refusing.add(socket)
     refuse(socket, error)
   })
-  // Node would end the connection, and with it the requests before this one.
   server.on('connect', ({ method: code = '' }, stream) => {
     const socket = stream as Socket
-    // Nobody listens for what its client does from now on.
-    socket.on('error', () => socket.destroy())
-    refuse(socket, Object.assign(new Error('no proxy'), { code }))
+    const error = Object.assign(new Error('no proxy'), { code })
+    socket.on('error', () => undefined)
+    // Node has taken its listeners off the connection: no timeout, room to write or shutdown would reach the answer any more.
+    if (answerInTurn(socket)) socket.destroy(error)
+    else end(socket, error)
   })
 }
 
