@@ -1,8 +1,15 @@
 import { describe, expect, it } from '@jest/globals'
 import { useWebhooksDatabase } from '@signet/webhook-testkit/jest'
-import { anAccount, anEndpoint, aSummary, NOW } from '@signet/webhook-testkit'
+import {
+  anAccount,
+  anEndpoint,
+  aSummary,
+  NOW,
+  findRecordings,
+  findSummaries,
+  findTranscripts,
+} from '@signet/webhook-testkit'
 import { newEventId } from '@signet/webhook-core'
-import { findRecordings, findSummaries, findTranscripts } from '@signet/webhook-core/stores'
 import { insertPing } from '../src/events/ping-store.js'
 import { recordingParts } from '../src/ingest/recording-parts.js'
 import { findRecentBodies } from '../src/samples/sample-store.js'

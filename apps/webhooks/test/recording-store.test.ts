@@ -1,15 +1,8 @@
 import { describe, expect, it } from '@jest/globals'
 import type { Tx } from '@signet/db'
 import { useWebhooksDatabase } from '@signet/webhook-testkit/jest'
-import { behindLock, anAccount, aSummary } from '@signet/webhook-testkit'
-import {
-  writeTombstone,
-  closeAccount,
-  findRecordings,
-  findSummaries,
-  purgeRecording,
-  type RecordingRef,
-} from '@signet/webhook-core/stores'
+import { behindLock, anAccount, aSummary, findRecordings, findSummaries } from '@signet/webhook-testkit'
+import { writeTombstone, closeAccount, purgeRecording, type RecordingRef } from '@signet/webhook-core/stores'
 import type { RecordingParts } from '../src/ingest/encoded-parts.js'
 import { lockRecording } from '../src/ingest/recording-store.js'
 import { ingestSummary, putRecording } from './support/recordings.js'

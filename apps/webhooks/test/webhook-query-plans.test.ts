@@ -1,7 +1,13 @@
 import { beforeAll, describe, expect, it } from '@jest/globals'
 import type { Tx } from '@signet/db'
 import { itReadsByIndexes, useWebhooksDatabase } from '@signet/webhook-testkit/jest'
-import { fillTables, type HotQuery } from '@signet/webhook-testkit'
+import {
+  fillTables,
+  type HotQuery,
+  findRecordings,
+  findSummaries,
+  findTranscripts,
+} from '@signet/webhook-testkit'
 import { plansOf } from '@signet/testkit'
 import { newEventId, type DeliveryId, type EndpointId } from '@signet/webhook-core'
 import {
@@ -16,9 +22,6 @@ import {
   enableEndpoint,
   findEndpoint,
   findEndpointHealth,
-  findRecordings,
-  findSummaries,
-  findTranscripts,
   insertEndpoint,
   listEndpoints,
   patchEndpoint,

@@ -27,7 +27,7 @@ const library = () => createRequire(import.meta.url)('undici') as typeof import(
  * Connects only to checked addresses: names go through the guard's `lookup` when connecting, and literals are checked here
  * because `lookup` is not called for them. The host name stays in place for SNI, the Host header and the certificate check.
  */
-export function guardedConnector({ guard, connectTimeoutMs = 5000, ca }: GuardedAgentOptions): Connector {
+function guardedConnector({ guard, connectTimeoutMs = 5000, ca }: GuardedAgentOptions): Connector {
   const connect = library().buildConnector({
     lookup: guard.lookup,
     timeout: connectTimeoutMs,

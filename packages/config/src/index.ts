@@ -6,7 +6,6 @@ export {
   type ConfigOf,
   type Rule,
   type Setting,
-  type Settings,
 } from './settings.js'
 export {
   boolean,

@@ -7,7 +7,7 @@ export {
   isStatementTimeout,
   isDeadlock,
 } from './pg-errors.js'
-export { migrate, type MigrateOptions, type MigrationLog } from './migrate.js'
+export { migrate, type MigrationLog } from './migrate.js'
 export { withAdvisoryLock } from './advisory-lock.js'
 export { jsonArray, textArray } from './binary-array.js'
 export { Batches } from './batches.js'

@@ -3,23 +3,21 @@
  * `unprocessable`: well formed but violates a rule; `gone`: deleted permanently; `limited`: retry later; `unavailable`: a
  * dependency is down; `late`: the caller took too long; `timeout`: we did; `internal`: our fault.
  */
-export const kinds = [
-  'invalid',
-  'unauthenticated',
-  'forbidden',
-  'not_found',
-  'method_not_allowed',
-  'conflict',
-  'gone',
-  'too_large',
-  'unprocessable',
-  'limited',
-  'unavailable',
-  'late',
-  'timeout',
-  'internal',
-] as const
-export type ErrorKind = (typeof kinds)[number]
+export type ErrorKind =
+  | 'invalid'
+  | 'unauthenticated'
+  | 'forbidden'
+  | 'not_found'
+  | 'method_not_allowed'
+  | 'conflict'
+  | 'gone'
+  | 'too_large'
+  | 'unprocessable'
+  | 'limited'
+  | 'unavailable'
+  | 'late'
+  | 'timeout'
+  | 'internal'
 
 export type AppErrorOptions = {
   /** For the log only. Never shown to callers. */

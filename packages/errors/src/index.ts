@@ -1,1 +1,1 @@
-export { AppError, isAppError, kinds, type AppErrorOptions, type ErrorKind } from './app-error.js'
+export { AppError, isAppError, type AppErrorOptions, type ErrorKind } from './app-error.js'

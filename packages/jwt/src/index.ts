@@ -1,6 +1,6 @@
 export { importJwk, importJwks, isJsonObject, isKid, KID_RULE, parseJwks } from './jwk.js'
 export { JwksClient, type JwksClientOptions, JwksUnavailableError } from './jwks-client.js'
 export { JwtError, type JwtErrorReason } from './jwt-error.js'
-export { type JwtClaims, signJwt, type VerifyOptions, verifyJwt } from './jwt.js'
+export { type JwtClaims, signJwt, verifyJwt } from './jwt.js'
 export { type AsymmetricAlgorithm, importSecret, JWT_ALGORITHMS, type JwtAlgorithm } from './key.js'
 export { type JwtKey, KeySet, type KeySource, type NamedKey } from './key.js'

@@ -4,7 +4,7 @@ export type Language = (typeof languages)[number]
 
 export const DEFAULT_LANGUAGE: Language = 'en'
 
-export const isLanguage = (text: string): text is Language => languages.some((language) => language === text)
+const isLanguage = (text: string): text is Language => languages.some((language) => language === text)
 
 type Wishes = {
   /** OpenID Connect Core section 3.1.2.1: languages in order of preference, separated by spaces. */

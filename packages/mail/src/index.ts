@@ -1,5 +1,5 @@
 export { logoAttachments, type Attachment } from './brand.js'
-export { htmlLayout, textLayout, type MailContent, type MailLook } from './layout.js'
+export { htmlLayout, textLayout, type MailContent } from './layout.js'
 export {
   connectionOptions,
   MailRefusedError,

@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals'
-import { codeField, field, kitTexts, notice, waitingButton } from './index.js'
+import { codeField, field, notice, waitingButton } from './index.js'
+import { kitTexts } from './page-texts.js'
 
 const t = kitTexts('en')
 

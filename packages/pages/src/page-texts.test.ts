@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals'
 import { catalogueFaults } from '@signet/language/checks'
-import { html, kitCatalogues, pageAnswer, pageTextsOf } from './index.js'
+import { html, pageAnswer, pageTextsOf } from './index.js'
+import { kitCatalogues } from './page-texts.js'
 
 const textsIn = pageTextsOf({
   en: { hello: 'Hello <strong>{name}</strong>, <a>go on</a> & on', plain: '<i>{name}</i>' },

@@ -6,10 +6,10 @@ import {
   errorPage,
   formScript,
   html,
-  kitTexts,
   pageAnswer,
   type Page,
 } from './index.js'
+import { kitTexts } from './page-texts.js'
 import { providerLabel } from './provider-label.js'
 
 const FORM_SCRIPT = '/base/form.js?v=1'

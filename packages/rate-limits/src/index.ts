@@ -1,2 +1,2 @@
 export type { Limit, Limiter } from './limit.js'
-export { createLimiter, type LimiterOptions } from './limiter.js'
+export { createLimiter } from './limiter.js'

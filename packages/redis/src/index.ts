@@ -1,2 +1,2 @@
 export { parseRedisNode, parseRedisUrl } from './addresses.js'
-export { connectRedis, redisSettings, type RedisRole, type RedisSettings } from './connection.js'
+export { connectRedis, redisSettings, type RedisSettings } from './connection.js'

@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto'
 /** What a service knows about its request. Passed as the last argument; observers need it for the log line. */
 export type RequestMeta = { readonly requestId: string }
 
-export const newRequestId = (): string => randomUUID()
+const newRequestId = (): string => randomUUID()
 
 /** Returns the inherited request id if it is short and safe to print, or a new one. */
 export const pickRequestId = (inherited: string | undefined): string =>

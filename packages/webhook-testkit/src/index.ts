@@ -15,3 +15,4 @@ export {
   queueSummary,
   type TestSummary,
 } from './rows.js'
+export { findRecordings, findSummaries, findTranscripts } from './stored-recordings.js'

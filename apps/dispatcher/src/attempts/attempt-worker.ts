@@ -1,6 +1,7 @@
-import { bullmq, queueNames, type DeliveryJob } from '@signet/webhook-core/queue'
+import { queueNames, type DeliveryJob } from '@signet/webhook-core/queue'
 import type { Job } from 'bullmq'
 import type { Observer } from '../observers/observer.js'
+import { bullmq } from '../queues/bullmq.js'
 import { internalFailureDelayMs, QueueWorker, type WorkerConnection } from '../queues/queue-worker.js'
 import type { AttemptService } from './attempt-service.js'
 

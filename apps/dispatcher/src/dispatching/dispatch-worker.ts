@@ -1,11 +1,11 @@
 import {
-  bullmq,
   queueNames,
   type EventsJob,
   type QueuedEventRef,
   type WebhookQueues,
 } from '@signet/webhook-core/queue'
 import type { Job } from 'bullmq'
+import { bullmq } from '../queues/bullmq.js'
 import type { Observer } from '../observers/observer.js'
 import { internalFailureDelayMs, QueueWorker, type WorkerConnection } from '../queues/queue-worker.js'
 import type { EventService } from './event-service.js'

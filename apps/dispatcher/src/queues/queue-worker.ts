@@ -1,7 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { bullmq, DELIVERY_BACKOFF } from '@signet/webhook-core/queue'
+import { DELIVERY_BACKOFF } from '@signet/webhook-core/queue'
 import type { Job, WorkerOptions } from 'bullmq'
 import type { Cluster, Redis } from 'ioredis'
+import { bullmq } from './bullmq.js'
 
 export type WorkerConnection = { connection: Redis | Cluster; prefix: string }
 

@@ -10,6 +10,7 @@ import {
   aSummary,
   deliveryState,
   NOW,
+  findRecordings,
 } from '@signet/webhook-testkit'
 import { newEventId } from '@signet/webhook-core'
 import {
@@ -17,7 +18,6 @@ import {
   deleteAccountEndpoints,
   deleteAccountEvents,
   deleteEndpoint,
-  findRecordings,
   listEndpoints,
   purgeRecording,
 } from '@signet/webhook-core/stores'

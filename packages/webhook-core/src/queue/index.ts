@@ -1,8 +1,8 @@
 /** The two queues and their connections. Redis is only the schedule. */
-export { bullmq } from './bullmq.js'
 export {
   eventJobId,
   isListJobId,
+  LARGE_EVENT_BYTES,
   MAX_EVENTS_PER_JOB,
   type EventsJob,
   type EventToPublish,
@@ -15,5 +15,4 @@ export {
   WebhookQueues,
   type DeliveryJob,
   type DueDelivery,
-  type QueueSettings,
 } from './queues.js'

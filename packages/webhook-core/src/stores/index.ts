@@ -31,7 +31,6 @@ export {
 } from './recording-reader.js'
 export { creatingReplays, isRecoverable, type RecoveryScope } from './replay-store.js'
 export { activateNextSecret, cancelNextSecret, SECRETS_NOW, storeNextSecret } from './secret-store.js'
-export { findRecordings, findSummaries, findTranscripts } from './recording-store.js'
 export type {
   RecordingContent,
   RecordingFields,

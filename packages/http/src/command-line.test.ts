@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process'
 import { describe, expect, it } from '@jest/globals'
 
-const SCRIPT = `import { runCommandLine } from ${JSON.stringify(new URL('../dist/commands.js', import.meta.url).href)}
+const SCRIPT = `import { runCommandLine } from ${JSON.stringify(new URL('../dist/command-line.js', import.meta.url).href)}
   const say = (text) => ({ summary: 'Say ' + text + '.', run: async () => console.log(text) })
   const commands = {
     greet: say('hello'),
