@@ -111,6 +111,24 @@ async function dataOf(preparation: Preparation, summary: TestSummary): Promise<R
 }
 
 describe('Preparation', () => {
+  it('reads nothing of a recording that is too large for the room that there is', async () => {
+    const summaries = [{ label: 'Summary', content: 'x'.repeat(2 ** 20), format: 'markdown' }]
+    const event = aSummary({ accountId: anAccount(), summaries })
+    await queueSummary(database.db, event)
+    const { unprepared } = await dispatchEvents(database.db, [{ id: event.eventId }], NOW)
+    const [queued] = unprepared
+    if (!queued) throw new Error('it has a body')
+    const { preparation } = preparing({ recording: fails, transcript: fails, summaries: fails })
+    const sizes: number[] = []
+    const makeRoom = (bytes: number) => {
+      sizes.push(bytes)
+      return { deferMs: 700 }
+    }
+    const use = () => Promise.reject(new Error('prepared'))
+    expect(await preparation.run(queued, { makeRoom }, use)).toEqual({ deferMs: 700, reason: 'account_full' })
+    expect(sizes).toEqual([2 ** 20])
+  })
+
   it('builds the documented payload, members in the documented order', async () => {
     const summary = full(anAccount())
     await queueSummary(database.db, summary)

@@ -108,10 +108,18 @@ describe('EventPlaces', () => {
     const { take, placeOf } = setUp()
     placeOf(take('a', { bytes: 1024 * 1024 }))
     const other = placeOf(take('a'))
-    other.resize(1024 * 1024)
+    expect(other.resize(128 * 1024)).toBeUndefined()
     expect(take('a')).toHaveProperty('deferMs')
     other.release()
     expect(take('a')).toHaveProperty('release')
+  })
+
+  it('has room for one event of any size of an account, and says when there is room for another', () => {
+    const { take, placeOf } = setUp()
+    const [alone, other] = [placeOf(take('a')), placeOf(take('b'))]
+    expect(alone.resize(30 * 1024 * 1024)).toBeUndefined()
+    expect(other.resize(1024 * 1024)).toBeUndefined()
+    expect(placeOf(take('c')).resize(1024)).toBeUndefined()
   })
 
   it('gives each place back once', () => {

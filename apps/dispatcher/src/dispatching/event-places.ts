@@ -12,8 +12,8 @@ export type EventPlacesOptions = {
 
 /** What one event takes of the process, from when it is taken from the queue until it has ended. */
 export type EventPlace = {
-  /** Sets how large the event turned out to be, in bytes. */
-  resize(bytes: number): void
+  /** Sets how large the event turned out to be, in bytes; or says how long to defer it, because there is no room for that. */
+  resize(bytes: number): { deferMs: number } | undefined
   release(): void
 }
 
@@ -125,13 +125,21 @@ export class EventPlaces {
   #place(accountId: string, state: AccountState, places: number): EventPlace {
     let taken = 0
     const count = (wanted: number) => {
-      state.places += wanted - taken
-      this.#shares.add(accountId, wanted - taken)
-      taken = wanted
+      // An event may be larger than all places together. Counted in full, it would keep all others out.
+      const places = Math.min(wanted, Math.max(1, taken + this.#shares.roomFor(accountId)))
+      state.places += places - taken
+      this.#shares.add(accountId, places - taken)
+      taken = places
     }
     count(places)
     return {
-      resize: (bytes) => count(placesOf(bytes)),
+      resize: (bytes) => {
+        // Alone an account may have one of any size.
+        const fits = state.places <= taken || this.#shares.hasRoomFor(accountId)
+        if (!fits) return { deferMs: Math.round(this.#deferMs(state, this.#now(), true)) }
+        count(placesOf(bytes))
+        return undefined
+      },
       release: () => {
         if (taken === 0) return
         this.#lastRelease = this.#now()

@@ -42,7 +42,7 @@ export class EventService {
     if (!unprepared) return undefined
     const outcome = await preparation.run(
       { ...unprepared, bytes: event.bytes },
-      { wasDeferred, onRead: (bytes) => place.resize(bytes) },
+      { wasDeferred, makeRoom: (bytes) => place.resize(bytes) },
       (prepared) => this.#admitted({ ...event, prepared }),
     )
     return 'deferMs' in outcome ? outcome : undefined

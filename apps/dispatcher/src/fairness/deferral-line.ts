@@ -1,7 +1,7 @@
 export type DeferralLineOptions = {
   /** The longest time that a job is deferred for, in milliseconds. */
   maxMs: number
-  /** The same for one that comes back in vain. */
+  /** The same for one that comes back and finds no room again. */
   maxRetryMs: number
 }
 
@@ -30,7 +30,7 @@ export class DeferralLine {
   }
 
   /**
-   * A job that came back in vain comes back soon: if it queued behind newcomers every time, it would starve. But those that do so queue
+   * A job that came back and found no room comes back soon: if it queued behind newcomers every time, it would starve. But those that do so queue
    * behind one another, so that a long backlog comes back no more often than a short one.
    */
   retryMs(now: number, spacingMs: number, soonMs: number): number {

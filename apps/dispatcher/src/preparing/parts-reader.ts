@@ -9,6 +9,7 @@ import {
 } from '@signet/webhook-core/stores'
 import { BATCH_BYTES, BatchSize } from '../batching/batch-size.js'
 import type { RetryWhileUnavailable } from '../database/retry-while-unavailable.js'
+import { findSummaryBytes } from './size-store.js'
 
 /** A part missing from a payload. Never contains text of the recording. */
 export type PartProblem = { part: keyof RecordingReader; ref: RecordingRef; error: unknown }
@@ -32,6 +33,7 @@ type Wanted = RecordingRef & { bytes?: number }
  * reported and left out.
  */
 export class PartsReader {
+  readonly #sizes: Batches<RecordingRef, number>
   readonly #small: Batches<Wanted, RecordingContent>
   readonly #large: Batches<Wanted, RecordingContent>
   readonly #reader: RecordingReader
@@ -44,6 +46,12 @@ export class PartsReader {
       shareOf: ({ accountId }: Wanted) => accountId,
       slowMs: Infinity,
     }
+    this.#sizes = new Batches({
+      ...byAccountInTurn,
+      send: (refs: readonly RecordingRef[]) => this.#measureAll(refs),
+      lingerMs: LINGER_MS,
+      underWay: 2,
+    })
     this.#small = new Batches({
       ...byAccountInTurn,
       maxItems: () => this.#size.maxItems,
@@ -59,9 +67,27 @@ export class PartsReader {
     })
   }
 
+  /**
+   * About how many bytes there are to read, as far as that has no limit of its own. A notice may name a recording and bring nothing of
+   * it, so only the tables know.
+   */
+  measure(ref: RecordingRef): Promise<number> {
+    return this.#sizes.add(ref)
+  }
+
   /** `bytes`: about how large the event is, if it is large. */
   read(ref: RecordingRef, bytes?: number): Promise<RecordingContent> {
     return (bytes === undefined ? this.#small : this.#large).add({ ...ref, bytes })
+  }
+
+  /** What cannot be measured in time cannot be read either. */
+  async #measureAll(refs: readonly RecordingRef[]): Promise<number[]> {
+    const { db, timeoutMs = ENRICHMENT_TIMEOUT_MS } = this.deps
+    try {
+      return await findSummaryBytes(db.until(AbortSignal.timeout(timeoutMs)), refs)
+    } catch {
+      return refs.map(() => 0)
+    }
   }
 
   /**
@@ -87,6 +113,6 @@ export class PartsReader {
 }
 
 /** In bytes. Approximate: the segments repeat the transcript's text. */
-export const sizeOf = ({ transcript, summaries }: RecordingContent): number =>
+const sizeOf = ({ transcript, summaries }: RecordingContent): number =>
   (transcript?.text.length ?? 0) * (transcript?.segments ? 3 : 1) +
   summaries.reduce((sum, { content }) => sum + content.length, 0)

@@ -1,9 +1,10 @@
 import { definitionOf, isHtml } from '@signet/webhook-core'
+import { LARGE_EVENT_BYTES } from '@signet/webhook-core/queue'
 import type { RecordingContent, RecordingRef } from '@signet/webhook-core/stores'
 import type { QueuedEvent } from '../events/event-store.js'
 import { FairSemaphore } from '../fairness/fair-semaphore.js'
 import type { ConversionScheduler, UnconvertedReason } from './conversion-scheduler.js'
-import { sizeOf, type PartsReader } from './parts-reader.js'
+import type { PartsReader } from './parts-reader.js'
 
 /** `unconverted`: why it carries HTML that should be Markdown. */
 export type PreparedBody = { body: Buffer; unconverted: UnconvertedReason | null }
@@ -11,8 +12,13 @@ export type PreparedBody = { body: Buffer; unconverted: UnconvertedReason | null
 export type Deferral = { deferMs: number; reason: 'account_full' | 'conversions_full' }
 
 export type PreparationDeps = {
-  parts: Pick<PartsReader, 'read'>
+  parts: Pick<PartsReader, 'measure' | 'read'>
   conversions: Pick<ConversionScheduler, 'hasRoomFor' | 'deferMs' | 'convertAll'>
+}
+
+export type PreparationOptions = {
+  wasDeferred?: boolean
+  makeRoom?: (bytes: number) => { deferMs: number } | undefined
 }
 
 /** Events that hold the content of a recording in memory without waiting for a conversion. */
@@ -29,15 +35,12 @@ export class Preparation {
 
   /**
    * Passes the body to `use`, or says when to come back: the event needs a conversion, and others wait for theirs.
-   * `wasDeferred`: this event was deferred before. `onRead` is told how large its recording is. Never rejects because of missing
-   * parts: only `audio_id` is guaranteed.
+   * `wasDeferred`: this event was deferred before. `makeRoom` is told how large its recording is, before that is read, and may say how
+   * long to wait for room. Never rejects because of missing parts: only `audio_id` is guaranteed.
    */
   async run<T>(
     event: QueuedEvent & { bytes?: number },
-    {
-      wasDeferred = false,
-      onRead = () => undefined,
-    }: { wasDeferred?: boolean; onRead?: (bytes: number) => void },
+    { wasDeferred = false, makeRoom = () => undefined }: PreparationOptions,
     use: (prepared: PreparedBody) => Promise<T>,
   ): Promise<T | Deferral> {
     const { parts, conversions } = this.deps
@@ -49,8 +52,11 @@ export class Preparation {
       return { deferMs: conversions.deferMs(accountId), reason: 'conversions_full' }
     const release = await this.#loading.acquire(accountId)
     try {
-      const content = await parts.read(ref, event.bytes)
-      onRead(sizeOf(content))
+      const measured = event.bytes === undefined ? await parts.measure(ref) : 0
+      const isLarger = measured >= LARGE_EVENT_BYTES
+      const full = isLarger && makeRoom(measured)
+      if (full) return { ...full, reason: 'account_full' }
+      const content = await parts.read(ref, isLarger ? measured : event.bytes)
       if (!content.summaries.some(isHtml)) return await use(prepared(event, ref, content, null))
       release()
       if (!conversions.hasRoomFor(accountId))

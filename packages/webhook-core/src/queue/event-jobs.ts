@@ -5,7 +5,7 @@ import type { PublishedEvent } from './publish-priority.js'
 export type EventToPublish = PublishedEvent & { id: EventId }
 
 /** From here on a job says how large an event is: whoever takes it must not read many of these at once. */
-const LARGE_EVENT_BYTES = 256 * 1024
+export const LARGE_EVENT_BYTES = 256 * 1024
 
 /** An event as a job names it, with its size if it is large. */
 export type QueuedEventRef = { eventId: EventId; accountId: string; bytes?: number }
