@@ -1,27 +1,18 @@
 import type { Queryable } from '@signet/db'
-import pTimeout from 'p-timeout'
-import {
-  deliveryHeaders,
-  deliveryStatus,
-  type CancelReason,
-  type DeliveryId,
-  type RetrySchedule,
-} from '@signet/webhook-core'
+import { deliveryStatus, type CancelReason, type DeliveryId, type RetrySchedule } from '@signet/webhook-core'
 import type { DeliveryJob } from '@signet/webhook-core/queue'
 import type { AttemptResult, RecordedAttempt } from '../deliveries/attempt-store.js'
 import { cancelDelivery, holdDelivery, type AttemptPlan } from '../deliveries/delivery-store.js'
 import type { Observer } from '../observers/observer.js'
 import type { RetryWhileUnavailable } from '../database/retry-while-unavailable.js'
 import type { Claim, EndpointLimiter } from '../fairness/endpoint-limiter.js'
-import type { SendResult } from '../sending/attempt-failure.js'
-import type { Exchange, ExchangeFacts, Post } from '../sending/http-sender.js'
 import type { BodyCache } from './body-cache.js'
-import { decide, isSuccess } from './decide.js'
-import type { OpenSecrets } from './open-secrets.js'
+import { decide } from './decide.js'
 import { PermitLease } from './permit-lease.js'
 import { PlanFreshness } from './plan-freshness.js'
 import { isSame, reasonToCancel, type KnownDelivery } from './plan-rules.js'
 import type { ResultRecorder, WithoutRow } from './result-recorder.js'
+import { sendAttempt, type Sending, type SendingDeps } from './send-attempt.js'
 import type { UnwrittenEvent } from './unwritten-event.js'
 
 /** What to do with the job: it is done, retry it as scheduled, or defer it because nothing was attempted. */
@@ -46,27 +37,21 @@ export type FirstAttempt = {
   onSent?: (() => void) | undefined
 }
 
-export type AttemptDeps = {
+export type AttemptDeps = SendingDeps & {
   db: Queryable
   limiter: EndpointLimiter
   /** The row of a delivery as it is now; null when it is gone. */
   findPlan: (id: DeliveryId) => Promise<AttemptPlan | null>
   bodies: BodyCache
   recorder: ResultRecorder
-  secrets: OpenSecrets
   schedule: RetrySchedule
-  send: (post: Post) => Exchange
   retryWhileUnavailable: RetryWhileUnavailable
   observer: Observer
-  now: () => Date
 }
 
 /** A delivery that is to be attempted now, or what else becomes of its job. */
 type Due = { plan: AttemptPlan } | { outcome: JobOutcome }
-type Sending = { sent: SendResult; finishedAt: Date; facts?: ExchangeFacts; answer?: string }
 
-/** How long a failed attempt waits for the beginning of the response body. */
-const EXCERPT_MS = 250
 const FINISHED: JobOutcome = { kind: 'finished' }
 /** Clocks differ between machines. A job that is at most this early counts as on time. */
 const EARLY_MS = 50
@@ -184,34 +169,8 @@ export class AttemptService {
     const body = await retryWhileUnavailable(() => bodies.get(plan.eventId))
     if (!body) return this.#cancel(plan.id, 'recording_deleted')
     const startedAt = now()
-    const sending = await this.#send(plan, body, startedAt, lease)
+    const sending = await sendAttempt(this.deps, { plan, body, at: startedAt, lease })
     return this.#conclude(plan, { number, startedAt, ...sending }, unwritten && { plan, event: unwritten })
-  }
-
-  async #send(plan: AttemptPlan, body: Buffer, at: Date, lease: PermitLease): Promise<Sending> {
-    const { secrets, send, now } = this.deps
-    const { endpoint } = plan
-    try {
-      const headers = deliveryHeaders({
-        ...secrets.of(endpoint),
-        timestamp: Math.floor(at.getTime() / 1000),
-        body,
-        deliveryId: plan.id,
-        eventId: plan.eventId,
-        eventType: plan.eventType,
-      })
-      const exchange = send({ url: new URL(endpoint.url), headers: { ...FIXED_HEADERS, ...headers }, body })
-      lease.extendUntil(exchange.closed)
-      const sent = await exchange.answered
-      const finishedAt = now()
-      if (isSuccess(sent)) lease.release()
-      // What a receiver says about its failure is worth a moment. What it says about a success has mostly come by now.
-      else await pTimeout(exchange.excerpted, { milliseconds: EXCERPT_MS, fallback: () => undefined })
-      return { sent, finishedAt, facts: exchange.facts(), answer: exchange.excerpt() }
-    } catch (error) {
-      this.deps.observer.attemptImpossible(plan.id, error)
-      return { sent: { kind: 'failed', error: 'internal_error' }, finishedAt: now() }
-    }
   }
 
   async #conclude(
@@ -297,9 +256,6 @@ export class AttemptService {
     return FINISHED
   }
 }
-
-/** Sent in addition to the signature headers. */
-const FIXED_HEADERS = { 'user-agent': 'Service-Webhooks/1', accept: '*/*' }
 
 /** A delivery that failed with attempts left was cancelled: its endpoint is disabled or deleted, or its event was purged. */
 const isEndpointStopped = ({ outcome }: AttemptResult, { status, disabledEndpoint }: RecordedAttempt) =>

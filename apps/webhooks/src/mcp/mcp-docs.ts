@@ -4,8 +4,6 @@ import { responses } from '../api/v1-docs.js'
 
 const version = { type: 'string', const: '2.0' }
 const id = { type: ['string', 'integer', 'null'] }
-/** JSON-RPC allows fractions, MCP does not; the refusal of a message repeats what it had. */
-const repeatedId = { type: ['string', 'number', 'null'] }
 
 /** Components of the OpenAPI document. What messages hold is in the specification of MCP. */
 export const mcpComponents: Readonly<Record<string, JsonSchema>> = {
@@ -28,7 +26,7 @@ export const mcpComponents: Readonly<Record<string, JsonSchema>> = {
     required: ['jsonrpc', 'id', 'error'],
     properties: {
       jsonrpc: version,
-      id: repeatedId,
+      id,
       error: {
         type: 'object',
         required: ['code', 'message'],

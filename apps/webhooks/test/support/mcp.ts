@@ -27,6 +27,13 @@ export const request = (method: string, params: object = {}, id = 1) => ({
   params,
 })
 
+/** The first message of a client. */
+export const initialize = request('initialize', {
+  protocolVersion: '2025-11-25',
+  capabilities: {},
+  clientInfo: { name: 'test', version: '1' },
+})
+
 /** A request to /mcp, in the protocol of 2025, and its answer. */
 export async function rpc(api: Api, token: string, method: string, params: object = {}): Promise<Message> {
   const reply = await post(api, request(method, params), { token })

@@ -1,0 +1,56 @@
+import { deliveryHeaders } from '@signet/webhook-core'
+import pTimeout from 'p-timeout'
+import type { AttemptPlan } from '../deliveries/delivery-store.js'
+import type { Observer } from '../observers/observer.js'
+import type { SendResult } from '../sending/attempt-failure.js'
+import type { Exchange, ExchangeFacts, Post } from '../sending/http-sender.js'
+import { isSuccess } from './decide.js'
+import type { OpenSecrets } from './open-secrets.js'
+import type { PermitLease } from './permit-lease.js'
+
+export type SendingDeps = {
+  secrets: OpenSecrets
+  send: (post: Post) => Exchange
+  observer: Pick<Observer, 'attemptImpossible'>
+  now: () => Date
+}
+
+/** What came of a request. */
+export type Sending = { sent: SendResult; finishedAt: Date; facts?: ExchangeFacts; answer?: string }
+
+type Request = { plan: AttemptPlan; body: Buffer; at: Date; lease: PermitLease }
+
+/** How long a failed attempt waits for the beginning of the response body. */
+const EXCERPT_MS = 250
+
+/** Sent in addition to the signature headers. */
+const FIXED_HEADERS = { 'user-agent': 'Service-Webhooks/1', accept: '*/*' }
+
+/** Signs and sends the request of an attempt. A success gives the permit back as soon as the connection is free. */
+export async function sendAttempt(
+  { secrets, send, observer, now }: SendingDeps,
+  { plan, body, at, lease }: Request,
+): Promise<Sending> {
+  const { endpoint } = plan
+  try {
+    const headers = deliveryHeaders({
+      ...secrets.of(endpoint),
+      timestamp: Math.floor(at.getTime() / 1000),
+      body,
+      deliveryId: plan.id,
+      eventId: plan.eventId,
+      eventType: plan.eventType,
+    })
+    const exchange = send({ url: new URL(endpoint.url), headers: { ...FIXED_HEADERS, ...headers }, body })
+    lease.extendUntil(exchange.closed)
+    const sent = await exchange.answered
+    const finishedAt = now()
+    if (isSuccess(sent)) lease.release()
+    // What a receiver says about its failure is worth a moment. What it says about a success has mostly come by now.
+    else await pTimeout(exchange.excerpted, { milliseconds: EXCERPT_MS, fallback: () => undefined })
+    return { sent, finishedAt, facts: exchange.facts(), answer: exchange.excerpt() }
+  } catch (error) {
+    observer.attemptImpossible(plan.id, error)
+    return { sent: { kind: 'failed', error: 'internal_error' }, finishedAt: now() }
+  }
+}
