@@ -145,7 +145,7 @@ export async function createContext(config: AuthConfig, ports: Partial<Ports> = 
   const eventOutbound = createOutbound({ allowPrivateUrls: true })
   const outboxHandlers: OutboxHandler<object>[] = [
     accountRequestHandler({ ...sending, ...services }),
-    mailHandler({ ...sending, transport: mailTransport, tokens, signUps: stores.pendingSignUps }),
+    mailHandler({ ...sending, transport: mailTransport, tokens, repeatedSignUps: stores.repeatedSignUps }),
     smsHandler({ ...sending, sender: smsSender, tokens, observer }),
     factorCodeHandler({
       ...sending,

@@ -4,14 +4,17 @@ import {
   anEmail,
   aPhone,
   aUser,
+  call,
   expectError,
   mailTo,
   PASSWORD,
   post,
+  put,
   type ApiAnswer,
   type Json,
+  type SignedUp,
 } from './support/api.js'
-import { startServer, type TestServer } from './support/server.js'
+import { NO_EMAIL_GAPS, startServer, type TestServer } from './support/server.js'
 import { startSmsServer } from './support/sms-gateway.js'
 import { serviceToken } from './support/tokens.js'
 import { createPasswordHasher, type PasswordHasher } from '../src/passwords/password-hasher.js'
@@ -102,21 +105,95 @@ describe('what strangers learn about accounts', () => {
     expect((await signIn(known, PASSWORD)).status).toBe(200)
   })
 
-  it('nothing about an account when somebody proves the address that a stranger signed up with', async () => {
-    const [known, unknown] = [(await aUser(server)).email, anEmail()]
-    server.clock.advance(3_600_000)
+  describe('from the password of a sign-up, however long it is tried and whatever the owner of an account does:', () => {
     const mine = 'the password of a stranger'
-    const answers = []
-    for (const email of [known, unknown]) {
-      await post(server, '/signup', { email, password: mine })
-      const before = server.inbox.messages({ to: email }).at(-1)
-      await post(server, '/magiclink', { email })
-      const { code } = await mailTo(server, email, before)
-      expect((await post(server, '/verify', { type: 'email', email, token: code })).status).toBe(200)
-      answers.push((await signIn(email, mine)).text)
+    let patient: TestServer
+    beforeAll(async () => {
+      patient = await startServer({
+        ...NO_EMAIL_GAPS,
+        AUTH_MAILER_MAGIC_LINK_MAX_FREQUENCY: '0',
+        AUTH_UNCONFIRMED_USER_RETENTION: '720h',
+      })
+    })
+    afterAll(() => patient.close())
+    const attempt = async (email: string) =>
+      (await post(patient, '/token?grant_type=password', { email, password: mine })).text
+    const follow = async (email: string, send: () => Promise<ApiAnswer>) => {
+      const before = patient.inbox.messages({ to: email }).at(-1)
+      expect((await send()).status).toBe(200)
+      const { token } = await mailTo(patient, email, before)
+      const answer = await post(patient, '/verify', { type: 'email', token_hash: token })
+      expect(answer.status).toBe(200)
+      return answer
     }
-    expect(answers[0]).toContain('invalid_credentials')
-    expect(answers[1]).toBe(answers[0])
+
+    it.each<[string, (user: SignedUp) => Promise<{ status: number }>]>([
+      ['signs in', ({ email }) => post(patient, '/token?grant_type=password', { email, password: PASSWORD })],
+      [
+        'refreshes',
+        ({ refresh_token }) => post(patient, '/token?grant_type=refresh_token', { refresh_token }),
+      ],
+      ['follows a sign-in link', ({ email }) => follow(email, () => post(patient, '/magiclink', { email }))],
+      [
+        'recovers and chooses a password',
+        async ({ email }) => {
+          const before = patient.inbox.messages({ to: email }).at(-1)
+          await post(patient, '/recover', { email })
+          const { token: link } = await mailTo(patient, email, before)
+          const { body } = await post(patient, '/verify', { type: 'recovery', token: link })
+          return put(patient, '/user', { password: 'another one' }, { token: String(body['access_token']) })
+        },
+      ],
+      [
+        'gets another address',
+        ({ user }) =>
+          put(
+            patient,
+            `/admin/users/${user.id}`,
+            { email: anEmail(), email_confirm: true },
+            { token: serviceToken() },
+          ),
+      ],
+      [
+        'is deleted',
+        ({ user }) => call(patient, 'DELETE', `/admin/users/${user.id}`, { token: serviceToken() }),
+      ],
+    ])('one who %s', async (_, act) => {
+      const [user, unknown] = [await aUser(patient), anEmail()]
+      for (const email of [user.email, unknown]) await post(patient, '/signup', { email, password: mine })
+      const first = await attempt(unknown)
+      expect(first).toContain('email_not_confirmed')
+      expect(await attempt(user.email)).toBe(first)
+      expect((await act(user)).status).toBe(200)
+      expect(await attempt(user.email)).toBe(first)
+      patient.clock.advance(719 * 3_600_000)
+      await patient.context.cleanup.run()
+      expect([await attempt(user.email), await attempt(unknown)]).toEqual([first, first])
+      patient.clock.advance(2 * 3_600_000)
+      await patient.context.cleanup.run()
+      const last = await attempt(unknown)
+      expect(last).toContain('invalid_credentials')
+      expect(await attempt(user.email)).toBe(last)
+    })
+
+    it('nor which address an account has now', async () => {
+      const [user, next] = [await aUser(patient), anEmail()]
+      await post(patient, '/signup', { email: user.email, password: mine })
+      const change = { email: next, email_confirm: true }
+      await put(patient, `/admin/users/${user.user.id}`, change, { token: serviceToken() })
+      expect(await attempt(next)).toContain('invalid_credentials')
+    })
+  })
+
+  it('that a new account was made, once its owner proves the address in another way', async () => {
+    const email = anEmail()
+    const mine = 'the password of a stranger'
+    await post(server, '/signup', { email, password: mine })
+    const before = server.inbox.messages({ to: email }).at(-1)
+    await post(server, '/magiclink', { email })
+    const { code } = await mailTo(server, email, before)
+    expect((await post(server, '/verify', { type: 'email', email, token: code })).status).toBe(200)
+    expectError(await signIn(email, mine), 400, 'invalid_credentials')
   })
 
   it('nothing about an account from an address whose mail server refuses every email', async () => {

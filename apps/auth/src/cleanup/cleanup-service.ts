@@ -113,6 +113,12 @@ export class CleanupService {
               condition: "origin = 'self' and created_at < $1",
               olderThan: ago(rules.unconfirmedUserMs),
             } as const,
+            // As long as those with new addresses: which of the two it is must not show.
+            {
+              table: 'repeatedSignUps',
+              condition: 'created_at < $1',
+              olderThan: ago(rules.unconfirmedUserMs),
+            } as const,
           ]),
       ...(rules.anonymousUsers
         ? [

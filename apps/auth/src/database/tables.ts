@@ -5,6 +5,7 @@ const NAMES = {
   sessions: 'sessions',
   oneTimeTokens: 'one_time_tokens',
   pendingSignUps: 'pending_sign_ups',
+  repeatedSignUps: 'repeated_sign_ups',
   codeAttempts: 'code_attempts',
   messageRequests: 'message_requests',
   outbox: 'outbox',

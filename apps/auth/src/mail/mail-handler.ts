@@ -1,13 +1,13 @@
 import type { OneTimeTokens } from '../one-time-tokens/one-time-tokens.js'
 import { exponentialDelay, type OutboxHandler } from '../outbox/outbox-handler.js'
 import { EMAIL, type MailPayload, type MailUndo } from './mail-payload.js'
-import type { PendingSignUpStore } from '../users/pending-sign-up-store.js'
+import type { RepeatedSignUpStore } from '../users/repeated-sign-up-store.js'
 import type { MailTransport } from './mail-transport.js'
 
 type Deps = {
   transport: MailTransport
   tokens: Pick<OneTimeTokens, 'withdraw'>
-  signUps: Pick<PendingSignUpStore, 'remove'>
+  repeatedSignUps: Pick<RepeatedSignUpStore, 'remove'>
   concurrency: number
   attemptMs: number
 }
@@ -18,7 +18,7 @@ const MAX_DELAY_MS = 600_000
 export const mailHandler = ({
   transport,
   tokens,
-  signUps,
+  repeatedSignUps,
   concurrency,
   attemptMs,
 }: Deps): OutboxHandler<MailPayload, MailUndo> => ({
@@ -31,7 +31,7 @@ export const mailHandler = ({
     transport.send(mail, to, variables, { id, requestId, origin: { ...meta, at } }),
   async givenUp(tx, { mail, secrets, signUpId }) {
     for (const secret of secrets) await tokens.withdraw(tx, secret)
-    if (signUpId !== undefined) await signUps.remove(tx, signUpId)
+    if (signUpId !== undefined) await repeatedSignUps.remove(tx, signUpId)
     const userId = secrets[0]?.userId
     return { mail, ...(userId === undefined ? {} : { user_id: userId }) }
   },

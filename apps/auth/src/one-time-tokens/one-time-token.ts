@@ -1,4 +1,5 @@
 import { randomBytes, randomInt, timingSafeEqual, type KeyObject } from 'node:crypto'
+import type { Address } from '../addresses/address.js'
 import type { Client } from '../requests/request-meta.js'
 import { keyedHash } from '../secrets/derived-keys.js'
 import type { SentAt } from '../users/user-store.js'
@@ -70,6 +71,11 @@ export class TokenHashes {
 
   ofClient({ key, shared }: Client): Buffer {
     return keyedHash(this.key, 'client', shared ? '' : key)
+  }
+
+  /** Of an address that somebody signed up with. */
+  ofSignUp({ kind, value }: Address): Buffer {
+    return keyedHash(this.key, 'sign-up', kind, value)
   }
 }
 

@@ -68,7 +68,6 @@ export function createSignInServices(parts: Parts, foundation: Foundation) {
     passwords: new PasswordService({
       db,
       users,
-      signUps: stores.pendingSignUps,
       guesses,
       sessions,
       audit,

@@ -20,6 +20,7 @@ import { SessionListStore } from '../sessions/session-list-store.js'
 import { SessionStore } from '../sessions/session-store.js'
 import { GuessStore } from '../sign-in/guess-store.js'
 import { PendingSignUpStore } from '../users/pending-sign-up-store.js'
+import { RepeatedSignUpStore } from '../users/repeated-sign-up-store.js'
 import type { Tables } from '../database/tables.js'
 import { IdentityStore } from '../users/identity-store.js'
 import { UserStore } from '../users/user-store.js'
@@ -43,6 +44,7 @@ export function createStores(tables: Tables) {
     oauthFlows: new OAuthFlowStore(tables),
     tokens: new OneTimeTokenStore(tables),
     pendingSignUps: new PendingSignUpStore(tables),
+    repeatedSignUps: new RepeatedSignUpStore(tables),
     codeAttempts: new CodeAttemptStore(tables),
     messageRequests: new MessageRequestStore(tables),
     outbox,

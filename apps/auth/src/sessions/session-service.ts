@@ -4,8 +4,7 @@ import type { AuditLog } from '../audit/audit-log.js'
 import { auditPayload } from '../audit/audit.js'
 import { userBanned } from '../errors/auth-error.js'
 import type { RequestMeta } from '../requests/request-meta.js'
-import type { PendingSignUpStore } from '../users/pending-sign-up-store.js'
-import { isBanned, isProven, type User } from '../users/user.js'
+import { isBanned, type User } from '../users/user.js'
 import type { RefreshTokens } from './refresh-token.js'
 import type { SessionEnds } from './session-ends.js'
 import { sessionNotFound, userNotFound, type SessionGate } from './session-gate.js'
@@ -28,7 +27,6 @@ type Deps = {
   ends: SessionEnds
   gate: SessionGate
   refreshTokens: RefreshTokens
-  signUps: Pick<PendingSignUpStore, 'removeAll'>
   audit: AuditLog
   limits: SessionLimits
   now: () => Date
@@ -158,12 +156,7 @@ export class SessionService {
     })
   }
 
-  /**
-   * When an account has an owner, a sign-in also discards what strangers' sign-ups with its address left, as the first
-   * proof of a new address does: a stranger who sees that must not learn which of the two it was.
-   */
   async #openFor(tx: Tx, user: User, proof: Proof, meta: RequestMeta): Promise<SignedIn> {
-    if (isProven(user)) await this.deps.signUps.removeAll(tx, user.id)
     const opening = { ...proof, user, passwordHash: null, auditRows: null, countedIn: null }
     const signedIn = await (this.deps.limits.singlePerUser
       ? this.#openAlone(tx, opening, meta)

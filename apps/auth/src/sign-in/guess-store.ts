@@ -23,6 +23,7 @@ export type Guess = {
   ids: { known: Buffer; strangers: Buffer }
   /** As sign-ups store theirs. */
   client: Buffer
+  signUp: Buffer
 }
 export type GuessLimits = {
   freeAttempts: number
@@ -34,7 +35,7 @@ export type GuessLimits = {
 }
 export type Counted = {
   user: User | null
-  /** Of a sign-up with this address that nobody has proved. */
+  /** Of a sign-up with this address that nobody has confirmed. */
   pendingHash: string | null
   /** The row that counted the guess; null when it may not be tried. */
   countedIn: Buffer | null
@@ -85,6 +86,7 @@ export class GuessStore {
       limits.strangersAllowed,
       now,
       guess.client,
+      guess.signUp,
     ])
     const [row] = rows
     return {
@@ -131,7 +133,7 @@ export class GuessStore {
     })
     return `
       with account as materialized (
-        select u.id, u.${kind}_confirmed_at is not null as is_proved, ${pendingHash(t, kind, '$10')} as pending_hash, ${accountColumn(t)} from ${t.users} u where ${account}
+        select u.id, u.${kind}_confirmed_at is not null as is_proved, ${accountColumn(t)} from ${t.users} u where ${account}
       ), budget as materialized (
         select case when exists (select from account where ${isKnown}) then $3::bytea else $4::bytea end as id
       ), counted as (
@@ -139,7 +141,7 @@ export class GuessStore {
         select id, 1, $9::timestamptz from budget where $8::boolean or id = $3::bytea
         ${counted}
       )
-      select (select account from account) as account, (select pending_hash from account) as pending_hash,
+      select (select account from account) as account, ${pendingHash(t, kind, { userId: '(select id from account)', address: '$11', client: '$10' })} as pending_hash,
         (select id from counted) as counted_in,
         (select a.last_at + ${wait} from ${t.signInAttempts} a where a.id = (select id from budget)) as next_at`
   }

@@ -15,7 +15,7 @@ export type GuessRules = { freeAttempts: number; maxDelayMs: number; knownNetwor
 /** A password that may be tried. It counts as wrong until `takeBack` says otherwise. */
 export type Attempt = {
   readonly user: User | null
-  /** Of a sign-up with this address that nobody has proved: the client's newest, otherwise the newest of all. */
+  /** Of a sign-up with this address that nobody has confirmed: the client's newest, otherwise the newest of all. */
   readonly pendingHash: string | null
   /** Compares. A password that could not be compared, because the server was busy or the client left, is no guess. */
   check<T>(compare: () => Promise<T>): Promise<T>
@@ -29,7 +29,7 @@ type Deps = {
   store: GuessStore
   failures: FailureLimit
   key: KeyObject
-  hashes: Pick<TokenHashes, 'ofClient'>
+  hashes: Pick<TokenHashes, 'ofClient' | 'ofSignUp'>
   rules: GuessRules
   now: () => Date
 }
@@ -58,6 +58,7 @@ export class Guesses {
       network: client.key,
       ids: this.#idsOf(address, client.key),
       client: hashes.ofClient(client),
+      signUp: hashes.ofSignUp(address),
     }
     const putBack = () => (networkWaitMs === 0 ? failures.putBack(client) : Promise.resolve())
     const { user, pendingHash, countedIn, nextAt } = await store.begin(db, guess, limits, at)

@@ -11,7 +11,6 @@ import { checkPassword, type PasswordRules } from '../passwords/password-rules.j
 import type { RequestMeta } from '../requests/request-meta.js'
 import type { SessionService } from '../sessions/session-service.js'
 import type { SignedIn } from '../sessions/session.js'
-import type { PendingSignUpStore } from '../users/pending-sign-up-store.js'
 import type { UserStore } from '../users/user-store.js'
 import { isBanned, type User } from '../users/user.js'
 import type { Attempt, Guesses } from './guesses.js'
@@ -22,7 +21,6 @@ export type WeakPassword = { reasons: string[]; message: string }
 type Deps = {
   db: Db
   users: UserStore
-  signUps: Pick<PendingSignUpStore, 'removeAll'>
   guesses: Guesses
   sessions: SessionService
   audit: AuditLog
@@ -31,7 +29,7 @@ type Deps = {
   now: () => Date
 }
 
-/** What a password fits: the account, or a sign-up with its address that nobody has proved. */
+/** What a password fits: the account, or a sign-up with its address that nobody has confirmed. */
 type Matched = 'the_password' | 'a_sign_up' | 'nothing'
 
 /** The second attempt covers a hash that was renewed, or a password that was changed, during the first. */
@@ -59,28 +57,26 @@ export class PasswordService {
     const attempt = await this.deps.guesses.begin(address, meta)
     const matched = await attempt.check(() => this.#compare(attempt, password, meta))
     const { user } = attempt
+    if (matched === 'a_sign_up') {
+      // Anyone may sign up with a guess, and learn from this answer that it is not the password: it stays counted.
+      const refusal = notConfirmed(address.kind)
+      await this.#recordFailure(user, address, refusal.code, meta)
+      throw refusal
+    }
     if (user === null || matched === 'nothing') {
       await this.#recordFailure(user, address, reasonOf(attempt), meta)
       throw invalidCredentials()
     }
     // Only someone who knows the password learns why it is not enough.
-    const obstacle =
-      matched === 'a_sign_up' ? notConfirmed(address.kind) : this.#obstacleOf(user, address.kind)
+    const obstacle = this.#obstacleOf(user, address.kind)
     if (obstacle !== null) {
-      // Anyone may sign up with a guess, and learn from this answer that it is not the password.
-      const isRight = matched === 'the_password'
-      await Promise.all([
-        isRight && attempt.takeBack(),
-        this.#recordFailure(user, address, obstacle.code, meta),
-      ])
+      await Promise.all([attempt.takeBack(), this.#recordFailure(user, address, obstacle.code, meta)])
       throw obstacle
     }
     const signedIn = await attempt.takeBackWith((countedIn) =>
       this.deps.sessions.signIn(user, { method: 'password', provider: address.kind, countedIn }, meta),
     )
     if (signedIn === null) return null
-    // As any other sign-in of an owner does; most accounts have none, and pay no statement for it.
-    if (attempt.pendingHash !== null) await this.deps.signUps.removeAll(this.deps.db, user.id)
     await this.#rehash(user, password)
     return signedIn
   }
@@ -106,8 +102,8 @@ export class PasswordService {
   }
 
   /**
-   * Takes the same time for an unknown user, a user without a password and a wrong password; and, where a sign-up with the
-   * address waits, the same for an address that has an owner and for one that has none.
+   * Takes the same time for an unknown user, a user without a password and a wrong password; and, where somebody signed up with
+   * the address, the same whether or not it has an account. Only the right password takes less then.
    */
   async #compare(
     { user, pendingHash }: Attempt,
@@ -116,9 +112,9 @@ export class PasswordService {
   ): Promise<Matched> {
     const { hasher } = this.deps
     const hash = user?.passwordHash ?? null
-    const isSignUps = pendingHash !== null && (await hasher.verify(pendingHash, password, signal))
     if (hash === null) await hasher.verifyDummy(password, signal)
     else if (await hasher.verify(hash, password, signal)) return 'the_password'
+    const isSignUps = pendingHash !== null && (await hasher.verify(pendingHash, password, signal))
     return isSignUps ? 'a_sign_up' : 'nothing'
   }
 

@@ -15,6 +15,7 @@ import type { RequestMeta } from '../requests/request-meta.js'
 import type { SmsChannel } from '../sms/sms-sender.js'
 import type { JsonObject, User } from '../users/user.js'
 import type { PendingSignUpStore } from '../users/pending-sign-up-store.js'
+import type { RepeatedSignUpStore } from '../users/repeated-sign-up-store.js'
 import type { UserFactory } from './user-factory.js'
 
 export type Registration = {
@@ -52,6 +53,7 @@ type Deps = {
   db: Db
   factory: UserFactory
   signUps: PendingSignUpStore
+  repeatedSignUps: RepeatedSignUpStore
   proofs: AddressProofs
   tokens: OneTimeTokens
   hashes: TokenHashes
@@ -131,7 +133,7 @@ export class RegistrationService {
     if (confirmedAt !== null) {
       audit('user_repeated_signup', user, { provider: kind })
       if (passwordHash === null || rules.autoconfirm[kind]) return { kind: 'known', user }
-      return { kind: 'known', user, signUpId: await this.#keepSignUp(tx, user, input, meta) }
+      return { kind: 'known', user, signUpId: await this.#keepRepeated(tx, { ...input, passwordHash }, meta) }
     }
     if (isNew && rules.autoconfirm[kind]) {
       audit('user_signedup', user, { provider: kind })
@@ -144,8 +146,8 @@ export class RegistrationService {
   }
 
   /**
-   * Every sign-up inserts a user, issues a link and writes a notice to an owner. Whatever of it this address does not need is
-   * done for a user who is rolled back.
+   * Every sign-up inserts a user, issues a link, keeps a password for itself and writes a notice to an owner. Whatever of it this
+   * address does not need is done for a user who is rolled back.
    */
   async #level<C>(tx: Tx, registered: Registered<C>, input: Registration, meta: RequestMeta): Promise<void> {
     const { factory, rules } = this.deps
@@ -157,8 +159,11 @@ export class RegistrationService {
       const nobodys = { ...input, address: nobodysAddress(input.address.kind), data: {} }
       const user = isNew ? registered.user : (await factory.findOrInsert(tx, nobodys)).user
       // To the address of the request: what may be sent to it must not differ either.
-      if (isKnown) await this.#issue(tx, () => undefined, user, others, meta)
-      else await this.#tellOwner(tx, user, await this.#keepSignUp(tx, user, others, meta), input, meta)
+      if (isKnown) return this.#issue(tx, () => undefined, user, others, meta)
+      const { passwordHash } = input
+      const id =
+        passwordHash === null ? undefined : await this.#keepRepeated(tx, { ...others, passwordHash }, meta)
+      return this.#tellOwner(tx, user, id, input, meta)
     })
     if (isKnown) await this.#tellOwner(tx, registered.user, registered.signUpId, input, meta)
   }
@@ -197,7 +202,19 @@ export class RegistrationService {
     await this.#send(tx, user, issued, input, meta)
   }
 
-  /** If the account has an owner, no token leads to the stored sign-up. */
+  /** The address has an account, which this sign-up does not touch: its password is only kept for whoever tries it. */
+  async #keepRepeated(
+    tx: Tx,
+    { address, passwordHash, signUpId: id = randomUUID() }: Registration & { passwordHash: string },
+    { client }: MessageOrigin,
+  ): Promise<string> {
+    const { repeatedSignUps, hashes, now } = this.deps
+    const requestedBy = client && hashes.ofClient(client)
+    const signUp = { id, address: hashes.ofSignUp(address), passwordHash, requestedBy }
+    await repeatedSignUps.insert(tx, signUp, MAX_PENDING, now())
+    return id
+  }
+
   async #keepSignUp(
     tx: Tx,
     user: User,

@@ -25,14 +25,21 @@ export const accountColumn = (t: Tables): string => `
   ) a) as account`
 
 /**
- * The hash of a sign-up with this address of an account: the newest of this client, so that others' sign-ups do not hide it,
- * otherwise the newest of all. It does not sign in, but someone who knows the password is told to confirm the address, whether
- * or not the account has an owner: otherwise a sign-up and a sign-in would together reveal that.
+ * The hash of a sign-up with this address: the newest of this client, so that others' sign-ups do not hide it, otherwise the newest
+ * of all. It does not sign in, but someone who knows the password is told to confirm the address, whether or not it has an account
+ * and whatever became of that: otherwise a sign-up and a sign-in would together reveal it.
  */
-export const pendingHash = (t: Tables, kind: Address['kind'], client: string): string => `
-  (select s.password_hash from ${t.pendingSignUps} s
-    where s.user_id = u.id and s.password_hash is not null and coalesce(s.address_kind, '${kind}') = '${kind}'
-    order by s.requested_by is not distinct from ${client}::bytea desc, s.created_at desc, s.id desc limit 1)`
+export const pendingHash = (
+  t: Tables,
+  kind: Address['kind'],
+  { userId, address, client }: Record<'userId' | 'address' | 'client', string>,
+): string => `
+  (select s.password_hash from (
+     select password_hash, requested_by, created_at, id from ${t.pendingSignUps}
+     where user_id = ${userId} and password_hash is not null and coalesce(address_kind, '${kind}') = '${kind}'
+     union all
+     select password_hash, requested_by, created_at, id from ${t.repeatedSignUps} where address = ${address}::bytea) s
+   order by s.requested_by is not distinct from ${client}::bytea desc, s.created_at desc, s.id desc limit 1)`
 
 /** A row of a query that selects {@link accountColumn}. Inside JSON PostgreSQL writes times as text. */
 export type AccountRow = { account: AccountJson }

@@ -1,0 +1,43 @@
+import type { Queryable, Tx } from '@signet/db'
+import type { Tables } from '../database/tables.js'
+
+/** A sign-up with the address of an account. Nothing of it ever takes effect. */
+export type RepeatedSignUp = {
+  readonly id: string
+  /** A keyed hash. */
+  readonly address: Buffer
+  readonly passwordHash: string
+  /** The client that signed up, hashed. */
+  readonly requestedBy: Buffer | undefined
+}
+
+/**
+ * What strangers, and forgetful owners, sent for addresses that have accounts. Signing in with it is answered as after any other
+ * sign-up that waits for its confirmation, whatever becomes of the account.
+ */
+export class RepeatedSignUpStore {
+  constructor(private readonly t: Tables) {}
+
+  /** Keeps `count` of the address. Those go first of which their client has sent the most since, as of pending sign-ups. */
+  async insert(tx: Tx, signUp: RepeatedSignUp, count: number, now: Date): Promise<void> {
+    const { id, address, passwordHash, requestedBy = null } = signUp
+    await tx.query(
+      `with others as (
+         select id, created_at, requested_by is not distinct from $4::bytea as is_of_client,
+           row_number() over (partition by requested_by order by created_at desc, id desc) as newer_of_client
+         from ${this.t.repeatedSignUps} where address = $2),
+       numbered as (
+         select id, row_number() over (
+           order by newer_of_client + is_of_client::int, created_at desc, id desc) as place from others),
+       surplus as (
+         delete from ${this.t.repeatedSignUps} where id in (select id from numbered where place >= $6))
+       insert into ${this.t.repeatedSignUps} (id, address, password_hash, requested_by, created_at)
+       values ($1, $2, $3, $4, $5)`,
+      [id, address, passwordHash, requestedBy, now, count],
+    )
+  }
+
+  async remove(db: Queryable, id: string): Promise<void> {
+    await db.query(`delete from ${this.t.repeatedSignUps} where id = $1`, [id])
+  }
+}
