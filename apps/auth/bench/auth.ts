@@ -1,12 +1,25 @@
 // `npm run bench -- auth [part …]`: the identity server against what its parts can do at best, in the same run. One JSON
-// line per case. Parts: signing, sign-in, refresh, user, busy, latency, memory, growth; all of them by default. With
-// `--beside <folder>` refreshes are also compared with a checkout of another version there, packages installed and compiled.
+// line per case. Parts: signing, sign-in, refresh, user, busy, latency, memory, growth; all of them by default. Options:
+// rounds=5, seconds=<of each measurement>, warm-up=60 (seconds), users=1000000 (of growth). With `--beside <folder>` refreshes
+// are also compared with a checkout of another version there, packages installed and compiled.
 import { availableParallelism } from 'node:os'
 import { parseArgs } from 'node:util'
+import {
+  atLeast,
+  atMost,
+  compare,
+  inTurns,
+  measure,
+  middle,
+  option,
+  reporter,
+  wants,
+  type Goal,
+  type Measured,
+  type Shoot,
+} from '@signet/testkit/bench'
 import { startRawHashing } from './hashing.js'
 import { HttpClient } from './http-client.js'
-import { compare, measure, ROUNDS, type Measured, type Shoot } from './load.js'
-import { atLeast, atMost, median, report } from './report.js'
 import { benchRefresh, refresh, refreshTokenIn } from './refresh.js'
 import { adminToken, emailOf, PASSWORD, refreshTokenOf, seedDatabase } from './seed.js'
 import { startService, type Running } from './servers.js'
@@ -14,12 +27,13 @@ import { benchSigning } from './signing.js'
 import { benchUser, getUser, someTokens } from './user.js'
 
 const FEW = 1000
-const MANY = 1_000_000
+const MANY = Number(option('users') ?? 1_000_000)
 const SECONDS = 3
-const LANES = 16
+const CONCURRENCY = 16
 /** Of sign-ins there are few per second: without this, half of a measurement would see code that V8 has not optimized yet. */
-const WARM_UP_SECONDS = 60
+const WARM_UP_SECONDS = Number(option('warm-up') ?? 60)
 const CORES = availableParallelism()
+const report = reporter('auth', { failsOnMiss: true })
 
 const adminUrl = process.env['DATABASE_URL'] ?? ''
 if (adminUrl === '') throw new Error('DATABASE_URL is needed: npm run bench -- auth')
@@ -37,14 +51,19 @@ async function benchSignIn(service: Running): Promise<void> {
   const raw = await startRawHashing()
   const client = new HttpClient(service.base)
   const shoot = signIn(client, FEW)
-  await measure(shoot, { lanes: 2 * CORES, seconds: WARM_UP_SECONDS })
+  await measure(shoot, { concurrency: 2 * CORES, seconds: WARM_UP_SECONDS })
   const asMeasured = (perSecond: number): Measured => ({ requests: NaN, perSecond, p50Ms: NaN, p99Ms: NaN })
   const [ours, theirs] = await compare(
     // Twice as many as threads, so that no thread waits for the next request.
-    () => measure(shoot, { lanes: 2 * CORES, seconds: 2 * SECONDS }),
+    () => measure(shoot, { concurrency: 2 * CORES, seconds: 2 * SECONDS }),
     async () => asMeasured(await raw.measure(2 * SECONDS)),
   )
-  report('password sign-in', ours.perSecond, 'sign-ins/s', atLeast(ours.perSecond / theirs.perSecond, 0.96))
+  report({
+    case: 'password sign-in',
+    value: ours.perSecond,
+    unit: 'sign-ins/s',
+    ...atLeast(ours.perSecond / theirs.perSecond, 0.96),
+  })
   await raw.stop()
   client.close()
 }
@@ -52,7 +71,7 @@ async function benchSignIn(service: Running): Promise<void> {
 /** While every hashing thread is busy and more sign-ins wait, other requests keep their latency. */
 async function benchBusy(service: Running): Promise<void> {
   const [client, other] = [new HttpClient(service.base), new HttpClient(service.base)]
-  const read = () => measure(getUser(client, someTokens()), { lanes: 2, seconds: SECONDS })
+  const read = () => measure(getUser(client, someTokens()), { concurrency: 2, seconds: SECONDS })
   const [idle, busy] = await compare(read, async () => {
     let stopped = false
     const shoot = signIn(other, FEW)
@@ -66,29 +85,22 @@ async function benchBusy(service: Running): Promise<void> {
     await hashing
     return measured
   })
-  report(
-    'GET /user, p50 while all hashing threads are busy',
-    busy.p50Ms,
-    'ms',
-    atMost(busy.p50Ms / idle.p50Ms, 3),
-  )
-  report('GET /user, p99 while all hashing threads are busy', busy.p99Ms, 'ms', atMost(busy.p99Ms, 20))
+  const name = (of: string) => `GET /user, ${of} while all hashing threads are busy`
+  report({ case: name('p50'), value: busy.p50Ms, unit: 'ms', ...atMost(busy.p50Ms / idle.p50Ms, 3) })
+  report({ case: name('p99'), value: busy.p99Ms, unit: 'ms', ...atMost(busy.p99Ms, 20) })
   client.close()
   other.close()
 }
 
 async function benchLatency(service: Running): Promise<void> {
   const client = new HttpClient(service.base)
-  const pace = { lanes: 64, seconds: SECONDS }
+  const pace = { concurrency: 64, seconds: SECONDS }
   const loads = { 'GET /user': getUser(client, someTokens()), refresh: refresh(client, 600) }
   for (const [name, shoot] of Object.entries(loads)) {
-    await measure(shoot, { ...pace, seconds: 1 })
-    const rounds: Measured[] = []
-    for (let round = 0; round < ROUNDS; round += 1) rounds.push(await measure(shoot, pace))
-    const p50Ms = median(rounds.map((round) => round.p50Ms))
-    const p99Ms = median(rounds.map((round) => round.p99Ms))
-    report(`${name}, p50 at 64 connections`, p50Ms, 'ms')
-    report(`${name}, p99 at 64 connections`, p99Ms, 'ms', atMost(p99Ms / p50Ms, 5))
+    const [measured = []] = await inTurns([() => measure(shoot, pace)])
+    const { p50Ms, p99Ms } = middle(measured)
+    report({ case: `${name}, p50 at 64 connections`, value: p50Ms, unit: 'ms' })
+    report({ case: `${name}, p99 at 64 connections`, value: p99Ms, unit: 'ms', ...atMost(p99Ms / p50Ms, 5) })
   }
   client.close()
 }
@@ -98,16 +110,21 @@ async function benchMemory(service: Running): Promise<void> {
   const shoots = [getUser(client, someTokens()), refresh(client, 400)]
   const shootAll = (count: number) =>
     Promise.all(
-      Array.from({ length: LANES }, async (_, lane) => {
-        for (let sent = 0; sent < count / LANES; sent += 1) await shoots[sent % 4 === 0 ? 1 : 0]?.(lane)
+      Array.from({ length: CONCURRENCY }, async (_, worker) => {
+        for (let sent = 0; sent < count / CONCURRENCY; sent += 1)
+          await shoots[sent % 4 === 0 ? 1 : 0]?.(worker)
       }),
     )
   await shootAll(30_000)
   const before = service.memory()
   await shootAll(70_000)
-  report('memory after 100,000 requests', service.memory(), 'MiB', atMost(service.memory(), 150))
+  const memory = (name: string, goal: (value: number) => Goal) => {
+    const value = service.memory()
+    report({ case: name, value, unit: 'MiB', ...goal(value) })
+  }
+  memory('memory after 100,000 requests', (value) => atMost(value, 150))
   await shootAll(30_000)
-  report('memory after 30,000 more', service.memory(), 'MiB', atMost(service.memory() / before, 1.15))
+  memory('memory after 30,000 more', (value) => atMost(value / before, 1.15))
   client.close()
 }
 
@@ -125,14 +142,19 @@ async function benchGrowth(few: Running, many: Running): Promise<void> {
   ]
   for (const [name, shoot] of cases) {
     // Fewer at a time than the machine can take: latency, not queueing.
-    const pace = { lanes: name === 'sign-in' ? 1 : 2, seconds: SECONDS }
+    const pace = { concurrency: name === 'sign-in' ? 1 : 2, seconds: SECONDS }
     const shoots = [shoot(small, FEW), shoot(large, MANY)] as const
     const [atFew, atMany] = await compare(
       () => measure(shoots[0], pace),
       () => measure(shoots[1], pace),
     )
-    report(`${name}, p99 at 1,000 users`, atFew.p99Ms, 'ms')
-    report(`${name}, p99 at 1,000,000 users`, atMany.p99Ms, 'ms', atMost(atMany.p99Ms / atFew.p99Ms, 1.3))
+    report({ case: `${name}, p99 at 1,000 users`, value: atFew.p99Ms, unit: 'ms' })
+    report({
+      case: `${name}, p99 at ${MANY.toLocaleString('en')} users`,
+      value: atMany.p99Ms,
+      unit: 'ms',
+      ...atMost(atMany.p99Ms / atFew.p99Ms, 1.3),
+    })
   }
   small.close()
   large.close()
@@ -157,14 +179,10 @@ function refreshAnywhere(client: HttpClient, users: number): Shoot {
   }
 }
 
-const { values, positionals: wanted } = parseArgs({
-  options: { beside: { type: 'string' } },
-  allowPositionals: true,
-})
-const wants = (part: string): boolean => wanted.length === 0 || wanted.includes(part)
+const { values } = parseArgs({ options: { beside: { type: 'string' } }, allowPositionals: true })
 
 if (wants('signing')) await benchSigning()
-if (wanted.length === 0 || wanted.some((part) => part !== 'signing')) {
+if (['sign-in', 'refresh', 'user', 'busy', 'latency', 'memory', 'growth'].some(wants)) {
   const fewUrl = await seedDatabase(adminUrl, 'bench_few', FEW)
   const service = await startService(fewUrl)
   if (wants('user')) await benchUser(service, fewUrl, FEW)

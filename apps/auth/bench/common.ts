@@ -4,11 +4,19 @@
 import { randomBytes } from 'node:crypto'
 import { availableParallelism } from 'node:os'
 import { Db } from '@signet/db'
-import { familyCpuMsOf, parentOf } from '@signet/testkit'
+import { familyCpuMsOf } from '@signet/testkit'
+import {
+  inTurns,
+  measure,
+  median,
+  option,
+  postmasterOf,
+  reporter,
+  rounded,
+  type Shoot,
+} from '@signet/testkit/bench'
 import { Agent, request } from 'undici'
 import { startRawHashing } from './hashing.js'
-import { measure, type Shoot } from './load.js'
-import { median } from './report.js'
 import { emailOf, PASSWORD, seedDatabase, sessionIdOf, userIdOf } from './seed.js'
 import { startBareHttp, startService } from './servers.js'
 import { newKeys } from './signing.js'
@@ -25,23 +33,28 @@ type Contender = {
 type Session = { access_token: string; refresh_token: string }
 type Run = { perSecond: number; p50Ms?: number; p99Ms?: number; cpuUsOf?: Readonly<Record<string, number>> }
 
-const option = (name: string, fallback: number) =>
-  Number(process.argv.find((argument) => argument.startsWith(`${name}=`))?.slice(name.length + 1) ?? fallback)
-const [rounds, seconds, accounts] = [option('rounds', 3), option('seconds', 3), option('accounts', 500)]
-const LANES = 16
+const [rounds, seconds, accounts] = [
+  Number(option('rounds') ?? 3),
+  Number(option('seconds') ?? 3),
+  Number(option('accounts') ?? 500),
+]
+const CONCURRENCY = 16
+const report = reporter('common')
 const RAW = 'raw limit'
 const CASES = {
-  user: { name: 'GET /user', lanes: LANES },
-  refresh: { name: 'refresh', lanes: LANES },
+  user: { name: 'GET /user', concurrency: CONCURRENCY },
+  refresh: { name: 'refresh', concurrency: CONCURRENCY },
   // Twice as many as threads, so that no thread waits for the next request.
-  signIn: { name: 'password sign-in', lanes: 2 * availableParallelism() },
+  signIn: { name: 'password sign-in', concurrency: 2 * availableParallelism() },
 }
 
 /** Our own service, on accounts that are seeded, and the same database behind nothing but `node:http`. */
 async function ownContenders(): Promise<Contender[]> {
   const adminUrl = process.env['DATABASE_URL'] ?? ''
-  const databaseUrl = await seedDatabase(adminUrl, 'bench_common', 2 * accounts + LANES)
-  const postmaster = await postmasterOf(adminUrl)
+  const databaseUrl = await seedDatabase(adminUrl, 'bench_common', 2 * accounts + CONCURRENCY)
+  const admin = new Db({ connectionString: adminUrl, max: 1 })
+  const postmaster = await postmasterOf(admin)
+  await admin.close()
   const service = await startService(databaseUrl, { keys: newKeys('ES256') })
   const bare = await startBareHttp(databaseUrl)
   const withPostgres = (server: { cpuMs(): number }) => () => ({
@@ -52,14 +65,6 @@ async function ownContenders(): Promise<Contender[]> {
     { name: 'signet', base: service.base, spent: withPostgres(service), stop: () => service.stop() },
     { name: RAW, base: bare.base, spent: withPostgres(bare), stop: () => bare.stop() },
   ]
-}
-
-async function postmasterOf(connectionString: string): Promise<number> {
-  const db = new Db({ connectionString, max: 1 })
-  const { rows } = await db.query<{ pid: number }>('select pg_backend_pid() as pid')
-  const postmaster = parentOf(rows[0]?.pid ?? 0)
-  await db.close()
-  return postmaster
 }
 
 /** `<name>=<url>`, and the process ids of its servers behind commas. */
@@ -108,14 +113,14 @@ async function apiShoots(client: Client, { isPeer = false }: Contender): Promise
     (await client.ask('/token?grant_type=password', { body: { email, password: PASSWORD } })) as Session
   const any = <T>(list: readonly T[]) => list[Math.floor(Math.random() * list.length)]
   const sessions: Session[] = []
-  for (const email of emails.slice(0, LANES)) sessions.push(await signIn(email))
+  for (const email of emails.slice(0, CONCURRENCY)) sessions.push(await signIn(email))
   const refreshed = sessions.map(({ refresh_token: token }) => token)
   return {
     signIn: async () => void (await signIn(any(emails))),
-    async refresh(lane) {
-      const body = { refresh_token: refreshed[lane % refreshed.length] }
+    async refresh(worker) {
+      const body = { refresh_token: refreshed[worker % refreshed.length] }
       const session = (await client.ask('/token?grant_type=refresh_token', { body })) as Session
-      refreshed[lane % refreshed.length] = session.refresh_token
+      refreshed[worker % refreshed.length] = session.refresh_token
     },
     async user() {
       const token = any(sessions)?.access_token ?? ''
@@ -127,8 +132,8 @@ async function apiShoots(client: Client, { isPeer = false }: Contender): Promise
 /** The same statements, and for a refresh the same signature; what hashing costs at best has no HTTP. */
 function rawShoots(client: Client): Omit<Shoots, 'signIn'> {
   return {
-    async refresh(lane) {
-      await client.ask('/refresh', { body: { session: sessionIdOf(accounts + 1 + lane) } })
+    async refresh(worker) {
+      await client.ask('/refresh', { body: { session: sessionIdOf(accounts + 1 + worker) } })
     },
     async user() {
       await client.ask(`/user/${userIdOf(1 + Math.floor(Math.random() * accounts))}`)
@@ -140,20 +145,14 @@ type Load = { who: string; run: () => Promise<Run> }
 
 /** One load after the other in each round, so that all see the same machine; the first round warms up. */
 async function measureCase(name: string, loads: readonly Load[]): Promise<void> {
-  const seen = loads.map((): Run[] => [])
-  for (let round = 0; round <= rounds; round += 1)
-    for (const [index, { run }] of loads.entries()) {
-      const result = await run()
-      if (round > 0) seen[index]?.push(result)
-    }
+  const runs = loads.map(({ run }) => run)
+  const seen = await inTurns(runs, rounds)
   for (const [index, { who }] of loads.entries()) tell(name, who, seen[index] ?? [])
 }
 
-const round = (value: number) => Math.round(value * 1000) / 1000
-
 function tell(name: string, who: string, runs: readonly Run[]): void {
   const middle = (pick: (run: Run) => number | undefined) =>
-    round(median(runs.map((run) => pick(run) ?? NaN)))
+    rounded(median(runs.map((run) => pick(run) ?? NaN)))
   const parts = Object.keys(runs[0]?.cpuUsOf ?? {})
   const others = {
     ...Object.fromEntries(parts.map((part) => [`cpuUs of ${part}`, middle((run) => run.cpuUsOf?.[part])])),
@@ -165,13 +164,12 @@ function tell(name: string, who: string, runs: readonly Run[]): void {
       p99Ms: middle((run) => run.p99Ms),
     }),
   }
-  const value = middle(({ perSecond }) => perSecond)
-  console.log(JSON.stringify({ bench: 'common', case: name, who, value, unit: '1/s', others }))
+  report({ case: name, who, value: middle(({ perSecond }) => perSecond), unit: '1/s', others })
 }
 
-async function metered(shoot: Shoot, lanes: number, { spent }: Contender): Promise<Run> {
+async function metered(shoot: Shoot, concurrency: number, { spent }: Contender): Promise<Run> {
   const before = spent?.()
-  const { perSecond, p50Ms, p99Ms, requests } = await measure(shoot, { lanes, seconds })
+  const { perSecond, p50Ms, p99Ms, requests } = await measure(shoot, { concurrency, seconds })
   const after = spent?.()
   if (!before || !after) return { perSecond, p50Ms, p99Ms }
   const cpuUsOf = Object.fromEntries(
@@ -196,7 +194,7 @@ for (const contender of contenders) {
   for (const key of ['signIn', 'refresh', 'user'] as const) {
     const shoot = shoots[key]
     if (shoot)
-      loads[key].push({ who: contender.name, run: () => metered(shoot, CASES[key].lanes, contender) })
+      loads[key].push({ who: contender.name, run: () => metered(shoot, CASES[key].concurrency, contender) })
   }
 }
 for (const key of ['user', 'refresh', 'signIn'] as const) await measureCase(CASES[key].name, loads[key])

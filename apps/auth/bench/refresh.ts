@@ -1,28 +1,47 @@
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
+import {
+  atLeast,
+  compare,
+  measure,
+  reporter,
+  withCpu,
+  type Goal,
+  type Measured,
+  type Shoot,
+} from '@signet/testkit/bench'
 import { HttpClient } from './http-client.js'
-import { compare, measure, withCpu, type Measured, type Shoot } from './load.js'
-import { atLeast, report } from './report.js'
 import * as seed from './seed.js'
 import { startBareHttp, startService, type Running } from './servers.js'
 import { newKeys } from './signing.js'
 
-const PACE = { lanes: 16, seconds: 3 }
+const PACE = { concurrency: 16, seconds: 3 }
+const report = reporter('auth', { failsOnMiss: true })
+
+/** One line with what a request cost the server's process, in µs. */
+export function reportRate(
+  name: string,
+  unit: string,
+  { perSecond, cpuUs = NaN }: Measured,
+  goal?: Goal,
+): void {
+  report({ case: name, value: perSecond, unit, ...goal, others: { cpu_us: Math.round(cpuUs) } })
+}
 
 /** What the bench of a checkout seeds its database with; its tables and tokens may be others. */
 type Seed = Pick<typeof seed, 'refreshTokenOf' | 'seedDatabase'>
 
-/** Each lane keeps to sessions of its own, from `first` on, and goes along their chains. */
+/** Each worker keeps to sessions of its own, from `first` on, and goes along their chains. */
 export function refresh(
   client: HttpClient,
   first: number,
   { refreshTokenOf }: Pick<Seed, 'refreshTokenOf'> = seed,
 ): Shoot {
   const current = new Map<number, string>()
-  return async (lane) => {
-    const body = { refresh_token: current.get(lane) ?? refreshTokenOf(first + lane) }
+  return async (worker) => {
+    const body = { refresh_token: current.get(worker) ?? refreshTokenOf(first + worker) }
     const answer = await client.ask({ method: 'POST', path: '/token?grant_type=refresh_token', body })
-    current.set(lane, refreshTokenIn(answer))
+    current.set(worker, refreshTokenIn(answer))
   }
 }
 
@@ -58,8 +77,8 @@ export async function benchRefresh({ adminUrl, databaseUrl, users, beside }: Opt
   }
   const [ours, withRsa, bare, before] = await compare(...loads)
   if (ours === undefined || withRsa === undefined || bare === undefined) throw new Error('nothing measured')
-  const perSecond = (name: string, measured: Measured, goal?: ReturnType<typeof atLeast>) =>
-    report(name, measured.perSecond, 'refreshes/s', goal, measured.cpuUs)
+  const perSecond = (name: string, measured: Measured, goal?: Goal) =>
+    reportRate(name, 'refreshes/s', measured, goal)
   perSecond('bare node:http, update and ES256', bare)
   perSecond('refresh, ES256', ours, atLeast(ours.perSecond / bare.perSecond, 0.6))
   perSecond('refresh, RS256', withRsa, atLeast(withRsa.perSecond / ours.perSecond, 0.9))
@@ -70,7 +89,7 @@ export async function benchRefresh({ adminUrl, databaseUrl, users, beside }: Opt
 
 const bareRefresh =
   (client: HttpClient): Shoot =>
-  async (lane) => {
-    const body = { session: seed.sessionIdOf(201 + lane) }
+  async (worker) => {
+    const body = { session: seed.sessionIdOf(201 + worker) }
     await client.ask({ method: 'POST', path: '/refresh', body })
   }

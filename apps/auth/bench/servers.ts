@@ -1,9 +1,10 @@
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
-import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { leasePort } from '@signet/local'
+import { cpuMsOf, memoryMibOf } from '@signet/testkit'
+import { untilAnswers } from '@signet/testkit/bench'
 
 export const JWT_SECRET = 'bench-secret-0123456789-abcdefghijklmnopqrstuvwxyz'
 
@@ -73,38 +74,14 @@ async function start(file: string, databaseUrl: string, env: Record<string, stri
     },
     stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
   })
-  await waitUntilUp(base, () => child.exitCode !== null, file)
+  await untilAnswers(`${base}/health`, child)
   return {
     base,
-    cpuMs: () => cpuMs(child.pid ?? 0),
-    memory: () => residentMiB(child.pid ?? 0),
+    cpuMs: () => cpuMsOf(child.pid ?? 0),
+    memory: () => memoryMibOf(child.pid ?? 0),
     async stop() {
       child.kill('SIGTERM')
       await once(child, 'exit')
     },
   }
-}
-
-async function waitUntilUp(base: string, isGone: () => boolean, file: string): Promise<void> {
-  for (let attempt = 0; attempt < 300 && !isGone(); attempt += 1) {
-    const up = await fetch(`${base}/health`).then(
-      ({ ok }) => ok,
-      () => false,
-    )
-    if (up) return
-    await new Promise((resolve) => setTimeout(resolve, 100))
-  }
-  throw new Error(`${file} does not start`)
-}
-
-/** The kernel counts in hundredths of a second: user and system time are the 14th and 15th field of the whole line. */
-function cpuMs(pid: number): number {
-  const [, rest = ''] = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')
-  const fields = rest.split(' ')
-  return (Number(fields[11]) + Number(fields[12])) * 10
-}
-
-function residentMiB(pid: number): number {
-  const status = readFileSync(`/proc/${pid}/status`, 'utf8')
-  return Number(/VmRSS:\s+(\d+) kB/.exec(status)?.[1] ?? NaN) / 1024
 }

@@ -9,15 +9,15 @@ import {
   verify,
 } from 'node:crypto'
 import { signJwt, verifyJwt } from '@signet/jwt'
+import { atLeast, inTurns, median, option, reporter } from '@signet/testkit/bench'
 import { KeyRing } from '../src/keys/key-ring.js'
-import { ROUNDS } from './load.js'
-import { atLeast, median, report } from './report.js'
 import { JWT_SECRET } from './servers.js'
 
 const ALGORITHMS = ['HS256', 'RS256', 'ES256', 'EdDSA'] as const
 type Algorithm = (typeof ALGORITHMS)[number]
 const GOAL = 0.4
-const SECONDS = 0.5
+const SECONDS = Number(option('seconds') ?? 0.5)
+const report = reporter('auth', { failsOnMiss: true })
 
 const CLAIMS = {
   iss: 'https://auth.example.com',
@@ -49,13 +49,9 @@ export async function benchSigning(): Promise<void> {
 }
 
 async function compareSpeed(name: string, ours: () => void | Promise<void>, raw: () => void): Promise<void> {
-  const seen: [number[], number[]] = [[], []]
-  for (let round = 0; round <= ROUNDS; round += 1) {
-    const results = [await perSecond(ours), await perSecond(raw)]
-    if (round > 0) results.forEach((result, index) => seen[index]?.push(result))
-  }
-  const [mine, theirs] = [median(seen[0]), median(seen[1])]
-  report(name, mine, 'operations/s', atLeast(mine / theirs, GOAL))
+  const seen = await inTurns([() => perSecond(ours), () => perSecond(raw)])
+  const [value = NaN, theirs = NaN] = seen.map(median)
+  report({ case: name, value, unit: 'operations/s', ...atLeast(value / theirs, GOAL) })
 }
 
 async function perSecond(work: () => void | Promise<void>): Promise<number> {

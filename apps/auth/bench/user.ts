@@ -1,10 +1,18 @@
+import {
+  atLeast,
+  compare,
+  measure,
+  withCpu,
+  type Goal,
+  type Measured,
+  type Shoot,
+} from '@signet/testkit/bench'
 import { type HttpClient as Client, HttpClient } from './http-client.js'
-import { compare, measure, withCpu, type Measured, type Shoot } from './load.js'
-import { atLeast, report, type Goal } from './report.js'
+import { reportRate } from './refresh.js'
 import { accessTokenOf, userIdOf } from './seed.js'
 import { startBareExpress, startBareHttp, type Running } from './servers.js'
 
-const PACE = { lanes: 16, seconds: 3 }
+const PACE = { concurrency: 16, seconds: 3 }
 
 export const someTokens = (): string[] => Array.from({ length: 100 }, (_, index) => accessTokenOf(index + 1))
 
@@ -29,8 +37,8 @@ export async function benchUser(service: Running, databaseUrl: string, users: nu
     withCpu(express, bare(clients[1])),
     withCpu(http, bare(clients[2])),
   )
-  const perSecond = (name: string, { perSecond, cpuUs }: Measured, goal?: Goal) =>
-    report(name, perSecond, 'requests/s', goal, cpuUs)
+  const perSecond = (name: string, measured: Measured, goal?: Goal) =>
+    reportRate(name, 'requests/s', measured, goal)
   perSecond('bare node:http, select', plain)
   perSecond('bare Express, select', framed)
   perSecond('GET /user against Express', ours, atLeast(ours.perSecond / framed.perSecond, 0.92))

@@ -1,14 +1,14 @@
 import type { Db } from '@signet/db'
-import { cpuMsOf, familyCpuMsOf, parentOf } from '@signet/testkit'
+import { cpuMsOf, familyCpuMsOf } from '@signet/testkit'
+import { postmasterOf } from '@signet/testkit/bench'
 import type { Redis } from 'ioredis'
 
 export type Servers = { postmaster: number; redis: number }
 
 export async function findServers(db: Db, redis: Redis): Promise<Servers> {
-  const { rows } = await db.query<{ pid: number }>('select pg_backend_pid() as pid')
   const info = await redis.info('server')
   return {
-    postmaster: parentOf(rows[0]?.pid ?? 0),
+    postmaster: await postmasterOf(db),
     redis: Number(/process_id:(\d+)/.exec(info)?.[1] ?? 0),
   }
 }

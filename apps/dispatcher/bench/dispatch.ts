@@ -1,8 +1,9 @@
-// `npm run bench -- dispatch [rounds=5] [only=<regular expression of case names>] [rows=5000000] [profile=<folder>] [list]`
-// `rows` is how many finished deliveries `growth` adds: 50,000,000 need 40 GB of disk and an hour.
-// One JSON line per result. How to read them: docs/bench.md.
+// `npm run bench -- dispatch`: the dispatcher against what sending alone and BullMQ alone reach. One JSON line per result; how to
+// read them: docs/bench.md. Options: rounds=5, only=<regular expression of case names>, rows=5000000 (finished deliveries that
+// `growth` adds: 50,000,000 need 40 GB of disk and an hour), profile=<folder>. `list` prints the cases:
 import { measureGrowth } from './growth.js'
 import { measureHanging, measureLatency } from './latency.js'
+import { option, rounds } from '@signet/testkit/bench'
 import { setStage, type Stage } from './stage.js'
 import { measureThousand, measureThroughput, throughputCases } from './throughput.js'
 
@@ -21,11 +22,8 @@ const cases: Readonly<Record<string, Run>> = {
   growth: (stage, rounds) => measureGrowth(stage, rounds, rows),
 }
 
-const option = (name: string, fallback: string) =>
-  process.argv.find((argument) => argument.startsWith(`${name}=`))?.slice(name.length + 1) ?? fallback
-const rounds = Number(option('rounds', '5'))
-const rows = Number(option('rows', '5000000'))
-const only = new RegExp(option('only', '.'))
+const rows = Number(option('rows') ?? 5_000_000)
+const only = new RegExp(option('only') ?? '.')
 const chosen = Object.entries(cases).filter(([name]) => only.test(name))
 
 if (process.argv.includes('list')) console.log(Object.keys(cases).join('\n'))
@@ -33,10 +31,10 @@ else {
   const stage = await setStage({
     databaseUrl: process.env['DATABASE_URL'] ?? '',
     redisUrl: process.env['REDIS_URL'] ?? '',
-    profileFolder: option('profile', '') || undefined,
+    profileFolder: option('profile'),
   })
   try {
-    for (const [, run] of chosen) await run(stage, rounds)
+    for (const [, run] of chosen) await run(stage, rounds())
   } finally {
     await stage.close()
   }

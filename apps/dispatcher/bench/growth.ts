@@ -1,10 +1,11 @@
+import { atMost, median, reporter } from '@signet/testkit/bench'
 import { fillHistory } from './large-history.js'
 import { measureReads } from './history-reads.js'
 import { measureRetention } from './history-retention.js'
-import { atMost, median, report } from './results.js'
 import type { Stage } from './stage.js'
 import { startLoad } from './throughput.js'
 
+const report = reporter('dispatch')
 const LOAD = { endpoints: 10, bytes: 2048, deliveries: 5000 }
 const FEW = 1000
 

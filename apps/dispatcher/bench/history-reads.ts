@@ -1,3 +1,4 @@
+import { median, reporter } from '@signet/testkit/bench'
 import { readBacklog, readUndispatched } from '../src/backlog/backlog-store.js'
 import { findOverdueDeliveries } from '../src/deliveries/delivery-store.js'
 import { findOpenFirstAttempts } from '../src/dispatching/first-attempt-store.js'
@@ -5,8 +6,8 @@ import { findForgottenEvents } from '../src/events/event-store.js'
 import { Operations } from '../src/operations/operations.js'
 import type { Db } from '@signet/db'
 import type { Pipeline } from './pipeline.js'
-import { median, report } from './results.js'
 
+const report = reporter('dispatch')
 const TIMES = 40
 const PAGE = 1000
 

@@ -1,12 +1,13 @@
 import type { Db } from '@signet/db'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { median, quantile, reporter } from '@signet/testkit/bench'
 import { Retention } from '../src/retention/retention.js'
 import { steadily } from './latency.js'
 import type { History } from './large-history.js'
 import type { Pipeline } from './pipeline.js'
-import { median, quantile, report } from './results.js'
 import type { Stage } from './stage.js'
 
+const report = reporter('dispatch')
 const KEEP_MS = 30 * 24 * 60 * 60 * 1000
 const ALONE_MS = 4000
 const BESIDE_MS = 6000

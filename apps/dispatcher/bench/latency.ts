@@ -1,10 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Db } from '@signet/db'
-import { atMost, median, quantile, report } from './results.js'
+import { atMost, median, quantile, reporter } from '@signet/testkit/bench'
 import type { Stage } from './stage.js'
 import { startLoad } from './throughput.js'
 import type { Subscriber } from '../test/support/subscriber.js'
 
+const report = reporter('dispatch')
 const STEADY_MS = 4000
 const PEAK_LOAD = { endpoints: 10, bytes: 2048, deliveries: 5000 }
 const FAN_OUT = 5

@@ -9,6 +9,7 @@ import { SecretBox } from '@signet/webhook-core'
 import { connectRedis } from '@signet/redis'
 import { WebhookQueues } from '@signet/webhook-core/queue'
 import { setPaused } from '../src/operations/operator-store.js'
+import { untilAnswers } from '@signet/testkit/bench'
 import { migrateWebhooks } from '@signet/webhook-testkit'
 import { Subscriber } from '../test/support/subscriber.js'
 
@@ -75,7 +76,7 @@ export async function startPipeline(name: string, options: PipelineOptions): Pro
   const connection = connectRedis({ url: options.redisUrl }, 'worker')
   const queues = new WebhookQueues({ connection, prefix })
   const secretBox = SecretBox.parse(secretKeys)
-  await untilAlive(port)
+  await untilAnswers(`http://127.0.0.1:${port}/readyz`, child)
 
   const isBusy = async () => {
     const { rows } = await db.query<{ busy: boolean }>(
@@ -133,16 +134,4 @@ export async function startPipeline(name: string, options: PipelineOptions): Pro
       await db.close()
     },
   }
-}
-
-async function untilAlive(port: number): Promise<void> {
-  for (let tries = 0; tries < 400; tries += 1) {
-    const alive = await fetch(`http://127.0.0.1:${port}/readyz`).then(
-      ({ ok }) => ok,
-      () => false,
-    )
-    if (alive) return
-    await sleep(50)
-  }
-  throw new Error('the dispatcher does not start')
 }

@@ -1,9 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { memoryMibOf } from '@signet/testkit'
+import { atLeast, median, reporter } from '@signet/testkit/bench'
 import { perDelivery, type Costs, type Meter } from './costs.js'
 import { ENDPOINTS_PER_ACCOUNT, type Pipeline } from './pipeline.js'
-import { atLeast, median, report } from './results.js'
 import type { Comparison, Stage } from './stage.js'
+
+const report = reporter('dispatch')
 
 export type Load = { endpoints: number; bytes: number; deliveries: number }
 type Case = Load & { name: string; ofRaw: number; ofQueue?: number }

@@ -1,10 +1,10 @@
 // `npm run bench -- oauth [part …]`: token endpoint and Bearer authentication against bare Express routes with the same
 // statements, and Bearer authentication at 10 and at a million live tokens. One JSON line per case. Parts: issue,
-// refresh, v1, growth; all of them by default.
+// refresh, v1, growth; all of them by default. Options: rounds=5, seconds=<of each measurement>, tokens=1000000 (of growth).
 import { Db } from '@signet/db'
+import { atLeast, atMost, compare, option, reporter, wants, type Measured } from '@signet/testkit/bench'
 import type { Pool } from 'undici'
-import { compare, measure, type Measured, type Shoot } from './load.js'
-import { report as write } from './results.js'
+import { measure, type Shoot } from './load.js'
 import {
   codeForm,
   numbered,
@@ -18,9 +18,9 @@ import {
 import { startServer, type Running } from './server.js'
 
 const SECONDS = 3
-const LANES = 16
+const CONCURRENCY = 16
 const FEW = 10
-const MANY = 1_000_000
+const MANY = Number(option('tokens') ?? 1_000_000)
 const CODES_PER_ROUND = 20_000
 const RATIO_GOAL = 0.7
 const P99_GOAL = 1.3
@@ -29,8 +29,7 @@ const adminUrl = process.env['DATABASE_URL'] ?? ''
 if (adminUrl === '' || !process.env['REDIS_URL'])
   throw new Error('DATABASE_URL and REDIS_URL are needed: npm run bench -- oauth')
 
-const report = (name: string, value: number, unit: string, ratio: number, goal: number, ok: boolean): void =>
-  write({ bench: 'oauth', case: name, value, unit, ratio, goal, ok })
+const report = reporter('oauth', { failsOnMiss: true })
 
 const form = { 'content-type': 'application/x-www-form-urlencoded' }
 
@@ -58,9 +57,13 @@ const authenticated =
 
 /** The service and its bare counterpart, measured in turns. */
 type Rivals = { service: Running; bare: Running }
-type BareCase = { part: string; name: string; run(rivals: Rivals, db: Db): Promise<[Measured, Measured]> }
+type BareCase = {
+  part: string
+  name: string
+  run(rivals: Rivals, db: Db): Promise<readonly [Measured, Measured]>
+}
 
-const pace = { lanes: LANES, seconds: SECONDS }
+const pace = { concurrency: CONCURRENCY, seconds: SECONDS }
 
 const bareCases: BareCase[] = [
   {
@@ -84,15 +87,15 @@ const bareCases: BareCase[] = [
     part: 'refresh',
     name: 'refresh',
     async run({ service, bare }, db) {
-      await seedRefreshTokens(db, 2 * LANES)
+      await seedRefreshTokens(db, 2 * CONCURRENCY)
       const refresher = (base: string, offset: number) => {
-        const tokens = Array.from({ length: LANES }, (_, lane) => numbered('svr_', offset + lane))
-        const shoot: Shoot = async (pool, lane) => {
-          tokens[lane] = (await post(pool, refreshForm(tokens[lane] ?? ''))).refresh_token
+        const tokens = Array.from({ length: CONCURRENCY }, (_, worker) => numbered('svr_', offset + worker))
+        const shoot: Shoot = async (pool, worker) => {
+          tokens[worker] = (await post(pool, refreshForm(tokens[worker] ?? ''))).refresh_token
         }
         return () => measure(base, shoot, pace)
       }
-      return compare(refresher(service.base, 0), refresher(bare.base, LANES))
+      return compare(refresher(service.base, 0), refresher(bare.base, CONCURRENCY))
     },
   },
   {
@@ -114,7 +117,7 @@ async function benchAgainstBare(cases: readonly BareCase[], databaseUrl: string)
   for (const { name, ...bareCase } of cases) {
     const [ours, theirs] = await bareCase.run(rivals, db)
     const ratio = ours.perSecond / theirs.perSecond
-    report(name, ours.perSecond, 'requests/s', ratio, RATIO_GOAL, ratio >= RATIO_GOAL)
+    report({ case: name, value: ours.perSecond, unit: 'requests/s', ...atLeast(ratio, RATIO_GOAL) })
   }
   await Promise.all([rivals.service.stop(), rivals.bare.stop()])
   await db.close()
@@ -124,14 +127,18 @@ async function benchAtScale(fewUrl: string, manyUrl: string): Promise<void> {
   const few = await startServer('../src/main.ts', fewUrl)
   const many = await startServer('../src/main.ts', manyUrl)
   // Fewer at a time than the machine can take: latency, not queueing.
-  const calm = { lanes: 4, seconds: SECONDS }
+  const calm = { concurrency: 4, seconds: SECONDS }
   const [small, large] = await compare(
     () => measure(few.base, authenticated(FEW), calm),
     () => measure(many.base, authenticated(MANY), calm),
   )
-  report('p99 of /v1 at 10 live tokens', small.p99Ms, 'ms', 1, P99_GOAL, true)
-  const ratio = large.p99Ms / small.p99Ms
-  report('p99 of /v1 at 1,000,000 live tokens', large.p99Ms, 'ms', ratio, P99_GOAL, ratio <= P99_GOAL)
+  report({ case: `p99 of /v1 at ${FEW} live tokens`, value: small.p99Ms, unit: 'ms' })
+  report({
+    case: `p99 of /v1 at ${MANY.toLocaleString('en')} live tokens`,
+    value: large.p99Ms,
+    unit: 'ms',
+    ...atMost(large.p99Ms / small.p99Ms, P99_GOAL),
+  })
   await Promise.all([few.stop(), many.stop()])
 }
 
@@ -147,9 +154,6 @@ async function seededDatabase(name: string, tokens: number): Promise<string> {
   await db.close()
   return url
 }
-
-const wanted = process.argv.slice(2)
-const wants = (part: string): boolean => wanted.length === 0 || wanted.includes(part)
 
 const few = await seededDatabase('bench_few', FEW)
 if (wants('growth')) await benchAtScale(few, await seededDatabase('bench_many', MANY))

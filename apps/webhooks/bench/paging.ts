@@ -1,20 +1,22 @@
 // `npm run bench -- paging`: `GET /v1/webhooks/{id}/deliveries` among 10,000,000 deliveries, 2,000,000 of them of the
 // subscription that is asked for, against a log of 1,000 that has the database to itself. One JSON line per case.
+// Options: rounds=5, seconds=<of each measurement>, rows=10000000 (deliveries in all).
 import { Db } from '@signet/db'
+import { atMost, compare, median, option, reporter } from '@signet/testkit/bench'
 import { Pool } from 'undici'
-import { compare, measure, median, type Shoot } from './load.js'
+import { measure, type Shoot } from './load.js'
 import { seedManyLogs, seedOneLog, type Log } from './log-seed.js'
-import { report } from './results.js'
 import { numbered, prepareDatabase, seedAccessTokens, seedClient } from './seed.js'
 import { startServer, type Running } from './server.js'
 
 const FEW = 1000
-const MANY = 10_000_000
+const MANY = Number(option('rows') ?? 10_000_000)
 const PAGE_SIZE = 20
 /** Fewer at a time than the machine can take: latency, not queueing. */
-const PACE = { lanes: 4, seconds: 1.5 }
+const PACE = { concurrency: 4, seconds: 1.5 }
 const STARTS = 5
 const FIRST_JUMP_MS = 1000
+const report = reporter('paging', { failsOnMiss: true })
 
 const adminUrl = process.env['DATABASE_URL'] ?? ''
 if (adminUrl === '' || !process.env['REDIS_URL'])
@@ -22,6 +24,8 @@ if (adminUrl === '' || !process.env['REDIS_URL'])
 
 /** A log behind a running service. */
 type Subject = { service: Running; log: Log }
+
+const count = ({ rows }: Log): string => rows.toLocaleString('en')
 
 /** Asks for the page that `number` names and makes sure that it is the one. */
 const page =
@@ -59,16 +63,8 @@ async function benchPages(where: string, few: Subject, many: Subject, cases: rea
     )
     for (const of of ['p50', 'p99'] as const) {
       const value = large[`${of}Ms`]
-      const ratio = value / small[`${of}Ms`]
-      report({
-        bench: 'paging',
-        case: `${name} of ${where}, ${of}`,
-        value,
-        unit: 'ms',
-        ratio,
-        goal,
-        ok: ratio <= goal,
-      })
+      const met = atMost(value / small[`${of}Ms`], goal)
+      report({ case: `${name} of ${where}, ${of}`, value, unit: 'ms', ...met })
     }
   }
 }
@@ -109,8 +105,7 @@ async function firstJump(url: string, log: Log): Promise<number> {
 const shallow = await firstJump(alone.url, alone.logs)
 const deep = await firstJump(among.url, among.logs.largest)
 report({
-  bench: 'paging',
-  case: 'first jump to the last page of 2,000,000',
+  case: `first jump to the last page of ${count(among.logs.largest)}`,
   value: deep,
   unit: 'ms',
   ratio: deep / shallow,
@@ -120,6 +115,6 @@ report({
 
 const few = { service: await startServer('../src/main.ts', alone.url), log: alone.logs }
 const many = await startServer('../src/main.ts', among.url)
-await benchPages('2,000,000', few, { service: many, log: among.logs.largest }, cases)
+await benchPages(count(among.logs.largest), few, { service: many, log: among.logs.largest }, cases)
 await benchPages('an ordinary log', few, { service: many, log: among.logs.ordinary }, [cases[0], cases[2]])
 await Promise.all([few.service.stop(), many.stop()])

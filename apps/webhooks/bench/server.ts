@@ -3,6 +3,7 @@ import { createHash, randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
 import { leasePort } from '@signet/local'
+import { untilAnswers } from '@signet/testkit/bench'
 
 export type Running = { base: string; stop(): Promise<void> }
 
@@ -27,15 +28,7 @@ export async function startServer(file: string, databaseUrl: string): Promise<Ru
     },
     stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
   })
-  for (let attempt = 0; ; attempt += 1) {
-    const up = await fetch(`${base}/healthz`).then(
-      () => true,
-      () => false,
-    )
-    if (up) break
-    if (attempt > 200 || child.exitCode !== null) throw new Error(`${file} does not start`)
-    await new Promise((resolve) => setTimeout(resolve, 100))
-  }
+  await untilAnswers(`${base}/healthz`, child)
   return {
     base,
     async stop() {

@@ -5,16 +5,15 @@ import { readdirSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { Db } from '@signet/db'
 import { Redis } from 'ioredis'
-import { atMost, report } from '../results.js'
+import { atMost, option, reporter } from '@signet/testkit/bench'
 import { Stage, type OwnContender } from './stage.js'
 
+const report = reporter('soak')
 const BYTES = 2048
 const BURST_EVENTS = 4000
 const LOAD = 0.6
 const MOST_GROWTH = 1.1
 
-const option = (name: string) =>
-  process.argv.find((argument) => argument.startsWith(`${name}=`))?.slice(name.length + 1)
 const minutes = Number(option('minutes') ?? 30)
 const scale = Number(option('scale') ?? 1)
 const databaseUrl = process.env['DATABASE_URL'] ?? ''
@@ -79,7 +78,7 @@ function reportGrowth(samples: readonly Sample[]): void {
     const late = mean(values.slice(-quarter))
     // Of something near nothing, such as dead rows right after a vacuum, a ratio says little: a hundredth more is flat, too.
     const grown = late - early <= 0.01 ? Math.min(late / early, 1) : late / early
-    report({ case: `soak: ${name}`, value: late, unit, ...atMost(grown, MOST_GROWTH) }, 'soak')
+    report({ case: `soak: ${name}`, value: late, unit, ...atMost(grown, MOST_GROWTH) })
   }
 }
 
@@ -105,9 +104,9 @@ try {
     const sample = await takeSample(system, { db, redis }, { events, emptyBytes })
     samples.push(sample)
     const others = { ...sample, p50Ms: Math.round(p50Ms), p99Ms: Math.round(p99Ms) }
-    report({ case: `minute ${minute}`, value: perSecond, unit: '1/s', others }, 'soak')
+    report({ case: `minute ${minute}`, value: perSecond, unit: '1/s', others })
   }
-  report({ case: 'soak: events delivered, none missing', value: events, unit: 'events' }, 'soak')
+  report({ case: 'soak: events delivered, none missing', value: events, unit: 'events' })
   reportGrowth(samples)
 } finally {
   redis.disconnect()

@@ -7,6 +7,7 @@ import { pathToFileURL } from 'node:url'
 import { Db } from '@signet/db'
 import { createDatabase, leasePort } from '@signet/local'
 import { memoryMibOf } from '@signet/testkit'
+import { untilAnswers } from '@signet/testkit/bench'
 import type * as WebhookCore from '@signet/webhook-core'
 import type * as Stores from '@signet/webhook-core/stores'
 
@@ -87,8 +88,8 @@ export async function startSystem(options: SystemOptions): Promise<System> {
   const [code] = (await once(start('webhooks', 'migrate'), 'exit')) as [number | null]
   if (code !== 0) throw new Error(`migrating ended with ${code}`)
   const children = { webhooks: start('webhooks', 'serve'), dispatcher: start('dispatcher', 'serve') }
-  await untilReady(`http://127.0.0.1:${port}/readyz`)
-  await untilReady(`http://127.0.0.1:${dispatcherPort}/readyz`)
+  await untilAnswers(`http://127.0.0.1:${port}/readyz`, children.webhooks)
+  await untilAnswers(`http://127.0.0.1:${dispatcherPort}/readyz`, children.dispatcher)
   const db = new Db({ connectionString: url.href, max: 2 })
   const { endpointSecretContext, insertEndpoint, newSigningSecret, SecretBox } = await coreOf(options.root)
   const secretBox = SecretBox.parse(secretKeys)
@@ -141,18 +142,6 @@ export async function startSystem(options: SystemOptions): Promise<System> {
       }
     },
   }
-}
-
-async function untilReady(url: string): Promise<void> {
-  for (let tries = 0; tries < 400; tries += 1) {
-    const ready = await fetch(url).then(
-      ({ ok }) => ok,
-      () => false,
-    )
-    if (ready) return
-    await sleep(50)
-  }
-  throw new Error(`${url} does not answer`)
 }
 
 /** Of that checkout: another version may have another schema. */

@@ -1,10 +1,10 @@
-// `npm run bench -- pipeline [rounds=5] [scale=1] [only=<regular expression of case names>] [beside=<folder>] [peer=<module>]
-// [authority=<folder>] [profile=<folder>] [list]`: `scale` multiplies how many events a case has; `peer`, which may be repeated,
-// names another product to measure (peer.ts), and `authority` keeps the certificates that it has to trust. The whole way that a user sees, from a notice over HTTP to its arrival at an HTTPS receiver, against the raw limit
-// (raw-process.ts) and, with `beside`, against a checkout of another version, packages installed and compiled. One JSON line
-// per result.
+// `npm run bench -- pipeline`: the whole way that a user sees, from a notice over HTTP to its arrival at an HTTPS receiver, against
+// the raw limit (raw-process.ts). One JSON line per result. Options: rounds=5, scale=1 (of how many events a case has),
+// only=<regular expression of case names>, beside=<folder> (a checkout of another version, packages installed and compiled),
+// peer=<module> (another product to measure, see peer.ts; may be repeated), authority=<folder> (keeps the certificates that a
+// peer has to trust), profile=<folder>. `list` prints the cases:
 import { fileURLToPath } from 'node:url'
-import { atLeast, atMost, median, report, type Result } from '../results.js'
+import { atLeast, atMost, inTurns, median, option, reporter } from '@signet/testkit/bench'
 import { loadPeer } from './peer.js'
 import { Stage, type Audience, type Contender, type Load, type Run } from './stage.js'
 
@@ -46,9 +46,6 @@ const cases: readonly Case[] = [
 ]
 const MEMORY = 'memory'
 
-const option = (name: string) =>
-  process.argv.find((argument) => argument.startsWith(`${name}=`))?.slice(name.length + 1)
-const rounds = Number(option('rounds') ?? 5)
 const only = new RegExp(option('only') ?? '.')
 const scale = Number(option('scale') ?? 1)
 const beside = option('beside')
@@ -58,7 +55,7 @@ const peers = await Promise.all(
     .map(async (file) => ({ file, peer: await loadPeer(file) })),
 )
 
-const tell = (result: Result) => report(result, 'pipeline')
+const tell = reporter('pipeline')
 
 /** All contenders in turns; a first round warms up everybody and is not counted. */
 async function measure(stage: Stage, { name, audience = ONE_TO_ONE, goals, ...rest }: Case): Promise<void> {
@@ -67,18 +64,14 @@ async function measure(stage: Stage, { name, audience = ONE_TO_ONE, goals, ...re
   if (audience.endpoints === 1) contenders['raw limit'] = await stage.raw()
   if (beside !== undefined) contenders['beside'] = await stage.system(audience, beside)
   for (const { peer, file } of peers) contenders[peer.name] = await stage.peer(audience, peer, file)
-  const measured: Record<string, Run>[] = []
-  for (let round = 0; round <= rounds; round += 1) {
-    const runs: Record<string, Run> = {}
-    for (const [who, contender] of Object.entries(contenders)) runs[who] = await contender.run(load)
-    if (round > 0) measured.push(runs)
-  }
-  const middle = (who: string, pick: (run: Run) => number) =>
-    median(measured.map((runs) => pick(runs[who] as Run)))
+  const runs = Object.values(contenders).map((contender) => () => contender.run(load))
+  const seen = await inTurns(runs)
+  const runsOf = (who: string): Run[] => seen[Object.keys(contenders).indexOf(who)] ?? []
+  const middle = (who: string, pick: (run: Run) => number) => median(runsOf(who).map(pick))
   const ratio = (to: string, pick: (run: Run) => number) =>
-    median(measured.map((runs) => pick(runs['signet'] as Run) / pick(runs[to] as Run)))
+    median(runsOf('signet').map((run, round) => pick(run) / pick(runsOf(to)[round] as Run)))
   for (const who of Object.keys(contenders)) {
-    const parts = Object.keys(measured[0]?.[who]?.cpuUsOf ?? {})
+    const parts = Object.keys(runsOf(who)[0]?.cpuUsOf ?? {})
     const others = {
       ...Object.fromEntries(
         parts.map((name) => [`cpuUs of ${name}`, Math.round(middle(who, (run) => run.cpuUsOf[name] ?? NaN))]),
