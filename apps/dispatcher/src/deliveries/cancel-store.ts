@@ -2,8 +2,9 @@ import type { Queryable } from '@signet/db'
 import type { EndpointId } from '@signet/webhook-core'
 
 /**
- * For the sweeper: endpoints that were disabled before `before`, or deleted in the day before it, and still have scheduled deliveries,
- * by ascending id, starting after `after`. What was deleted earlier ended when it was due.
+ * For the sweeper: endpoints that were disabled or deleted in the day before `before` and still have scheduled deliveries, by ascending
+ * id, starting after `after`. Deliveries to others end when they are due, so that nobody has to look at every endpoint that was ever
+ * disabled.
  */
 export async function findEndedWithBacklog(
   db: Queryable,
@@ -11,9 +12,12 @@ export async function findEndedWithBacklog(
 ): Promise<{ id: EndpointId }[]> {
   const { rows } = await db.query<{ id: EndpointId }>(
     `with ended as materialized (
-       select id from webhook_endpoints where status = 2 and deleted_at is null and disabled_at < $1 and id > $2
+       select id from webhook_endpoints
+       where status = 2 and deleted_at is null and id > $2
+         and disabled_at < $1 and disabled_at > $1::timestamptz - interval '1 day'
        union all
-       select id from webhook_endpoints where deleted_at < $1 and deleted_at > $1::timestamptz - interval '1 day' and id > $2
+       select id from webhook_endpoints
+       where id > $2 and deleted_at < $1 and deleted_at > $1::timestamptz - interval '1 day'
      )
      select e.id from ended e
      where exists (
