@@ -142,7 +142,7 @@ module.exports = {
       name: 'test-code-stays-in-tests',
       severity: 'error',
       from: { path: '^(apps|packages)/[^/]+/src/', pathNot: '\\.test\\.ts$|^packages/(webhook-)?testkit/' },
-      to: { path: '^packages/(webhook-)?testkit/|^infra/local/' },
+      to: { path: '^packages/(webhook-)?testkit/|^infra/(local|bench)/' },
     },
   ],
   options: {

@@ -2,12 +2,12 @@ import { availableParallelism } from 'node:os'
 
 // Workspace packages resolve to their TypeScript source (`@signet/source`), so tests never run stale builds.
 export default {
-  testEnvironment: '<rootDir>/infra/local/jest/environment.mjs',
-  testRunner: '<rootDir>/infra/local/jest/runner.mjs',
-  testSequencer: '<rootDir>/infra/local/jest/sequencer.mjs',
+  testEnvironment: '<rootDir>/infra/checks/jest/environment.mjs',
+  testRunner: '<rootDir>/infra/checks/jest/runner.mjs',
+  testSequencer: '<rootDir>/infra/checks/jest/sequencer.mjs',
   // Those that share no modules (decision 0252): files that say `@jest-environment node`, and mutation runs.
   testEnvironmentOptions: { customExportConditions: ['@signet/source', 'node', 'node-addons'] },
-  roots: ['<rootDir>/apps', '<rootDir>/packages', '<rootDir>/infra/local', '<rootDir>/infra/load'],
+  roots: ['<rootDir>/apps', '<rootDir>/packages', '<rootDir>/infra'],
   testMatch: ['**/*.test.ts'],
   modulePathIgnorePatterns: ['/dist/'],
   extensionsToTreatAsEsm: ['.ts'],
@@ -26,8 +26,8 @@ export default {
       },
     ],
   },
-  globalSetup: '<rootDir>/infra/local/jest/global-setup.mjs',
-  globalTeardown: '<rootDir>/infra/local/jest/global-teardown.mjs',
+  globalSetup: '<rootDir>/infra/checks/jest/global-setup.mjs',
+  globalTeardown: '<rootDir>/infra/checks/jest/global-teardown.mjs',
   // Only for a test that hangs: on a busy machine a good one may take many times as long as on an idle one.
   testTimeout: 180_000,
   // Modules of a test file outlive it; a heap of gigabytes makes every later file slow.

@@ -16,7 +16,14 @@ const checks = [
   { name: 'format', command: ['oxfmt/bin/oxfmt', '--check'], fix: 'npm run format' },
   {
     name: 'layers',
-    command: cruise('.dependency-cruiser.cjs', 'apps', 'packages', 'infra/local/src', 'infra/load/src'),
+    command: cruise(
+      '.dependency-cruiser.cjs',
+      'apps',
+      'packages',
+      'infra/local/src',
+      'infra/bench/src',
+      'infra/load/src',
+    ),
   },
   { name: 'run-time layers', command: cruise('infra/checks/run-time-layers.cjs', ...sourcesOfApps) },
   { name: 'dead code', command: ['knip/bin/knip.js', '--no-progress', '--no-config-hints'] },

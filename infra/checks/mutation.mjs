@@ -123,7 +123,7 @@ function jestConfigFor(test) {
     testEnvironment: 'node',
     testRunner: 'jest-circus/runner',
     // Stryker's copy of the tree has no infra.
-    testSequencer: join(root, 'infra/local/jest/sequencer.mjs'),
+    testSequencer: join(root, 'infra/checks/jest/sequencer.mjs'),
     globalSetup: null,
     globalTeardown: null,
     watchman: false,

@@ -131,7 +131,7 @@ function installStamp() {
 /** Folders of the workspace's packages, relative to the root. */
 export function workspaceFolders() {
   const inside = (folder) => readdirSync(join(root, folder)).map((name) => `${folder}/${name}`)
-  const others = ['infra/local', 'infra/load', 'infra/site']
+  const others = ['infra/local', 'infra/bench', 'infra/load', 'infra/site']
   return [...inside('apps'), ...inside('packages'), ...others].filter((folder) =>
     existsSync(join(root, folder, 'package.json')),
   )

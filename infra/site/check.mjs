@@ -5,7 +5,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import { extname, join, posix } from 'node:path'
 import { bootstrap, BootstrapError } from '../local/bootstrap.mjs'
-import { ensureChromium } from '../local/chromium.mjs'
+import { ensureChromium } from '../checks/chromium.mjs'
 
 const PAGES = [
   '/index',
@@ -53,9 +53,9 @@ function partsOf(file) {
 async function faultsInBrowser(dist) {
   const noBrowser = await ensureChromium()
   if (noBrowser) throw new BootstrapError(`The site is not looked at: ${noBrowser}`)
-  await bootstrap({ projects: ['infra/local/tsconfig.build.json'] })
-  const { launchChromium } = await import('../local/dist/browser.js')
-  const { faultsOfPages } = await import('../local/dist/page-walk.js')
+  await bootstrap({ projects: ['packages/testkit/tsconfig.build.json'] })
+  const { launchChromium } = await import('../../packages/testkit/dist/chromium.js')
+  const { faultsOfPages } = await import('../../packages/testkit/dist/page-walk.js')
   const server = serve(dist)
   await once(server, 'listening')
   const browser = await launchChromium(process.env.CHROMIUM_BIN)

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
-import { launchChromium } from '@signet/local/browser'
+import { launchChromium } from '@signet/testkit/chromium'
 import { describeInBrowser } from '@signet/testkit/browser'
 import type { Browser } from 'playwright-core'
 import { isAccepted, namesOrigin, redirectPairs, type Origin } from './support/redirect-pairs.js'

@@ -2,7 +2,7 @@ import { fileURLToPath } from 'node:url'
 import { afterAll, afterEach, beforeAll, expect, it } from '@jest/globals'
 import { listen, type Listener } from '@signet/http'
 import { SIGNET } from '@signet/brand'
-import { launchChromium } from '@signet/local/browser'
+import { launchChromium } from '@signet/testkit/chromium'
 import { describeInBrowser } from '@signet/testkit/browser'
 import {
   addressesOf,
@@ -11,7 +11,7 @@ import {
   LANGUAGES,
   LOOKS,
   needsOfScript,
-} from '@signet/local/page-walk'
+} from '@signet/testkit/page-walk'
 import { adminPages } from '../src/admin/admin-routes.js'
 import type { Browser, BrowserContext, BrowserContextOptions, Page } from 'playwright-core'
 import { OPERATOR_TOKEN, startObserved, type Incident, type Observed } from './support/operator-pages.js'

@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from '@jest/globals'
 import type { Browser, BrowserContext, Page } from 'playwright-core'
-import { launchChromium } from '@signet/local/browser'
+import { launchChromium } from '@signet/testkit/chromium'
 import { describeInBrowser } from '@signet/testkit/browser'
 import { startHarness, type Harness } from './support/harness.js'
 import type { User } from './support/identity-double.js'

@@ -5,6 +5,7 @@ export {
   type KeyAndCertificate,
   loadAuthority,
 } from './certificate.js'
+export { unpackedProgram, unpackPackage } from './distribution-package.js'
 export { type Exit, type Guarded, type GuardedOptions, startGuarded } from './child.js'
 export * from './inbox/index.js'
 export { leasePort, leaseNextPort } from './ports.js'
@@ -15,7 +16,7 @@ export {
   removePostgresData,
   startPostgres,
 } from './postgres.js'
-export { findPromtool } from './promtool.js'
+export { findPrograms } from './programs.js'
 export * from './receiver/index.js'
 export {
   type RedisOptions,

@@ -30,7 +30,7 @@ const HOMEBREW = { redis: 'brew install valkey', postgresql: 'brew install postg
 const MACPORTS = { redis: 'port install redis', postgresql: 'port install postgresql17-server' }
 
 /** The text of /etc/os-release; empty where there is none. */
-export const osRelease = (): string => (existsSync(OS_RELEASE) ? readFileSync(OS_RELEASE, 'utf8') : '')
+const osRelease = (): string => (existsSync(OS_RELEASE) ? readFileSync(OS_RELEASE, 'utf8') : '')
 
 export const thisSystem = (env: NodeJS.ProcessEnv = process.env): System => ({
   platform: process.platform,
@@ -42,7 +42,7 @@ export const thisSystem = (env: NodeJS.ProcessEnv = process.env): System => ({
 export const distributionsIn = (text: string): string[] =>
   `${releaseValue(text, 'ID')} ${releaseValue(text, 'ID_LIKE')}`.split(/\s+/).filter(Boolean)
 
-export const releaseValue = (text: string, name: string): string =>
+const releaseValue = (text: string, name: string): string =>
   new RegExp(`^${name}=["']?([^"'\\n]*)`, 'm').exec(text)?.[1] ?? ''
 
 /** The one command that installs a server on this very system; null where we know none. */

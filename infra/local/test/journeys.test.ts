@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, it } from '@jest/globals'
-import { plugInAuthenticator } from '../src/browser.js'
+import { plugInAuthenticator } from '@signet/testkit/chromium'
 import { describeInBrowser } from '@signet/testkit/browser'
 import { waitUntil } from '../src/wait-until.js'
 import { publishRecording, readRecording } from '../src/walkthrough/recording.js'

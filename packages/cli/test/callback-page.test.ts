@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { catalogueFaults } from '@signet/language/checks'
-import { launchChromium } from '@signet/local/browser'
+import { launchChromium } from '@signet/testkit/chromium'
 import { describeInBrowser } from '@signet/testkit/browser'
-import { faultsOfPages, LANGUAGES, needsOfScript } from '@signet/local/page-walk'
+import { faultsOfPages, LANGUAGES, needsOfScript } from '@signet/testkit/page-walk'
 import { callbackCatalogues } from '../src/sign-in/callback-page.js'
 import { startCallbackServer, type CallbackServer } from '../src/sign-in/callback-server.js'
 

@@ -2,8 +2,8 @@ import { execFile } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
-import { findPromtool } from '@signet/local'
 import { parse } from 'yaml'
+import { findPromtool } from './promtool.js'
 
 export type AlertRule = { alert: string; expr: string; annotations: { runbook: string } }
 type RuleTests = { alert_rule_test: { alertname: string; exp_alerts: unknown[] }[] }[]

@@ -1,5 +1,5 @@
 import { describe } from '@jest/globals'
-import { chromiumPath, type sidewaysScroll } from '@signet/local/browser'
+import { chromiumPath, type sidewaysScroll } from './chromium.js'
 import { waitFor } from './wait-for.js'
 
 type Page = Parameters<typeof sidewaysScroll>[0]

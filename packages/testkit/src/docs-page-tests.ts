@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, expect, it } from '@jest/globals'
-import { launchChromium, sidewaysScroll } from '@signet/local/browser'
-import { faultsInLooks, LOOKS, namedAlike } from '@signet/local/page-walk'
+import { launchChromium, sidewaysScroll } from './chromium.js'
+import { faultsInLooks, LOOKS, namedAlike } from './page-walk.js'
 import { describeInBrowser } from './browser.js'
 import { DocsReader } from './docs-reader.js'
 

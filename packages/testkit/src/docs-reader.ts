@@ -1,4 +1,4 @@
-import type { launchChromium } from '@signet/local/browser'
+import type { launchChromium } from './chromium.js'
 
 type Browser = Awaited<ReturnType<typeof launchChromium>>
 type ContextOptions = NonNullable<Parameters<Browser['newContext']>[0]>

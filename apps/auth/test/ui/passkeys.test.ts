@@ -5,7 +5,7 @@ import {
   launchChromium,
   plugInAuthenticator,
   sidewaysScroll,
-} from '@signet/local/browser'
+} from '@signet/testkit/chromium'
 import { describeInBrowser } from '@signet/testkit/browser'
 import type { Browser, BrowserContext, Page } from 'playwright-core'
 import { aUser, PASSWORD, post, type Json } from '../support/api.js'

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll } from '@jest/globals'
-import { launchChromium } from '@signet/local/browser'
+import { launchChromium } from '@signet/testkit/chromium'
 import { describeInBrowser } from '@signet/testkit/browser'
 import type { Browser, Page } from 'playwright-core'
 import type { Harness, HarnessOptions } from './harness.js'

@@ -1,7 +1,7 @@
 import { writeFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 import type { Browser, BrowserContext, Page } from 'playwright-core'
-import { launchChromium } from '../../src/browser.js'
+import { launchChromium } from '@signet/testkit/chromium'
 import { waitUntil } from '../../src/wait-until.js'
 import { runningStack, type RunningStack } from './running-stack.js'
 

@@ -1,6 +1,5 @@
 import { fileURLToPath } from 'node:url'
-import { unpackedProgram, unpackPackage } from './distribution-package.js'
-import { findPrograms } from './programs.js'
+import { findPrograms, unpackedProgram, unpackPackage } from '@signet/local'
 
 const CACHE = fileURLToPath(new URL('../../../.cache/prometheus', import.meta.url))
 const NAMES = ['promtool']

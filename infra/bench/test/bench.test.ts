@@ -1,12 +1,12 @@
-import { execFile } from 'node:child_process'
+import { execFile, spawnSync } from 'node:child_process'
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
-import { pageOf } from '../src/bench/index.js'
-import type { Results } from '../src/bench/results.js'
+import { pageOf } from '../src/index.js'
+import type { Results } from '../src/results.js'
 
 const repository = fileURLToPath(new URL('../../..', import.meta.url))
 
@@ -22,21 +22,23 @@ afterAll(() => {
 const PEER = `
 import { createServer } from 'node:http'
 import { readFileSync } from 'node:fs'
-import { Agent, request } from 'undici'
+import { Agent, request } from 'node:https'
 export const name = 'straight through'
 export const settings = 'one process, no database, no retries'
 export const pids = { gateway: process.pid }
 export async function subscribe({ urls, caFile }) {
-  const dispatcher = new Agent({ connect: { ca: readFileSync(caFile) } })
+  const agent = new Agent({ ca: readFileSync(caFile), keepAlive: true })
+  const post = (url, body) =>
+    new Promise((resolve, reject) => {
+      const sent = request(url, { method: 'POST', agent }, (answer) => answer.resume().once('end', resolve))
+      sent.once('error', reject).end(body)
+    })
   const server = createServer(async (incoming, answer) => {
     const chunks = []
     for await (const chunk of incoming) chunks.push(chunk)
     const body = Buffer.concat(chunks)
     answer.writeHead(202).end()
-    for (const url of urls) {
-      const sent = await request(url, { method: 'POST', body, dispatcher })
-      await sent.body.dump()
-    }
+    for (const url of urls) await post(url, body)
   }).listen(0, '127.0.0.1')
   await new Promise((resolve) => server.once('listening', resolve))
   server.unref()
@@ -51,18 +53,13 @@ export const publish = ({ port }, { id, text }) => ({
 
 describe('npm run bench', () => {
   it('measures the whole way and the identity server beside a peer, and writes page and plots', async () => {
-    // Where a module of a user's own finds its libraries.
-    const peer = join(repository, 'infra/local/dist', `peer-${process.pid}.mjs`)
+    const peer = join(folder, 'peer.mjs')
     writeFileSync(peer, PEER)
-    const args = ['infra/local/bench.mjs', 'quick', `out=${folder}`, `peer=${peer}`]
-    try {
-      await promisify(execFile)(process.execPath, args, {
-        cwd: repository,
-        env: { ...process.env, DATABASE_URL: undefined, REDIS_URL: undefined },
-      })
-    } finally {
-      rmSync(peer)
-    }
+    const args = ['infra/bench/bench.mjs', 'quick', `out=${folder}`, `peer=${peer}`]
+    await promisify(execFile)(process.execPath, args, {
+      cwd: repository,
+      env: { ...process.env, DATABASE_URL: undefined, REDIS_URL: undefined },
+    })
     const { machine, measured, settings } = JSON.parse(
       readFileSync(join(folder, 'measured.json'), 'utf8'),
     ) as Results
@@ -94,6 +91,34 @@ describe('npm run bench', () => {
       'bench-identity.svg',
     ])
   }, 900_000)
+})
+
+describe('npm run bench -- --help', () => {
+  const help = (...words: string[]) =>
+    spawnSync(process.execPath, ['infra/bench/bench.mjs', ...words, '--help'], {
+      cwd: repository,
+      encoding: 'utf8',
+    })
+
+  it('names the benches', () => {
+    expect(help()).toMatchObject({ status: 0, stdout: expect.stringContaining('pipeline') })
+  })
+
+  it.each([
+    ['auth', 'growth'],
+    ['oauth', 'growth'],
+    ['common', 'accounts=500'],
+    ['paging', 'rows='],
+    ['dispatch', 'only=', '2 KiB, 10 endpoints'],
+    ['pipeline', 'only=', '1 event to 50 endpoints'],
+    ['soak', 'minutes=30'],
+    ['chaos', 'only='],
+  ])('explains the parts and options of %s, and measures nothing', (name, ...words) => {
+    const { status, stdout, stderr } = help(name)
+    expect([status, stderr]).toEqual([0, ''])
+    for (const word of words) expect(stdout).toContain(word)
+    expect(stdout).not.toContain('"value"')
+  })
 })
 
 describe('the page in the repository', () => {

@@ -2,8 +2,8 @@
 import { mkdirSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { isAlive } from '../lock.mjs'
-import { scratchFolder, startPostgres, startRedis } from '../dist/index.js'
+import { isAlive } from '../../local/lock.mjs'
+import { scratchFolder, startPostgres, startRedis } from '../../local/dist/index.js'
 
 const PREFIX = `signet-test-${process.getuid?.() ?? 'user'}-`
 

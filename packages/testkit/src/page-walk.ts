@@ -1,5 +1,5 @@
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
-import { accessibilityFindings, sidewaysScroll, withAxe, type AxeRules } from './browser.js'
+import { accessibilityFindings, sidewaysScroll, withAxe, type AxeRules } from './chromium.js'
 
 const PHONE = { width: 360, height: 740 }
 const DESKTOP = { width: 1280, height: 800 }

@@ -5,7 +5,7 @@ import SequencerModule from '@jest/test-sequencer'
 const Sequencer = SequencerModule.default ?? SequencerModule
 
 const LONGEST = [
-  'infra/local/test/bench.test.ts',
+  'infra/bench/test/bench.test.ts',
   'infra/local/test/start.test.ts',
   'apps/auth/test/keys-rotation.test.ts',
   'packages/cli/test/real-services.test.ts',

@@ -1,7 +1,7 @@
 // `npm test`: every check and every test. `npm test -- <path …> [jest arguments]`: the types and tests of those paths.
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
-import { bootstrapOrExit, root, seconds, workspaceFolders } from './bootstrap.mjs'
+import { bootstrapOrExit, root, seconds, workspaceFolders } from '../local/bootstrap.mjs'
 import { ensureChromium, nameChromium } from './chromium.mjs'
 
 const LOCAL = 'infra/local/tsconfig.build.json'
@@ -51,7 +51,7 @@ async function testPaths(paths, jestArguments) {
   const folders = [...new Set(paths.map(folderOf))]
   await bootstrapOrExit({ projects: [LOCAL, ...folders, ...appsStartedIn(paths)] })
   nameChromium()
-  const { runJest } = await import('../checks/jest.mjs')
+  const { runJest } = await import('./jest.mjs')
   // Folders alone are the roots; jest's own patterns may then narrow them further.
   const patterns = paths.every((path) => folders.includes(path)) ? [] : paths.map((path) => `${root}/${path}`)
   const roots = folders.map((folder) => `--roots=${root}/${folder}`)
@@ -63,8 +63,8 @@ async function testPaths(paths, jestArguments) {
 async function testEverything() {
   const startedAt = performance.now()
   await bootstrapOrExit({ projects: [] })
-  const { runChecks } = await import('../checks/check.mjs')
-  const { runJest } = await import('../checks/jest.mjs')
+  const { runChecks } = await import('./check.mjs')
+  const { runJest } = await import('./jest.mjs')
   const browser = ensureChromium()
   const { failed: failedChecks, result: tests } = await runChecks(async () => {
     const noBrowser = await browser

@@ -1,8 +1,8 @@
 // `npm run bench`, `npm run bench -- <name>` and `npm run chaos`: a built tree, and a PostgreSQL and a Redis of their own.
-import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
-import { bootstrapOrExit, root, run, tool } from './bootstrap.mjs'
+import { bootstrapOrExit, root, run, tool } from '../local/bootstrap.mjs'
 
 const PROGRAMS = {
   auth: 'apps/auth/bench/auth.ts',
@@ -17,9 +17,11 @@ const PROGRAMS = {
 const USAGE = `npm run bench                       the whole way and the identity server's common requests, written as a page
 npm run bench -- quick [out=<folder>]  the same with hardly any load, to see that it works
 npm run bench -- <name> [arguments]    one of ${Object.keys(PROGRAMS).join(', ')}
+npm run bench -- <name> --help         its parts and arguments
 
 For the page: rounds=3, scale=1 (of how many events), out=infra/site, peer=<module>, authority=<folder> and auth-peer=<name>=<url>[,<process id>]
 (infra/site/peers.md)`
+const NODE = ['--import', 'tsx', '--conditions=@signet/source']
 /** What "quick" is: enough to see every part work, and no figure that means something. */
 const QUICK = {
   rounds: '1',
@@ -37,14 +39,21 @@ const PAGE = {
 
 const [name, ...args] = process.argv.slice(2)
 const isPage = name === undefined || name === 'quick' || /^[\w-]+=/.test(name)
+const asksForHelp = process.argv.includes('--help')
 if (!isPage && !Object.hasOwn(PROGRAMS, name)) {
-  console.error(USAGE)
-  process.exit(2)
+  console[asksForHelp ? 'log' : 'error'](USAGE)
+  process.exit(asksForHelp ? 0 : 2)
+}
+if (asksForHelp) {
+  console.log(isPage ? USAGE : commentOf(PROGRAMS[name]))
+  process.exit(isPage ? 0 : await listCases(PROGRAMS[name]))
 }
 
 const apps = ['auth', 'webhooks', 'dispatcher'].map((app) => `apps/${app}/tsconfig.build.json`)
-await bootstrapOrExit({ projects: ['infra/local/tsconfig.build.json', ...apps] })
-const { startPostgres, startRedis } = await import('./dist/index.js')
+await bootstrapOrExit({
+  projects: ['infra/local/tsconfig.build.json', 'infra/bench/tsconfig.build.json', ...apps],
+})
+const { startPostgres, startRedis } = await import('../local/dist/index.js')
 
 // Ctrl-C reaches the program too. We wait for it to end, so that the servers stop and their data is deleted.
 process.on('SIGINT', () => {})
@@ -54,7 +63,6 @@ chmodSync(folder, 0o711) // as root the server runs under another account, which
 const postgres = await startPostgres({ dataDir: join(folder, 'postgres') })
 const redis = await startRedis({ dir: join(folder, 'redis'), appendOnly: true })
 const env = { ...process.env, DATABASE_URL: postgres.url('postgres'), REDIS_URL: redis.url }
-const node = ['--import', 'tsx', '--conditions=@signet/source']
 try {
   process.exitCode = isPage ? await writePage(process.argv.slice(2)) : await runOne(PROGRAMS[name], args)
 } finally {
@@ -63,13 +71,26 @@ try {
   rmSync(folder, { recursive: true, force: true })
 }
 
+/** What a program says about itself and its arguments, in the lines that it begins with. */
+function commentOf(program) {
+  const [comment] = /^(\/\/.*\n)+/.exec(readFileSync(join(root, program), 'utf8'))
+  return comment.replaceAll(/^\/\/ ?/gm, '').trimEnd()
+}
+
+/** The cases of a program that lists them. */
+async function listCases(program) {
+  if (!commentOf(program).includes('`list`')) return 0
+  await bootstrapOrExit({ projects: [] })
+  return (await run(process.execPath, [...NODE, program, 'list'], { inherit: true })).code
+}
+
 async function runOne(program, programArgs) {
-  const { code } = await run(process.execPath, [...node, program, ...programArgs], { inherit: true, env })
+  const { code } = await run(process.execPath, [...NODE, program, ...programArgs], { inherit: true, env })
   return code ?? 1
 }
 
 async function writePage(words) {
-  const { describeMachine, isBusy, pageOf, readLine } = await import('./dist/bench/index.js')
+  const { describeMachine, isBusy, pageOf, readLine } = await import('./dist/index.js')
   const plan = words.includes('quick') ? QUICK : PAGE
   const option = (wanted, fallback) =>
     words.find((word) => word.startsWith(`${wanted}=`))?.slice(wanted.length + 1) ?? fallback
@@ -100,7 +121,7 @@ async function writePage(words) {
 /** What a program prints, shown while it runs. */
 async function linesOf(program, programArgs) {
   const options = { env, show: true, inheritErrors: true }
-  const { ok, code, output } = await run(process.execPath, [...node, program, ...programArgs], options)
+  const { ok, code, output } = await run(process.execPath, [...NODE, program, ...programArgs], options)
   if (!ok) throw new Error(`${program} ended with ${code}`)
   return output.split('\n')
 }

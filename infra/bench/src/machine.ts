@@ -1,10 +1,13 @@
 import { execFileSync } from 'node:child_process'
+import { existsSync, readFileSync } from 'node:fs'
 import { availableParallelism, cpus, loadavg, platform, release, totalmem } from 'node:os'
+import { parseEnv } from 'node:util'
 import pg from 'pg'
-import { osRelease, releaseValue } from '../system.js'
 
 /** What results depend on, by its name for people. */
 export type Machine = Readonly<Record<string, string>>
+
+const OS_RELEASE = '/etc/os-release'
 
 /** Whether other work takes part of the processor from what is measured. */
 export const isBusy = (): boolean => (loadavg()[0] ?? 0) > availableParallelism() / 2
@@ -16,7 +19,7 @@ export async function describeMachine({ databaseUrl, redis, root }: Servers): Pr
   return {
     Processor: `${cpus()[0]?.model.trim() ?? 'unknown'}, ${availableParallelism()} cores`,
     Memory: `${Math.round(totalmem() / 1024 ** 3)} GiB`,
-    System: `${releaseValue(osRelease(), 'PRETTY_NAME') || platform()}, ${platform()} ${release()}`,
+    System: `${distribution() ?? platform()}, ${platform()} ${release()}`,
     'Node.js': process.versions.node,
     PostgreSQL: `${await postgresVersion(databaseUrl)}, every commit flushed`,
     Redis: `${redis}, appended to a file, flushed every second`,
@@ -25,6 +28,10 @@ export async function describeMachine({ databaseUrl, redis, root }: Servers): Pr
     Commit: commit(root),
   }
 }
+
+/** Undefined where there is no such file, as on macOS. */
+const distribution = (): string | undefined =>
+  existsSync(OS_RELEASE) ? parseEnv(readFileSync(OS_RELEASE, 'utf8'))['PRETTY_NAME'] : undefined
 
 async function postgresVersion(connectionString: string): Promise<string> {
   const client = new pg.Client({ connectionString })
