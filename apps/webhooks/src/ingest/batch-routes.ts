@@ -1,5 +1,5 @@
 import { isAppError, type AppError } from '@signet/errors'
-import { route, statusOf, type Route } from '@signet/http'
+import { statusOf, type Route } from '@signet/http'
 import type { RequestMeta } from '@signet/telemetry'
 import type { Request } from 'express'
 import type { ServiceCaller } from '../api/service-caller.js'
@@ -15,7 +15,7 @@ import type { SummaryReady } from './summary-ready.js'
 
 type Deps = {
   authenticate: (req: Request) => ServiceCaller
-  admit: BodyAdmission
+  admission: BodyAdmission
   ingest: IngestService
   parser: IngestParser
   /** Converts errors that are not the API's own, as the error handler does. */
@@ -25,8 +25,8 @@ type Deps = {
 const NDJSON = 'application/x-ndjson'
 
 /** Many notices in one request (docs/specification.md#internal-api), each processed like a single one. */
-export const batchRoutes = ({ authenticate, admit, ingest, parser, translate }: Deps): Route[] => [
-  route<ServiceCaller, Buffer>({
+export const batchRoutes = ({ authenticate, admission, ingest, parser, translate }: Deps): Route[] => [
+  admission.route({
     method: 'post',
     path: '/internal/v1/summary-ready/batch',
     docs: {
@@ -49,7 +49,6 @@ export const batchRoutes = ({ authenticate, admit, ingest, parser, translate }: 
       ),
     },
     authenticate,
-    guard: ({ req, context }) => admit(req, context),
     body: { as: 'ndjson-bytes', maxBytes: MAX_BODY_BYTES, schema: summaryReadySchema },
     async handle({ caller, body, req, context }) {
       const lines = await parser.batch(body, ingest.newEvent().createdAt)

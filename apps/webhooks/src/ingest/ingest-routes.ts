@@ -13,7 +13,7 @@ import type { ServiceCaller } from '../api/service-caller.js'
 
 type Deps = {
   authenticate: (req: Request) => ServiceCaller
-  admit: BodyAdmission
+  admission: BodyAdmission
   ingest: IngestService
   parser: IngestParser
 }
@@ -21,8 +21,8 @@ type Deps = {
 const docs = { tag: 'Internal', security: ['service'] }
 
 /** `/internal/v1` (docs/specification.md#internal-api), for the internal listener only. */
-export const ingestRoutes = ({ authenticate, admit, ingest, parser }: Deps): Route[] => [
-  route<ServiceCaller, Buffer>({
+export const ingestRoutes = ({ authenticate, admission, ingest, parser }: Deps): Route[] => [
+  admission.route({
     method: 'post',
     path: '/internal/v1/summary-ready',
     docs: {
@@ -44,7 +44,6 @@ export const ingestRoutes = ({ authenticate, admit, ingest, parser }: Deps): Rou
       ),
     },
     authenticate,
-    guard: ({ req, context }) => admit(req, context),
     body: { as: 'json-bytes', maxBytes: MAX_BODY_BYTES, schema: summaryReadySchema },
     async handle({ caller, body, context }) {
       const notice = await parser.summaryReady(body, ingest.newEvent())
@@ -52,7 +51,7 @@ export const ingestRoutes = ({ authenticate, admit, ingest, parser }: Deps): Rou
       return { status: duplicate ? 200 : 202, body: { event_id: eventId, duplicate } }
     },
   }),
-  route<ServiceCaller, Buffer>({
+  admission.route({
     method: 'put',
     path: '/internal/v1/accounts/:account_id/recordings/:audio_id',
     docs: {
@@ -62,10 +61,7 @@ export const ingestRoutes = ({ authenticate, admit, ingest, parser }: Deps): Rou
       responses: responses({ 200: { description: 'Stored', schema: ref('Ok') } }, 400, 401, 404, 410, 413),
     },
     authenticate,
-    guard({ req, context }) {
-      recordingOf(req)
-      admit(req, context)
-    },
+    guard: ({ req }) => void recordingOf(req),
     body: { as: 'json-bytes', maxBytes: MAX_BODY_BYTES, schema: recordingSchema },
     async handle({ caller, body, req, context }) {
       const recording = recordingOf(req)
