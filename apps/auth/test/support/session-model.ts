@@ -4,47 +4,62 @@ export const INACTIVITY_MS = 3600 * SECOND_MS
 
 /** The `counter`-th refresh token of the session that was opened as the `line`-th. */
 export type Token = { readonly line: number; readonly counter: number }
-type Line = { counter: number; movedAt: number; strong: boolean; end: string | null }
+type Line = { counter: number; openedAt: number; movedAt: number; strong: boolean; end: string | null }
+/** Deleted softly, which keeps the rows, or for good. */
+export type Bar = 'banned' | 'deleted' | 'erased' | null
+/** Settings of a server. */
+export type Limits = { timeboxMs: number; single: boolean }
 /** What a request comes to: a token, a plain success, or the code of a refusal. */
 export type Outcome = Token | 'ok' | (string & {})
+
+/** What a refresh comes to in a session that ended for this. */
+const REFUSED: Readonly<Record<string, Outcome>> = {
+  reuse: 'refresh_token_already_used',
+  single_session: 'session_expired',
+}
 
 /** All that there is to know about the sessions of one user. */
 export class Model {
   now = 0
-  barred: 'banned' | 'deleted' | null = null
-  lines: Line[] = [{ counter: 0, movedAt: 0, strong: false, end: null }]
+  barred: Bar = null
+  codeUsedAt = NaN
+  lines: Line[] = [{ counter: 0, openedAt: 0, movedAt: 0, strong: false, end: null }]
+
+  constructor(readonly limits: Limits) {}
 
   refresh({ line: number, counter }: Token): Outcome {
     const line = this.line(number)
     if (this.barred !== null) return this.barred === 'banned' ? 'user_banned' : 'refresh_token_not_found'
-    if (line.end !== null)
-      return line.end === 'reuse' ? 'refresh_token_already_used' : 'refresh_token_not_found'
+    if (line.end !== null) return REFUSED[line.end] ?? 'refresh_token_not_found'
     const isPrevious = counter === line.counter - 1 && this.now - line.movedAt <= INTERVAL_MS
     if (counter < line.counter && !isPrevious) {
       line.end = 'reuse'
       return 'refresh_token_already_used'
     }
-    if (this.now - line.movedAt > INACTIVITY_MS) return 'session_expired'
+    if (this.#isExpired(line)) return 'session_expired'
     if (counter === line.counter) Object.assign(line, { counter: counter + 1, movedAt: this.now })
     return { line: number, counter: counter + 1 }
   }
 
   may(what: 'read' | 'change', number: number): Outcome {
-    const { end, movedAt } = this.line(number)
+    const line = this.line(number)
     if (this.barred !== null) return this.barred === 'banned' ? 'user_banned' : 'user_not_found'
-    if (end !== null && !(what === 'read' && end === 'logout')) return 'session_not_found'
-    return what === 'change' && this.now - movedAt > INACTIVITY_MS ? 'session_expired' : 'ok'
+    if (line.end !== null && !(what === 'read' && line.end === 'logout')) return 'session_not_found'
+    return what === 'change' && this.#isExpired(line) ? 'session_expired' : 'ok'
   }
 
   signIn(): Outcome {
     if (this.barred !== null) return this.barred === 'banned' ? 'user_banned' : 'invalid_credentials'
-    this.lines.push({ counter: 0, movedAt: this.now, strong: false, end: null })
+    if (this.limits.single) this.#end('single_session', () => true)
+    this.lines.push({ counter: 0, openedAt: this.now, movedAt: this.now, strong: false, end: null })
     return { line: this.lines.length - 1, counter: 0 }
   }
 
   upgrade(number: number): Outcome {
     const refusal = this.may('change', number)
     if (refusal !== 'ok') return refusal
+    if (this.codeUsedAt === this.now) return 'mfa_verification_failed'
+    this.codeUsedAt = this.now
     const line = this.line(number)
     Object.assign(line, { counter: line.counter + 1, movedAt: this.now, strong: true })
     this.#end('factor_verified', (other) => !other.strong)
@@ -59,7 +74,10 @@ export class Model {
     return 'ok'
   }
 
-  bar(how: 'banned' | 'deleted' | null): Outcome {
+  bar(how: Bar): Outcome {
+    if (this.barred === 'erased') return 'user_not_found'
+    // Whoever is deleted stays so, whether or not they are also banned.
+    if (this.barred === 'deleted' && how !== 'erased') return 'ok'
     this.barred = how
     if (how !== null) this.#end(how, () => true)
     return 'ok'
@@ -72,7 +90,11 @@ export class Model {
   }
 
   clone(): Model {
-    return Object.assign(new Model(), structuredClone({ ...this }))
+    return Object.assign(new Model(this.limits), structuredClone({ ...this }))
+  }
+
+  #isExpired({ openedAt, movedAt }: Line): boolean {
+    return this.now - movedAt > INACTIVITY_MS || this.now - openedAt > this.limits.timeboxMs
   }
 
   #end(reason: string, which: (line: Line) => boolean): void {
