@@ -36,8 +36,8 @@ const aNetwork = () => `203.0.113.${(networks += 1)}`
 
 type Entry = { action: string; id: string; ip: string; traits: Json }
 /** What the audit log has about failures of a name, oldest first. */
-async function failuresOf(name: string): Promise<Entry[]> {
-  const { rows } = await server.context.db.query<Entry>(
+async function failuresOf(name: string, { context } = server): Promise<Entry[]> {
+  const { rows } = await context.db.query<Entry>(
     `select payload ->> 'action' as action, payload ->> 'actor_id' as id, ip_address as ip, payload -> 'traits' as traits
      from audit_log_entries where payload ->> 'actor_username' = $1
        and (payload ->> 'action' = 'login_failed' or payload -> 'traits' ->> 'accepted' = 'false')
@@ -138,6 +138,41 @@ describe('the audit log names account and network of', () => {
     const guess = () => put(server, '/user', { password: PASSWORD }, { token, ...from(ATTACKER) })
     await many(10, guess)
     expect(await failuresOf(email)).toEqual([failed(user.id, 'email', 'too_many_attempts')])
+  })
+})
+
+describe('the audit log names account and network of a session that proves nothing with', () => {
+  let strict: TestServer
+  beforeAll(async () => {
+    strict = await startServer({
+      AUTH_MAILER_AUTOCONFIRM: 'true',
+      AUTH_SECURITY_FORWARDED_FOR_ENABLED: 'true',
+      AUTH_SECURITY_UPDATE_PASSWORD_REQUIRE_REAUTHENTICATION: 'true',
+      AUTH_SECURITY_UPDATE_PASSWORD_REQUIRE_CURRENT_PASSWORD: 'true',
+      AUTH_SECURITY_REAUTHENTICATION_GRACE: '1h',
+    })
+  })
+  afterAll(() => strict.close())
+  const change = (token: string, more: Json) =>
+    put(strict, '/user', { password: 'another horse battery', ...more }, { token, ...from(ATTACKER) })
+
+  it('a wrong current password', async () => {
+    const { email, user, access_token: token } = await aUser(strict)
+    const answer = await change(token, { current_password: 'wrong password' })
+    expectError(answer, 400, 'current_password_invalid')
+    expect(await failuresOf(email, strict)).toEqual([failed(user.id, 'email', 'wrong_password')])
+  })
+
+  it('a wrong code, and those that may not be tried, once however many there are', async () => {
+    const { email, user, refresh_token } = await aUser(strict)
+    strict.clock.advance(60 * MINUTE_MS)
+    const { body } = await post(strict, '/token?grant_type=refresh_token', { refresh_token })
+    const token = String(body['access_token'])
+    for (let n = 0; n < 13; n += 1)
+      expectError(await change(token, { nonce: '000000' }), 422, 'reauthentication_not_valid')
+    const reasons = (await failuresOf(email, strict)).map(({ traits }) => traits['reason'])
+    expect(reasons.sort()).toEqual(['too_many_attempts', ...Array<string>(10).fill('wrong_code')])
+    expect((await failuresOf(email, strict))[0]).toMatchObject({ id: user.id, ip: ATTACKER })
   })
 })
 

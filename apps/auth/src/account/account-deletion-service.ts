@@ -83,7 +83,7 @@ export class AccountDeletionService {
       const { user } = held
       // The password was compared before the lock, and may have changed since.
       if (user.passwordHash !== asking.passwordHash || this.proofOf(user) !== kind) return wrongPassword()
-      if (kind === 'nonce' && !(await this.deps.passwords.isRightNonce(tx, user, proof.nonce)))
+      if (kind === 'nonce' && !(await this.deps.passwords.isRightNonce(tx, record, user, proof.nonce)))
         return badNonce()
       record('user_deletion_requested', user)
       return this.#begin(tx, user, meta)
@@ -173,13 +173,17 @@ export class AccountDeletionService {
   }
 
   /** The answer reveals whether a password is right, so it counts as a guess. */
-  async #checkPassword({ email, phone, passwordHash }: User, password: string, meta: RequestMeta) {
-    const { guesses, hasher } = this.deps
+  async #checkPassword(user: User, password: string, meta: RequestMeta) {
+    const { guesses, hasher, audit } = this.deps
+    const { email, phone, passwordHash } = user
     const address: Address =
       email === null ? { kind: 'phone', value: phone ?? '' } : { kind: 'email', value: email }
     const attempt = await guesses.begin(address, meta)
     const isRight = await attempt.check(() => hasher.verify(passwordHash ?? '', password, meta.signal))
-    if (!isRight) throw wrongPassword()
+    if (!isRight) {
+      await audit.record(meta, 'login_failed', user, { provider: address.kind, reason: 'wrong_password' })
+      throw wrongPassword()
+    }
     await attempt.takeBack()
   }
 }

@@ -1,6 +1,8 @@
 import type { Db, Tx } from '@signet/db'
 import type { Address } from '../addresses/address.js'
+import type { Audit, AuditLog } from '../audit/audit-log.js'
 import { authError } from '../errors/auth-error.js'
+import { TOO_MANY, type FailedProofs } from '../failed-proofs/failed-proofs.js'
 import type { CodeAttempts } from '../one-time-tokens/code-attempts.js'
 import type { TokenHashes } from '../one-time-tokens/one-time-token.js'
 import type { OneTimeTokenStore } from '../one-time-tokens/one-time-token-store.js'
@@ -43,6 +45,8 @@ type Deps = {
   hashes: TokenHashes
   sessions: SessionStore
   guesses: Guesses
+  failed: FailedProofs
+  audit: AuditLog
   hasher: PasswordHasher
   rules: PasswordChangeRules
   now: () => Date
@@ -78,7 +82,7 @@ export class PasswordChanges {
     proof: PasswordProof,
     meta: RequestMeta,
   ): Promise<PasswordChange> {
-    const { db, hasher, rules } = this.deps
+    const { audit, hasher, rules } = this.deps
     const { password, nonce } = request
     refusePassword(rules.passwords, password)
     // A code proves at least as much as the password that it can replace.
@@ -87,7 +91,8 @@ export class PasswordChanges {
     if (needsNonce && nonce === '')
       throw authError('invalid', 'reauthentication_needed', 'Password update requires reauthentication')
     // Before the comparison: a wrong one must not be a way to compare without a change.
-    if (needsNonce && !(await db.transaction((tx) => this.isRightNonce(tx, user, nonce)))) throw badNonce()
+    const isRight = () => audit.transaction(meta, (tx, record) => this.isRightNonce(tx, record, user, nonce))
+    if (needsNonce && !(await isRight())) throw badNonce()
     const guess =
       user.passwordHash === null
         ? null
@@ -103,7 +108,7 @@ export class PasswordChanges {
     { password, currentPassword, needsPassword }: Compared,
     meta: RequestMeta,
   ): Promise<Pick<Attempt, 'takeBack'>> {
-    const { guesses, hasher } = this.deps
+    const { guesses, hasher, audit } = this.deps
     const mustKnow = needsPassword || (await this.#settingsAskForPassword(session))
     if (mustKnow && currentPassword === '')
       throw authError(
@@ -118,8 +123,10 @@ export class PasswordChanges {
     const isCurrent = await attempt.check(() =>
       hasher.verify(hash, mustKnow ? currentPassword : password, meta.signal),
     )
-    if (mustKnow && !isCurrent)
+    if (mustKnow && !isCurrent) {
+      await audit.record(meta, 'login_failed', user, { provider: address.kind, reason: 'wrong_password' })
       throw authError('invalid', 'current_password_invalid', 'Current password is incorrect.')
+    }
     if (mustKnow ? password === currentPassword : isCurrent)
       throw authError(
         'unprocessable',
@@ -130,20 +137,30 @@ export class PasswordChanges {
   }
 
   /**
-   * Whether the nonce is right. A wrong one is counted, so the transaction must be committed. A right one is not
+   * Whether the nonce is right. A wrong one is counted and recorded, so the transaction must be committed. A right one is not
    * consumed here: storing the password deletes it with all other tokens (docs/specification.md#passwords), so a
    * failed change does not waste it.
    */
-  async isRightNonce(tx: Tx, user: User, nonce: string): Promise<boolean> {
-    const { tokens, attempts, hashes, rules, now } = this.deps
+  async isRightNonce(tx: Tx, audit: Audit, user: User, nonce: string): Promise<boolean> {
+    const { attempts, failed } = this.deps
+    const mayTry = await attempts.mayTryNonce(tx, { userId: user.id })
+    if (mayTry && (await this.#isNonceOf(tx, user, nonce))) {
+      await attempts.forget(tx, { userId: user.id })
+      return true
+    }
+    const provider = user.email === null ? 'phone' : 'email'
+    if (mayTry || (await failed.isFirstRefusal(tx, 'nonce', user.id)))
+      audit('login_failed', user, { provider, reason: mayTry ? 'wrong_code' : TOO_MANY })
+    return false
+  }
+
+  async #isNonceOf(tx: Tx, user: User, nonce: string): Promise<boolean> {
+    const { tokens, hashes, rules, now } = this.deps
     const address = user.email ?? user.phone ?? ''
     const lifeMs = user.email === null ? rules.smsNonceMs : rules.mailNonceMs
-    if (!(await attempts.mayTryNonce(tx, { userId: user.id }))) return false
     const hash = hashes.ofOtp('reauthentication', address, nonce)
     const token = await tokens.findInSlot(tx, user.id, 'reauthentication', hash)
-    if (token === null || token.createdAt.getTime() + lifeMs <= now().getTime()) return false
-    await attempts.forget(tx, { userId: user.id })
-    return true
+    return token !== null && token.createdAt.getTime() + lifeMs > now().getTime()
   }
 
   #needsNonce(session: Session): boolean {

@@ -222,7 +222,7 @@ export class UserUpdateService {
     this.#refuseWithoutAuthority(held, change)
     const { user } = held
     const { password } = change
-    if (password?.nonce != null && !(await passwords.isRightNonce(tx, user, password.nonce)))
+    if (password?.nonce != null && !(await passwords.isRightNonce(tx, audit, user, password.nonce)))
       return 'bad_nonce'
     if (password !== null) await this.#storePassword(tx, audit, held, password)
     if (change.data !== null || change.appMetadata !== null) {

@@ -44,6 +44,8 @@ export function createAccountServices(parts: Parts, foundation: Foundation) {
     hashes,
     sessions: stores.sessions,
     guesses,
+    failed,
+    audit,
     hasher,
     rules: passwordChangeRules(config),
     now,
