@@ -1,6 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 
-const POLL_MS = 20
+export interface WaitOptions {
+  timeoutMs?: number
+  intervalMs?: number
+  describe: string
+  seen?: () => string
+}
 
 /**
  * Asks until `find` gives something; fails with `describe` and what `seen` tells about the situation. The default of
@@ -8,7 +13,7 @@ const POLL_MS = 20
  */
 export async function waitUntil<T>(
   find: () => T | undefined | Promise<T | undefined>,
-  { timeoutMs = 150_000, describe, seen }: { timeoutMs?: number; describe: string; seen?: () => string },
+  { timeoutMs = 150_000, intervalMs = 20, describe, seen }: WaitOptions,
 ): Promise<T> {
   const deadline = performance.now() + timeoutMs
   for (;;) {
@@ -18,6 +23,6 @@ export async function waitUntil<T>(
       const situation = seen ? `; ${seen()}` : ''
       throw new Error(`no ${describe} within ${timeoutMs / 1000} s${situation}`)
     }
-    await sleep(POLL_MS)
+    await sleep(intervalMs)
   }
 }

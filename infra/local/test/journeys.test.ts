@@ -1,23 +1,37 @@
+import { execFile } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { parseEnv, promisify } from 'node:util'
 import { afterAll, beforeAll, expect, it } from '@jest/globals'
-import { plugInAuthenticator } from '@signet/testkit/chromium'
 import { describeInBrowser } from '@signet/testkit/browser'
+import { chromiumPath, plugInAuthenticator } from '@signet/testkit/chromium'
+import type { Page } from 'playwright-core'
+import { reply } from '../src/receiver/index.js'
 import { waitUntil } from '../src/wait-until.js'
+import { connectApplication } from '../src/walkthrough/connect.js'
+import { sendTestEvent, subscribe } from '../src/walkthrough/deliveries.js'
+import { setHook } from '../src/walkthrough/receiver-client.js'
 import { publishRecording, readRecording } from '../src/walkthrough/recording.js'
+import { signUp } from '../src/walkthrough/sign-up.js'
 import { Journey, LAPTOP, PASSWORD, PHONE } from './support/journey.js'
 import { McpHost } from './support/mcp-host.js'
+import { repository } from './support/running-stack.js'
 
 const NEW_PASSWORD = 'staple battery horse'
 /** So many failures in a row disable an endpoint. */
 const LOST = 20
+const REASON = 'the receiver is being mended'
 
-/** Whole ways of a person through the services that `npm start` runs, across pages, devices, email and deliveries. */
-describeInBrowser('a person', () => {
-  let journey: Journey
+let journey: Journey
+if (chromiumPath() !== null) {
   beforeAll(async () => {
     journey = await Journey.begin()
   })
   afterAll(() => journey.end())
+}
 
+/** Whole ways of a person through the services that `npm start` runs, across pages, devices, email and deliveries. */
+describeInBrowser('a person', () => {
   it('who is new gets from the portal over an account to a verified delivery', async () => {
     const page = await journey.device(LAPTOP)
     await journey.signUp(page, 'new@journeys.test')
@@ -129,7 +143,7 @@ describeInBrowser('a person', () => {
         await page.goto(journey.portal)
         return (await page.textContent('main'))?.includes('Disabled') || undefined
       },
-      { describe: 'the endpoint is disabled' },
+      { describe: 'the endpoint is disabled', intervalMs: 500 },
     )
     await page.click(`h2 >> text=${url}`)
     await page.waitForSelector('text=it responded with 500')
@@ -145,5 +159,73 @@ describeInBrowser('a person', () => {
     const arrived = (await journey.received(path)).slice(failed)
     expect(arrived.map(({ eventId }) => eventId).sort()).toEqual(lost.sort())
     expect(arrived.every(({ verified }) => verified)).toBe(true)
+  })
+})
+
+/** An operator follows one event from a failure to its delivery, on the pages and with the command that they name. */
+describeInBrowser('an operator', () => {
+  let page: Page
+  let base: string
+  let envFile: string
+  beforeAll(async () => {
+    envFile = join(journey.stack.folder, '.data/env/dispatcher.env')
+    const settings = parseEnv(readFileSync(envFile, 'utf8'))
+    base = `http://localhost:${settings['DISPATCHER_PORT']}`
+    const httpCredentials = { username: 'grace', password: settings['DISPATCHER_ADMIN_TOKEN'] ?? '' }
+    page = await journey.device({ httpCredentials, viewport: { width: 1100, height: 800 } })
+  })
+
+  /** What `ops` prints. */
+  async function ops(...argv: string[]): Promise<string> {
+    const main = join(repository, 'apps/dispatcher/dist/main.js')
+    const argumentsOfNode = [`--env-file=${envFile}`, main, 'ops', ...argv, '--by', 'grace']
+    return (await promisify(execFile)(process.execPath, argumentsOfNode)).stdout
+  }
+
+  /** Reloads the page at this path until it says this. */
+  async function pageSays(path: string, text: string): Promise<void> {
+    // Chromium refuses to reload a page that it is about to replace with the next one.
+    await page.waitForURL(`${base}${path}`)
+    await waitUntil(
+      async () => {
+        await page.reload()
+        return (await page.textContent('main'))?.includes(text) || undefined
+      },
+      { describe: `"${text}" on the page`, intervalMs: 500 },
+    )
+  }
+
+  it('sees why an event fails, pauses until the receiver is mended, and sees it arrive and come again', async () => {
+    const { world } = journey.stack
+    const person = await signUp(world, 'followed')
+    const connection = await connectApplication(world, person)
+    const subscription = await subscribe(world, connection, 'followed')
+    const { endpointId, path, secret } = subscription
+    await setHook(world, path, { secret, otherwise: reply(503, { body: 'the disk is full' }) })
+    const eventId = await sendTestEvent({ world, connection, subscription })
+
+    await page.goto(`${base}/admin`)
+    await page.fill('[name=q]', eventId)
+    await page.click('button:text-is("Search")')
+    await pageSays(`/admin/events/${eventId}`, 'the disk is full')
+    expect(await page.textContent('main')).toContain('http_503')
+
+    await ops('pause', '--why', REASON)
+    await page.click('text=Overview')
+    expect(await page.textContent('main')).toContain(`Paused by grace`)
+    expect(await page.textContent('main')).toContain(REASON)
+    await page.click(`a[href="/admin/endpoints/${endpointId}"]`)
+    expect(await page.textContent('main')).toContain('1 failure in a row')
+    await setHook(world, path, { secret })
+    await ops('resume', '--why', 'it is mended')
+
+    await page.click('.scroll a[href^="/admin/deliveries/"]')
+    await pageSays('/admin/deliveries/*', 'Attempt 2: delivered')
+    const deliveryId = new URL(page.url()).pathname.split('/').at(-1) ?? ''
+    expect(await page.textContent('pre[aria-label=Commands]')).toContain(`ops requeue ${deliveryId} --why`)
+    expect(await ops('requeue', deliveryId, '--why', 'the owner lost it')).toContain('Created delivery')
+    await pageSays('/admin/deliveries/*', 'replay 1: Delivered')
+    await page.click('text=Overview')
+    expect(await page.textContent('main')).toContain('the owner lost it')
   })
 })

@@ -84,60 +84,59 @@ async function canListen(port: number): Promise<boolean> {
   }
 }
 
+const UP = 'Ctrl-C stops everything'
+
 describe('npm start', () => {
-  it.each(['SIGINT', 'SIGTERM'] as const)('stops everything on %s and ends well', async (signal) => {
-    const starter = start('--no-demo')
-    await starter.said('Ctrl-C stops everything')
-    expect(await answers(world().authUrl)).toBe(true)
-    starter.process.kill(signal)
-    expect(await starter.exitCode).toBe(0)
-    await expectNothingLeft(starter.output())
+  it('stops everything on SIGINT, on SIGTERM, and when a service dies, each beside others', async () => {
+    const folders = [root, aRepository(), aRepository()] as const
+    const starters = folders.map((folder) => startIn(folder, ['--no-demo']))
+    await Promise.all(starters.map((starter) => starter.said(UP)))
+    const urls = folders.flatMap((folder) => {
+      const { authUrl, webhooksUrl, internalUrl, sandboxUrl } = world(folder)
+      return [authUrl, webhooksUrl, internalUrl, sandboxUrl]
+    })
+    expect(new Set(urls).size).toBe(urls.length)
+    const [interrupted, terminated, bereft] = starters as [Starter, Starter, Starter]
+
+    interrupted.process.kill('SIGINT')
+    expect(await interrupted.exitCode).toBe(0)
+    await expectNothingLeft(interrupted.output())
+    expect(await answers(world(folders[1]).authUrl)).toBe(true)
+
+    terminated.process.kill('SIGTERM')
+    expect(await terminated.exitCode).toBe(0)
+    await expectNothingLeft(terminated.output())
+
+    await answers(`${world(folders[2]).webhooksUrl}/die`)
+    expect(await bereft.exitCode).toBe(1)
+    expect(bereft.output()).toMatch(/webhooks ended by itself \(exit code 9\):\n.*\nI was told to\./)
+    await expectNothingLeft(bereft.output())
   })
 
-  it('leaves no process when it is killed with -9, and starts again at once with the same secrets', async () => {
-    const first = start('--no-demo')
-    await first.said('Ctrl-C stops everything')
-    const { internalToken } = world()
-    first.process.kill('SIGKILL')
-    const second = start('--no-demo')
-    await second.said('Ctrl-C stops everything')
-    expect(world().internalToken).toBe(internalToken)
-    second.process.kill('SIGKILL')
-    await second.exitCode
-    await expectNothingLeft(second.output())
-  })
-
-  it('takes the next port when one is taken, and says so', async () => {
+  it('takes the next port when one is taken, leaves no process when it is killed with -9, and starts again at once with the same secrets', async () => {
     const other = createServer().listen(8081, '127.0.0.1')
     // Where something else has it already, that will do.
     const held = await once(other, 'listening').then(
       () => true,
       () => false,
     )
-    const starter = start('--no-demo')
+    const first = start('--no-demo')
     try {
-      await starter.said('port 8081 (auth) is taken; using')
-      await starter.said('Ctrl-C stops everything')
-      expect(new URL(world().authUrl).port).not.toBe('8081')
-      expect(await answers(world().authUrl)).toBe(true)
+      await first.said('port 8081 (auth) is taken; using')
+      await first.said(UP)
     } finally {
       if (held) other.close()
-      starter.process.kill('SIGTERM')
-      await starter.exitCode
     }
-  })
-
-  it('runs beside others that start at the same moment, each with services of its own', async () => {
-    const folders = [root, aRepository(), aRepository()]
-    const starters = folders.map((folder) => startIn(folder, ['--no-demo']))
-    await Promise.all(starters.map((starter) => starter.said('Ctrl-C stops everything')))
-    const urls = folders.flatMap((folder) => {
-      const { authUrl, webhooksUrl, internalUrl, sandboxUrl } = world(folder)
-      return [authUrl, webhooksUrl, internalUrl, sandboxUrl]
-    })
-    expect(new Set(urls).size).toBe(urls.length)
-    for (const { process } of starters) process.kill('SIGTERM')
-    expect(await Promise.all(starters.map(({ exitCode }) => exitCode))).toEqual([0, 0, 0])
+    const { internalToken, authUrl } = world()
+    expect(new URL(authUrl).port).not.toBe('8081')
+    expect(await answers(authUrl)).toBe(true)
+    first.process.kill('SIGKILL')
+    const second = start('--no-demo')
+    await second.said(UP)
+    expect(world().internalToken).toBe(internalToken)
+    second.process.kill('SIGKILL')
+    await second.exitCode
+    await expectNothingLeft(second.output())
   })
 
   it('does not count a service as started before that service says so, whatever answers on its port', async () => {
@@ -157,26 +156,12 @@ describe('npm start', () => {
     }
   })
 
-  it('ends with the last output of a service that dies, and stops the others', async () => {
-    const starter = start('--no-demo')
-    await starter.said('Ctrl-C stops everything')
-    await answers(`${world().webhooksUrl}/die`)
-    expect(await starter.exitCode).toBe(1)
-    expect(starter.output()).toMatch(/webhooks ended by itself \(exit code 9\):\n.*\nI was told to\./)
-    await expectNothingLeft(starter.output())
-  })
-
-  it('with --once names the step of the walk-through that failed and ends with 1', async () => {
-    const starter = start('--once')
-    expect(await starter.exitCode).toBe(1)
-    expect(starter.output()).toMatch(/Step a \(A person signs up\) failed: /)
-    expect(await answers(world().authUrl)).toBe(false)
-  })
-
-  it('forgets everything with --reset', async () => {
+  it('with --once names the step of the walk-through that failed and ends with 1; with --reset it forgets everything first', async () => {
     const first = start('--once')
-    await first.exitCode
-    const { internalToken } = world()
+    expect(await first.exitCode).toBe(1)
+    expect(first.output()).toMatch(/Step a \(A person signs up\) failed: /)
+    const { internalToken, authUrl } = world()
+    expect(await answers(authUrl)).toBe(false)
     const second = start('--once', '--reset')
     await second.exitCode
     expect(second.output()).toContain('wiped the data of earlier runs')

@@ -1,5 +1,5 @@
 import { execFile, spawn } from 'node:child_process'
-import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
@@ -12,24 +12,60 @@ import { codeBlocks } from './support/code-blocks.js'
 import { repository, runningStack, type RunningStack } from './support/running-stack.js'
 import { type PrintedLine, terminalPicture } from './support/terminal-picture.js'
 
-// The tutorials of infra/site, as printed there, against the services that `npm start` runs.
+// The commands of the README, of the page with more of them, and of the tutorials of infra/site, exactly as printed there, against
+// the services that `npm start` runs.
 
+const read = (file: string) => readFileSync(join(repository, file), 'utf8')
 const whereCurlIs = succeeds('curl', ['--version']) ? it : it.skip
 const inBrowser = chromiumPath() === null ? it.skip : it
 
-describe('the tutorials', () => {
-  let stack: RunningStack
-  const end = new AbortController()
-  beforeAll(async () => {
-    stack = await runningStack()
-  })
-  afterAll(async () => {
-    end.abort()
-    await stack.stop()
+let stack: RunningStack
+const end = new AbortController()
+beforeAll(async () => {
+  stack = await runningStack()
+})
+afterAll(async () => {
+  end.abort()
+  await stack.stop()
+})
+
+/** What a shell prints for all commands of a page, in a home and on a port of its own. */
+async function runAll(page: string): Promise<{ stdout: string; stderr: string }> {
+  const env = {
+    PATH: process.env['PATH'],
+    HOME: mkdtempSync(join(stack.folder, 'home-')),
+    SIGNET_CREDENTIAL_STORE: 'file',
+    PORT: String(await leaseNextPort(20_000, new Set())),
+  }
+  const options = { cwd: stack.folder, signal: end.signal, env }
+  return promisify(execFile)('sh', ['-euc', codeBlocks(page, 'sh').join('\n')], options)
+}
+
+describe('the first requests', () => {
+  whereCurlIs('of the README end on a delivery that arrived and was verified', async () => {
+    const [, firstRequest = ''] = /## First request\n([^]*?)\n## /.exec(read('README.md')) ?? []
+    const [ending = 'nothing promised'] = codeBlocks(firstRequest, 'text')
+    expect((await runAll(firstRequest)).stdout.endsWith(ending)).toBe(true)
   })
 
-  const tutorial = (name: string): string =>
-    readFileSync(join(repository, 'infra/site/tutorials', `${name}.md`), 'utf8')
+  whereCurlIs('with curl lead to the same, and to the dispatcher', async () => {
+    const page = read('infra/site/first-requests.md')
+    const [ending = 'nothing promised'] = codeBlocks(page, 'text')
+    const { stdout, stderr } = await runAll(page)
+    expect(stderr).toBe('')
+    expect(stdout).toContain(ending)
+    expect(stdout.slice(stdout.indexOf(ending))).toMatch(/"status":"ready"[^]*signet_delivery_attempts_total/)
+  })
+})
+
+describe('the README', () => {
+  it('fits on a screen or two', () => {
+    expect(read('README.md').split('\n').length).toBeLessThanOrEqual(81)
+  })
+})
+
+describe('the tutorials', () => {
+  const tutorial = (name: string): string => read(`infra/site/tutorials/${name}.md`)
 
   /** Saves the files of a page under the names that their first lines say. */
   function save(page: string): void {
@@ -40,24 +76,12 @@ describe('the tutorials', () => {
     }
   }
 
-  /** What a shell prints for all commands of a page, in a home and on a port of its own. */
-  async function runAll(page: string): Promise<string> {
-    const env = {
-      PATH: process.env['PATH'],
-      HOME: stack.folder,
-      SIGNET_CREDENTIAL_STORE: 'file',
-      PORT: String(await leaseNextPort(20_000, new Set())),
-    }
-    const options = { cwd: stack.folder, signal: end.signal, env }
-    const { stdout } = await promisify(execFile)('sh', ['-euc', codeBlocks(page, 'sh').join('\n')], options)
-    return stdout
-  }
-
   const PICTURE = join(repository, 'infra/site/images/listen.svg')
   const MAX_PICTURE_BYTES = 300_000
 
   /** Reads along what a command prints into a file, with its times. */
   function readAlong(name: string, typed: string): { stop(): PrintedLine[] } {
+    rmSync(join(stack.folder, name), { force: true }) // another page's
     const lines: PrintedLine[] = [{ text: `$ ${typed}`, atMs: 0 }]
     let startedAt: number | undefined
     const look = (): void => {
@@ -80,7 +104,7 @@ describe('the tutorials', () => {
   async function runsAsPrinted(name: string): Promise<void> {
     const page = tutorial(name)
     save(page)
-    const stdout = await runAll(page)
+    const { stdout } = await runAll(page)
     const promised = codeBlocks(page, 'text').flatMap((text) => text.trim().split('\n'))
     expect(promised.length).toBeGreaterThan(2)
     expect(stdout.split('\n').filter((line) => promised.includes(line))).toEqual(promised)
