@@ -139,9 +139,16 @@ describe('an account that signed up with an address nobody proved', () => {
     expect(await site.userRow({ email })).toEqual({})
   })
 
-  it('keeps the number that an administrator entered when its owner proves it', async () => {
+  it('goes without the number that an administrator entered to whoever proves it', async () => {
     const [{ email, id }, phone] = [await aClaim(), aPhone()]
     await change(id, { phone })
+    expect(await site.prove('a magic link', email)).toMatchObject({ id, email, phone: '' })
+  })
+
+  it('keeps both when an administrator entered both, and one is proved', async () => {
+    const [{ id }, email, phone] = [await aClaim(), anEmail(), aPhone()]
+    await change(id, { phone })
+    await change(id, { email })
     expect(await site.prove('a magic link', email)).toMatchObject({ id, email, phone })
   })
 

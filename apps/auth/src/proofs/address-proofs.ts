@@ -61,8 +61,9 @@ export class AddressProofs {
     const administrators = await signUps.findAdministrators(tx, user.id)
     const hadForeign = hasForeignIdentity(user, claim?.identityId ?? null)
     const cleared = await this.#clear(tx, user, claim?.identityId ?? null, true)
-    const other = otherThan(kind)
-    const rest = isVouched(administrators, other) ? cleared : await this.#drop(tx, cleared, other)
+    // The other address is the same person's only if an administrator entered both.
+    const areOnes = KINDS.every((each) => isVouched(administrators, each))
+    const rest = areOnes ? cleared : await this.#drop(tx, cleared, otherThan(kind))
     const alone = await this.#withIdentity(tx, rest, kind)
     // Someone else wrote into it through a provider.
     const kept = hadForeign ? (administrators?.userMetadata ?? {}) : user.userMetadata
@@ -237,7 +238,8 @@ export class AddressProofs {
 
   async #withIdentity(tx: Tx, user: User, kind: Kind): Promise<User> {
     const value = user[kind]
-    if (user.identities.length > 0 || value === null) return user
+    const hasOne = user.identities.some(({ provider }) => provider !== otherThan(kind))
+    if (hasOne || value === null) return user
     await this.#confirmations.putAddressIdentity(tx, user, { kind, value })
     return this.#read(tx, user)
   }
@@ -246,6 +248,8 @@ export class AddressProofs {
     return (await this.deps.users.findById(tx, user.id)) ?? user
   }
 }
+
+const KINDS = ['email', 'phone'] as const
 
 const otherThan = (kind: Kind): Kind => (kind === 'email' ? 'phone' : 'email')
 

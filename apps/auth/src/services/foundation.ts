@@ -133,7 +133,7 @@ export function createFoundation(parts: Parts) {
     rules: registrationRules(config),
     now,
   })
-  const vouched = new VouchedSignUps({ users, factory, signUps, issuer, now })
+  const vouched = new VouchedSignUps({ users, factory, signUps, proofs, issuer, now })
   const addresses = new AddressChanges({
     users,
     proofs,

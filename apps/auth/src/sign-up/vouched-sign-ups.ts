@@ -4,6 +4,7 @@ import type { Address } from '../addresses/address.js'
 import { addressExists } from '../errors/auth-error.js'
 import type { Issued } from '../one-time-tokens/one-time-tokens.js'
 import type { TokenIssuer } from '../one-time-tokens/token-issuer.js'
+import type { AddressProofs } from '../proofs/address-proofs.js'
 import { withoutClaims } from '../users/identity-claims.js'
 import { refuseLargeMetadata } from '../users/metadata-limit.js'
 import type { UserStore } from '../users/user-store.js'
@@ -15,6 +16,7 @@ type Deps = {
   users: UserStore
   factory: UserFactory
   signUps: PendingSignUpStore
+  proofs: Pick<AddressProofs, 'release'>
   issuer: TokenIssuer
   now: () => Date
 }
@@ -37,8 +39,11 @@ export class VouchedSignUps {
     tx: Tx,
     { address, aud, data }: { address: Address; aud: string; data: JsonObject },
   ): Promise<Target> {
-    const { users, factory, now } = this.deps
+    const { users, factory, proofs, now } = this.deps
     const given = withoutClaims(data)
+    // An account with a number that claims the address is somebody else's: the two would become one person's.
+    const holder = await users.findByAddress(tx, address)
+    if (holder !== null && holder.phone !== null) await proofs.release(tx, address)
     const { user, isNew } = await factory.findOrInsert(tx, { address, aud, data: {} })
     if (user.emailConfirmedAt !== null) throw addressExists('email')
     const userMetadata = mergeMetadata(user.userMetadata, given)
