@@ -1,45 +1,65 @@
 import type { Db } from '@signet/db'
-import type { Receipt } from './faulty-receiver.js'
-import type { Load } from './load.js'
+import type { ReceivedRequest } from './faulty-receiver.js'
+import type { Acknowledged, EventKind } from './load.js'
 
-export type Period = { from: number; to: number }
+/**
+ * Whether a request whose answer came meanwhile may be sent again. `counted`: its result or its job's lock may be lost, and each
+ * attempt counts all the same. `uncounted`: Redis may lose the job itself, and then nobody knows of an attempt that another process
+ * has under way (docs/design.md#first-attempts).
+ */
+export type Repeats = 'never' | 'counted' | 'uncounted'
+
+export type FaultPeriod = { from: number; to: number; repeats: Repeats }
 
 export type Account = {
-  acknowledged: { summaries: number; tests: number }
+  acknowledged: Record<EventKind, number>
   deliveries: number
   delivered: number
   /** Ended with status 2, by reason. */
   ended: Record<string, number>
-  duplicates: number
+  /** Requests that were answered 200 after another one had been. */
+  repeats: number
   /** All empty when nothing was lost. */
   problems: string[]
 }
 
-type Row = { id: string; event_id: string; status: number; attempts: number; last_error: string }
+/** A delivery in the table. `path`: that of its endpoint's URL. */
+export type DeliveryRow = {
+  id: string
+  event_id: string
+  path: string
+  status: number
+  attempts: number
+  last_error: string
+}
 
-/** An attempt in flight when a fault began is repeated after it; so is one that a frozen worker ends late. */
-const BEFORE_MS = 6_000
-const AFTER_MS = 20_000
+export type Observed = {
+  acknowledged: readonly Acknowledged[]
+  refusals: readonly string[]
+  requests: readonly ReceivedRequest[]
+  faults: readonly FaultPeriod[]
+}
+
+/** An answer may have come this long before its result is committed, on a busy machine. */
+const UNRECORDED_MS = 2_000
+/** Until a lost job is handed out again, its first process may go on with it: 10 s of its lock, and 3 s between two checks. */
+export const STALL_MS = 13_000
 
 /** Compares what the API promised with the table and with what the receiver got. */
-export async function settleAccounts(
-  db: Db,
-  {
-    load: { acknowledged, refusals },
-    receipts,
-    faults,
-  }: {
-    load: Pick<Load, 'acknowledged' | 'refusals'>
-    receipts: readonly Receipt[]
-    faults: readonly Period[]
-  },
-): Promise<Account> {
-  const { rows } = await db.query<Row>(
-    'select id, event_id, status, attempts, last_error from webhook_deliveries where event_id = any ($1)',
-    [acknowledged.map(({ eventId }) => eventId)],
+export async function settleAccounts(db: Db, observed: Observed): Promise<Account> {
+  const { rows } = await db.query<DeliveryRow>(
+    `select d.id, d.event_id, d.status, d.attempts, d.last_error, regexp_replace(e.url, '^https://[^/]+', '') as path
+     from webhook_deliveries d join webhook_endpoints e on e.id = d.endpoint_id where d.event_id = any ($1)`,
+    [observed.acknowledged.map(({ eventId }) => eventId)],
   )
+  return compare(rows, observed)
+}
+
+export function compare(rows: readonly DeliveryRow[], observed: Observed): Account {
+  const { acknowledged, refusals, requests, faults } = observed
   const byEvent = groupBy(rows, ({ event_id }) => event_id)
-  const byDelivery = groupBy(receipts, ({ deliveryId }) => deliveryId)
+  // By event and endpoint: two processes that plan the same first attempt give the delivery different ids, and one of them is written.
+  const received = groupBy(requests, ({ eventId, path }) => `${eventId} ${path}`)
   const problems: string[] = [...refusals]
   for (const { kind, eventId, deliveries } of acknowledged) {
     const made = byEvent.get(eventId)?.length ?? 0
@@ -47,31 +67,43 @@ export async function settleAccounts(
       problems.push(`${kind} ${eventId} was acknowledged and has ${made} deliveries instead of ${deliveries}`)
   }
   for (const row of rows) {
-    const got = byDelivery.get(row.id)?.length ?? 0
+    const got = received.get(`${row.event_id} ${row.path}`) ?? []
     if (row.status === 0) problems.push(`delivery ${row.id} is stuck after ${row.attempts} attempts`)
-    if (row.status === 1 && got === 0)
+    if (row.status === 1 && !got.some(isAnswered))
       problems.push(`delivery ${row.id} is called delivered and never arrived`)
     if (row.status === 2 && row.last_error === '') problems.push(`delivery ${row.id} ended without a reason`)
+    if (row.attempts < got.length && !got.some(({ at }) => isDuring(at, faults, ['uncounted'])))
+      problems.push(`delivery ${row.id} counts ${row.attempts} attempts, and ${got.length} requests arrived`)
   }
-  const duplicates = [...byDelivery.values()].filter((got) => got.length > 1)
-  for (const [first] of duplicates) {
-    const explained = faults.some(
-      ({ from, to }) => first && first.at > from - BEFORE_MS && first.at < to + AFTER_MS,
-    )
-    if (!explained) problems.push(`delivery ${first?.deliveryId} arrived twice with no fault to explain it`)
+  let repeats = 0
+  for (const [key, got] of received) {
+    const answers = got.flatMap(({ answeredAt }) => answeredAt ?? []).sort((a, b) => a - b)
+    // Each but the last one was repeated, so its own result was lost.
+    for (const answeredAt of answers.slice(0, -1)) {
+      repeats += 1
+      if (!isDuring(answeredAt, faults, ['counted', 'uncounted']))
+        problems.push(`${key} was sent again at ${timeOf(answeredAt)}, with no fault to explain it`)
+    }
   }
+  const count = (kind: EventKind) => acknowledged.filter((event) => event.kind === kind).length
   return {
-    acknowledged: {
-      summaries: acknowledged.filter(({ kind }) => kind === 'summary').length,
-      tests: acknowledged.filter(({ kind }) => kind === 'test').length,
-    },
+    acknowledged: { complete: count('complete'), prepared: count('prepared'), test: count('test') },
     deliveries: rows.length,
     delivered: rows.filter(({ status }) => status === 1).length,
     ended: countBy(rows.filter(({ status }) => status === 2).map(({ last_error }) => last_error)),
-    duplicates: duplicates.reduce((sum, got) => sum + got.length - 1, 0),
+    repeats,
     problems,
   }
 }
+
+const isAnswered = ({ answeredAt }: ReceivedRequest) => answeredAt !== null
+
+const isDuring = (time: number, faults: readonly FaultPeriod[], kinds: readonly Repeats[]): boolean =>
+  faults.some(
+    ({ from, to, repeats }) => kinds.includes(repeats) && time > from - UNRECORDED_MS && time < to + STALL_MS,
+  )
+
+const timeOf = (time: number) => new Date(time).toISOString()
 
 function groupBy<T>(items: readonly T[], keyOf: (item: T) => string): Map<string, T[]> {
   const groups = new Map<string, T[]>()

@@ -5,12 +5,19 @@ import type { AddressInfo } from 'node:net'
 import { issueCertificate, type Authority } from '@signet/local'
 import { verify } from '@signet/webhook-verify'
 
-export type Receipt = { eventId: string; deliveryId: string; path: string; at: number }
+/** A request that was verified. `answeredAt` is null where it was not answered 200. */
+export type ReceivedRequest = {
+  eventId: string
+  deliveryId: string
+  path: string
+  at: number
+  answeredAt: number | null
+}
 
 export type FaultyReceiver = {
   url(path: string): string
-  /** Requests that were verified and answered 200, oldest first. */
-  receipts: Receipt[]
+  /** Oldest first. */
+  requests: ReceivedRequest[]
   /** Requests in the middle of being answered. */
   readonly open: number
   /** Requests that had the wrong signature or body. */
@@ -28,7 +35,7 @@ export async function startFaultyReceiver(
   random: () => number,
 ): Promise<FaultyReceiver> {
   const secrets = new Map<string, string>()
-  const receipts: Receipt[] = []
+  const requests: ReceivedRequest[] = []
   let open = 0
   let refused = 0
 
@@ -39,25 +46,28 @@ export async function startFaultyReceiver(
     const event = verify(Buffer.concat(chunks), request.headers, secrets.get(path) ?? '', {
       toleranceSeconds: CLOCK_TOLERANCE_SECONDS,
     })
+    const received: ReceivedRequest = {
+      eventId: event.id,
+      deliveryId: String(request.headers['x-service-delivery']),
+      path,
+      at: Date.now(),
+      answeredAt: null,
+    }
+    requests.push(received)
     const mood = random()
     if (mood < 0.01) return // no answer at all: the sender gives up
     if (mood < 0.02) return void request.socket.destroy()
     await new Promise((resolve) => setTimeout(resolve, mood < 0.05 ? 2000 : 10 + 100 * random()))
     if (mood > 0.93) return void response.writeHead(500).end()
-    response.writeHead(200).end('ok', () => {
-      receipts.push({
-        eventId: event.id,
-        deliveryId: String(request.headers['x-service-delivery']),
-        path,
-        at: Date.now(),
-      })
-    })
+    response.writeHead(200).end('ok', () => (received.answeredAt = Date.now()))
   }
 
   const server = createServer(await issueCertificate(authority), (request, response) => {
     open += 1
     response.once('close', () => (open -= 1))
     take(request, response).catch(() => {
+      // Its sender was killed before it had sent everything.
+      if (!request.complete) return
       refused += 1
       response.writeHead(401).end()
     })
@@ -67,7 +77,7 @@ export async function startFaultyReceiver(
   const { port } = server.address() as AddressInfo
   return {
     url: (path) => `https://127.0.0.1:${port}${path}`,
-    receipts,
+    requests,
     get open() {
       return open
     },

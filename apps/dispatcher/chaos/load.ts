@@ -1,13 +1,21 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { ChaosAccount } from './stack.js'
 
-/** An event the API has promised to deliver, and to how many endpoints. */
-export type Acknowledged = { kind: 'summary' | 'test'; eventId: string; deliveries: number }
+/**
+ * `complete`: a notice with all that is sent, whose body is stored with the event. `prepared`: one whose body the dispatcher makes, of
+ * HTML and without a transcript. `test`: a customer's `POST /v1/webhooks/{endpoint_id}/test`.
+ */
+export type EventKind = 'complete' | 'prepared' | 'test'
+
+/** An event the API has promised to deliver, and to how many endpoints. `begunAt`: when it was first sent. */
+export type Acknowledged = { kind: EventKind; eventId: string; deliveries: number; begunAt: number }
 
 export type Load = {
   acknowledged: Acknowledged[]
   /** Requests that got no answer or a 5xx and were sent again: a summary with the same key, a test event again. */
   readonly repeated: number
+  /** Answers that said that the notice had been stored before: the answer to an earlier request was lost. */
+  readonly duplicates: number
   /** Answers that no fault explains. */
   refusals: string[]
   /** Ends when every event that was begun is acknowledged or refused. */
@@ -22,10 +30,10 @@ export type LoadOptions = {
   perSecond: number
 }
 
-/** Every so many requests, one is a customer's `POST /v1/webhooks/{endpoint_id}/test` instead of a finished summary. */
-export const TEST_EVERY = 4
+/** What an account's requests are, in turn. */
+export const KINDS: readonly EventKind[] = ['test', 'complete', 'prepared', 'complete']
 
-type Call = { kind: Acknowledged['kind']; url: string; token: string; body?: string; deliveries: number }
+type Call = { kind: EventKind; url: string; token: string; body?: string; deliveries: number }
 
 /** A pipeline and customers that go on at a steady rate, and insist until each of their events is acknowledged. */
 export function startLoad({ apiUrl, internalUrl, token, accounts, perSecond }: LoadOptions): Load {
@@ -35,33 +43,43 @@ export function startLoad({ apiUrl, internalUrl, token, accounts, perSecond }: L
   const run = `${Date.now()}`
   let count = 0
   let repeated = 0
+  let duplicates = 0
 
   const callOf = (number: number): Call => {
     const account = accounts[number % accounts.length]
     if (!account) throw new Error('there are no accounts')
     const { accountId, accessToken, endpointIds } = account
     const round = Math.floor(number / accounts.length)
-    if (round % TEST_EVERY === 0) {
-      const endpointId = endpointIds[(round / TEST_EVERY) % endpointIds.length]
+    const kind = KINDS[round % KINDS.length] ?? 'complete'
+    if (kind === 'test') {
+      const endpointId = endpointIds[(round / KINDS.length) % endpointIds.length]
       const url = `${apiUrl}/v1/webhooks/${endpointId}/test`
-      return { kind: 'test', url, token: accessToken, deliveries: 1 }
+      return { kind, url, token: accessToken, deliveries: 1 }
     }
     const body = JSON.stringify({
       source_event_key: `${run}:${number}`,
       account_id: accountId,
       audio_id: `rec_${run}_${number}`,
       recording: { title: `Meeting ${number}` },
-      summaries: [{ label: 'Summary', content: `<p>Point <b>${number}</b></p>`, format: 'html' }],
+      ...(kind === 'complete'
+        ? {
+            transcript: { text: `Point ${number}` },
+            summaries: [{ label: 'Summary', content: `Point **${number}**`, format: 'markdown' }],
+          }
+        : { summaries: [{ label: 'Summary', content: `<p>Point <b>${number}</b></p>`, format: 'html' }] }),
     })
     const url = `${internalUrl}/internal/v1/summary-ready`
-    return { kind: 'summary', url, token, body, deliveries: endpointIds.length }
+    return { kind, url, token, body, deliveries: endpointIds.length }
   }
 
   const report = async ({ kind, deliveries, ...call }: Call): Promise<void> => {
+    const begunAt = Date.now()
     for (;;) {
       const answer = await send(call).catch(() => null)
-      if (answer?.eventId !== undefined)
-        return void acknowledged.push({ kind, eventId: answer.eventId, deliveries })
+      if (answer?.eventId !== undefined) {
+        if (answer.duplicate) duplicates += 1
+        return void acknowledged.push({ kind, eventId: answer.eventId, deliveries, begunAt })
+      }
       if (answer?.refusal !== undefined) return void refusals.push(`${kind}: ${answer.refusal}`)
       repeated += 1
       await sleep(300)
@@ -80,6 +98,9 @@ export function startLoad({ apiUrl, internalUrl, token, accounts, perSecond }: L
     get repeated() {
       return repeated
     },
+    get duplicates() {
+      return duplicates
+    },
     async stop() {
       clearInterval(timer)
       await Promise.all(open)
@@ -95,9 +116,9 @@ async function send({ url, token, body }: Pick<Call, 'url' | 'token' | 'body'>) 
     body,
     signal: AbortSignal.timeout(5000),
   })
-  const answer = (await response.json()) as { event_id?: string; queued?: boolean }
+  const answer = (await response.json()) as { event_id?: string; queued?: boolean; duplicate?: boolean }
   if (response.status >= 500) return null
   return response.ok && answer.event_id !== undefined && answer.queued !== false
-    ? { eventId: answer.event_id }
+    ? { eventId: answer.event_id, duplicate: answer.duplicate === true }
     : { refusal: `${response.status} ${JSON.stringify(answer)}` }
 }

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { settleAccounts, type Account, type Period } from './accounts.js'
-import type { Fault } from './faults/fault.js'
-import { startLoad, TEST_EVERY, type Load } from './load.js'
+import { settleAccounts, STALL_MS, type Account, type FaultPeriod } from './accounts.js'
+import { DISPATCHERS, type Fault } from './faults/fault.js'
+import { KINDS, startLoad, type Load } from './load.js'
 import { startChaosStack, type ChaosStack } from './stack.js'
 
 export type ScenarioOptions = {
@@ -10,21 +10,29 @@ export type ScenarioOptions = {
   /** Whether sentinels watch Redis. */
   watched: boolean
   perSecond: number
-  /** Steady load before the first fault and after each recovery. */
+  /** Steady load before the first fault, and after each as soon as it explains no repeat any more. */
   calmMs: number
   seed: number
   say: (line: string) => void
 }
 
-export type FaultReport = Period & {
+type Dispatcher = (typeof DISPATCHERS)[number]
+
+export type FaultReport = FaultPeriod & {
   name: string
-  /** From the fault's end to the next arrival at the receiver. */
-  dispatchingAfterMs: number
+  /** From the fault's end until each dispatcher has attempted to deliver an event that was sent to the API after it. */
+  dispatchingAfterMs: Record<Dispatcher, number>
   /** From the fault's end until everything begun before it has had an attempt, or ended. */
   caughtUpAfterMs: number
 }
 
-export type ChaosReport = { faults: FaultReport[]; account: Account; repeated: number; refused: number }
+export type ChaosReport = {
+  faults: FaultReport[]
+  account: Account
+  repeated: number
+  duplicates: number
+  refused: number
+}
 
 const ACCOUNTS = 4
 const RECOVERY_LIMIT_MS = 90_000
@@ -41,40 +49,70 @@ export async function runScenario(options: ScenarioOptions): Promise<ChaosReport
     random: seeded(options.seed),
   })
   try {
-    say(`everything runs; ${options.perSecond} events a second, one in ${TEST_EVERY} of them a test event`)
+    say(`everything runs; ${options.perSecond} events a second, of which ${KINDS.join(', ')} in turn`)
     const load = startLoad({ ...stack, perSecond: options.perSecond })
     await sleep(calmMs)
     const reports: FaultReport[] = []
     for (const fault of faults) {
-      const report = await runFault(fault, stack)
+      const report = await runFault(fault, stack, load)
       reports.push(report)
       say(describeFault(report))
+      if (fault.repeats !== 'never') await sleep(Math.max(0, report.to + STALL_MS - Date.now()))
       await sleep(calmMs)
     }
     await load.stop()
     await untilAtRest(stack)
     const account = await settle(stack, load, reports)
-    return { faults: reports, account, repeated: load.repeated, refused: stack.receiver.refused }
+    const { repeated, duplicates } = load
+    return { faults: reports, account, repeated, duplicates, refused: stack.receiver.refused }
   } finally {
     await stack.close()
   }
 }
 
-async function runFault(fault: Fault, stack: ChaosStack): Promise<FaultReport> {
+async function runFault(fault: Fault, stack: ChaosStack, load: Load): Promise<FaultReport> {
   const from = Date.now()
   await fault.run(stack)
   const to = Date.now()
-  const { receipts } = stack.receiver
-  const [dispatchingAfterMs, caughtUpAfterMs] = await Promise.all([
-    since(to, () => Promise.resolve((receipts.at(-1)?.at ?? 0) >= to)),
+  const dispatching = (name: Dispatcher) => {
+    const attempted = attemptsSince(stack, name)
+    return since(to, () => {
+      const ids = attempted()
+      return load.acknowledged.some(({ eventId, begunAt }) => begunAt >= to && ids.has(eventId))
+    })
+  }
+  const [first, second, caughtUpAfterMs] = await Promise.all([
+    dispatching('dispatcher-1'),
+    dispatching('dispatcher-2'),
     since(to, async () => (await countUntouched(stack, new Date(from))) === 0),
   ])
-  return { name: fault.name, from, to, dispatchingAfterMs, caughtUpAfterMs }
+  const dispatchingAfterMs = { 'dispatcher-1': first, 'dispatcher-2': second }
+  return { name: fault.name, from, to, repeats: fault.repeats, dispatchingAfterMs, caughtUpAfterMs }
 }
 
-async function since(start: number, condition: () => Promise<boolean>): Promise<number> {
+/** The events of the attempts that a dispatcher has logged since this call. */
+function attemptsSince(stack: ChaosStack, name: Dispatcher): () => ReadonlySet<string> {
+  const ids = new Set<string>()
+  let { to: position } = stack.logOf(name, 0)
+  return () => {
+    const { text, to } = stack.logOf(name, position)
+    const lines = text.split('\n')
+    // The last one may be incomplete.
+    position = to - Buffer.byteLength(lines.pop() ?? '')
+    for (const line of lines) {
+      const [, id] = line.includes('"attempt":') ? (/"event_id":"([^"]+)"/.exec(line) ?? []) : []
+      if (id !== undefined) ids.add(id)
+    }
+    return ids
+  }
+}
+
+async function since(start: number, condition: () => Promise<boolean> | boolean): Promise<number> {
   while (Date.now() - start < RECOVERY_LIMIT_MS) {
-    if (await condition().catch(() => false)) return Date.now() - start
+    const holds = await Promise.resolve()
+      .then(condition)
+      .catch(() => false)
+    if (holds) return Date.now() - start
     await sleep(50)
   }
   return Infinity
@@ -100,20 +138,18 @@ async function untilAtRest({ db }: ChaosStack): Promise<void> {
   }
 }
 
-async function settle(stack: ChaosStack, load: Load, faults: readonly Period[]): Promise<Account> {
+async function settle(stack: ChaosStack, load: Load, faults: readonly FaultPeriod[]): Promise<Account> {
   // The answer to the last attempt may be committed before the receiver has written its own note of it.
   await sleep(500)
-  return settleAccounts(stack.db, {
-    load,
-    receipts: stack.receiver.receipts,
-    faults,
-  })
+  const { acknowledged, refusals } = load
+  return settleAccounts(stack.db, { acknowledged, refusals, requests: stack.receiver.requests, faults })
 }
 
 const inSeconds = (ms: number) => (ms === Infinity ? 'never' : `${(ms / 1000).toFixed(1)} s`)
 
 function describeFault({ name, from, to, dispatchingAfterMs, caughtUpAfterMs }: FaultReport): string {
-  const recovery = `dispatching again after ${inSeconds(dispatchingAfterMs)}, caught up after ${inSeconds(caughtUpAfterMs)}`
+  const each = DISPATCHERS.map((dispatcher) => inSeconds(dispatchingAfterMs[dispatcher])).join(' and ')
+  const recovery = `new events dispatched by each dispatcher after ${each}, caught up after ${inSeconds(caughtUpAfterMs)}`
   return `${name} (${inSeconds(to - from)}): ${recovery}`
 }
 

@@ -1,5 +1,5 @@
 import { createHash, randomBytes, randomUUID } from 'node:crypto'
-import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -32,6 +32,8 @@ export type ChaosStack = {
   /** Where their data is. */
   disks: { postgres: string; redis: string }
   process(name: ProcessName): Guarded
+  /** What it has logged since this position, and where that ends. */
+  logOf(name: ProcessName, from: number): { text: string; to: number }
   /** `root`: the checkout to start it from, compiled; this one by default. */
   start(name: ProcessName, root?: string): Promise<void>
   redis: Pick<ChaosRedis, 'kill' | 'startAgain' | 'failOver'>
@@ -114,6 +116,7 @@ export async function startChaosStack({
     if (!found) throw new Error(`${name} was not started`)
     return found
   }
+  const logFile = (name: ProcessName) => join(folder, `${name}.log`)
   const clockFile = (name: ProcessName) => join(folder, `${name}.clock`)
 
   const start = async (name: ProcessName, root = ROOT): Promise<void> => {
@@ -131,12 +134,12 @@ export async function startChaosStack({
       command: process.execPath,
       args: programOf(root, isApi ? 'webhooks' : 'dispatcher', code),
       stopSignal: 'TERM',
-      logFile: join(folder, `${name}.log`),
+      logFile: logFile(name),
       cwd: join(root, 'apps', isApi ? 'webhooks' : 'dispatcher'),
       env: { ...shared, ...env, SIGNET_CHAOS_CLOCK: clockFile(name) },
     })
     processes.set(name, started)
-    await untilAlive(started, `http://127.0.0.1:${port}/healthz`, join(folder, `${name}.log`))
+    await untilAlive(started, `http://127.0.0.1:${port}/healthz`, logFile(name))
   }
   await Promise.all((['api', 'dispatcher-1', 'dispatcher-2'] as const).map((name) => start(name)))
 
@@ -153,6 +156,10 @@ export async function startChaosStack({
     disks,
     start,
     process: processOf,
+    logOf(name, from) {
+      const log = readFileSync(logFile(name))
+      return { text: log.subarray(from).toString(), to: log.length }
+    },
     setClock(name, offsetMs) {
       writeFileSync(clockFile(name), String(offsetMs))
       processOf(name).kill('SIGUSR2')
@@ -173,10 +180,10 @@ export async function startChaosStack({
 
 function programOf(root: string, app: 'webhooks' | 'dispatcher', code: StackOptions['code']): string[] {
   const folder = join(root, 'apps', app)
-  const clock = ['--import', new URL('clock-preload.mjs', import.meta.url).href]
-  if (code === 'dist') return [...clock, '--enable-source-maps', join(folder, 'dist/main.js'), 'serve']
+  const preload = ['--import', new URL('preload.mjs', import.meta.url).href]
+  if (code === 'dist') return [...preload, '--enable-source-maps', join(folder, 'dist/main.js'), 'serve']
   const tsx = import.meta.resolve('tsx')
-  return [...clock, '--conditions=@signet/source', '--import', tsx, join(folder, 'src/main.ts'), 'serve']
+  return [...preload, '--conditions=@signet/source', '--import', tsx, join(folder, 'src/main.ts'), 'serve']
 }
 
 async function untilAlive(process: Guarded, url: string, logFile: string): Promise<void> {

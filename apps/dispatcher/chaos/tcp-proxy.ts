@@ -7,13 +7,18 @@ export type TcpProxy = {
   cut(): void
   /** Bytes flow again, those of connections that were open all along included. */
   heal(): void
+  /** Lets the next request with these words pass, and keeps all that is answered on its connection. Resolves when that ends as `end` does. */
+  keepAnswer(words: string, end: Buffer): Promise<void>
   close(): void
 }
+
+type Watch = { words: string; end: Buffer; seen: () => void }
 
 /** A TCP proxy on 127.0.0.1 whose line can be cut. */
 export async function startTcpProxy(targetPort: () => number): Promise<TcpProxy> {
   const sockets = new Set<Socket>()
   let isCut = false
+  let watch: Watch | undefined
   const keep = (socket: Socket) => {
     sockets.add(socket)
     socket.once('close', () => sockets.delete(socket))
@@ -25,8 +30,17 @@ export async function startTcpProxy(targetPort: () => number): Promise<TcpProxy>
     keep(server)
     client.once('close', () => server.destroy())
     server.once('close', () => client.destroy())
-    client.on('data', (chunk) => server.write(chunk))
-    server.on('data', (chunk) => client.write(chunk))
+    let kept: Watch | undefined
+    let answer = Buffer.alloc(0)
+    client.on('data', (chunk) => {
+      if (watch && chunk.includes(watch.words)) [kept, watch] = [watch, undefined]
+      server.write(chunk)
+    })
+    server.on('data', (chunk) => {
+      if (!kept) return client.write(chunk)
+      answer = Buffer.concat([answer, chunk])
+      if (answer.subarray(-kept.end.length).equals(kept.end)) kept.seen()
+    })
     if (isCut) for (const socket of [client, server]) socket.pause()
   }
   const proxy = createServer(pair)
@@ -42,6 +56,10 @@ export async function startTcpProxy(targetPort: () => number): Promise<TcpProxy>
       isCut = false
       for (const socket of sockets) socket.resume()
     },
+    keepAnswer: (words, end) =>
+      new Promise((resolve) => {
+        watch = { words, end, seen: resolve }
+      }),
     close() {
       proxy.close()
       for (const socket of sockets) socket.destroy()

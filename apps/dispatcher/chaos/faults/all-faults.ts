@@ -2,7 +2,9 @@ import { jumpClocks } from './clocks.js'
 import {
   freezeDispatcher,
   killApi,
-  killBeforeRecording,
+  killBeforeFirstResults,
+  killBeforeResults,
+  killConversionThreads,
   killDispatcher,
   killPostgres,
   killRedis,
@@ -18,7 +20,9 @@ import { mixVersions } from './roll-out.js'
 export const allFaults = (beside: string | undefined): readonly Fault[] => [
   killDispatcher('dispatcher-1'),
   killWhilePreparing,
-  killBeforeRecording,
+  killConversionThreads,
+  killBeforeFirstResults,
+  killBeforeResults,
   killApi,
   killRedis({ empty: true }),
   killRedis({ empty: false }),
@@ -38,10 +42,10 @@ export const allFaults = (beside: string | undefined): readonly Fault[] => [
   failOverRedis,
 ]
 
-/** What fits into a test run: every kind of loss once, without the long waits. */
+/** What fits into a test run: every kind of loss once, without the long waits; first those that explain no repeat. */
 export const shortFaults: readonly Fault[] = [
-  killDispatcher('dispatcher-1'),
   killApi,
-  killRedis({ empty: true }),
   killPostgres,
+  killBeforeFirstResults,
+  killRedis({ empty: true }),
 ]

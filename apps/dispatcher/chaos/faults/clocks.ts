@@ -7,6 +7,7 @@ const PROCESSES: readonly ProcessName[] = ['api', 'dispatcher-1', 'dispatcher-2'
 /** The clocks of the API and the dispatchers are wrong for a while; that of PostgreSQL is right. */
 export const jumpClocks = (minutes: number, seconds: number): Fault => ({
   name: `clocks ${Math.abs(minutes)} minutes ${minutes < 0 ? 'slow' : 'fast'} for ${seconds} s`,
+  repeats: 'never',
   async run(stack) {
     setClocks(stack, minutes)
     await sleep(seconds * 1000)

@@ -4,6 +4,7 @@ import { DISPATCHERS, untilInFlight, type Fault } from './fault.js'
 
 export const killDispatcher = (name: ProcessName): Fault => ({
   name: `kill ${name} in mid-attempt`,
+  repeats: 'counted',
   async run(stack) {
     await untilInFlight(stack)
     stack.process(name).kill('SIGKILL')
@@ -21,6 +22,8 @@ const killDispatchersAt = (
   { table, statement }: { table: string; statement: string },
 ): Fault => ({
   name,
+  // What others have sent then is not recorded either.
+  repeats: 'counted',
   async run(stack) {
     for (const deadline = Date.now() + 30_000; !(await killedAt(stack, table, statement)); await sleep(50))
       if (Date.now() > deadline) throw new Error(`no dispatcher waited for ${table}`)
@@ -52,22 +55,85 @@ export const killWhilePreparing = killDispatchersAt('kill both dispatchers while
   statement: 'join summaries',
 })
 
-export const killBeforeRecording = killDispatchersAt('kill both dispatchers between sending and recording', {
-  table: 'webhook_attempts',
-  statement: 'number, delivered, counts, error',
-})
+/** The write that creates the rows of deliveries with their first results. */
+export const killBeforeFirstResults = killDispatchersAt(
+  'kill both dispatchers between sending and the combined write',
+  { table: 'webhook_attempts', statement: 'event_id, event_type, created_at, ord' },
+)
 
+/** The write for deliveries that have rows: of events that were prepared, and of retries. */
+export const killBeforeResults = killDispatchersAt(
+  'kill both dispatchers between sending and recording in rows',
+  { table: 'webhook_attempts', statement: 'event_id, ord' },
+)
+
+/** ReadyForQuery outside of a transaction: PostgreSQL sends it when the statement and its commit are done. */
+const READY = Buffer.from('Z\0\0\0\x05I')
+
+/** The notice is durable, and its sender never learns of it. */
 export const killApi: Fault = {
-  name: 'kill the API in mid-ingest',
+  name: 'kill the API between commit and answer',
+  repeats: 'never',
   async run(stack) {
+    await stack.proxies.postgres.keepAnswer('write-recordings', READY)
     stack.process('api').kill('SIGKILL')
     await stack.process('api').exited
     await stack.start('api')
   },
 }
 
+/** Until one of them was in the midst of a document, which then goes out unchanged. */
+export const killConversionThreads: Fault = {
+  name: 'kill the threads that convert HTML',
+  repeats: 'never',
+  async run(stack) {
+    for (let tries = 1; ; tries += 1) {
+      const eventId = await publishLargePage(stack, tries)
+      // A thread is killed at its start, between documents or in one.
+      await sleep(100 * tries)
+      for (const dispatcher of DISPATCHERS) stack.process(dispatcher).kill('SIGWINCH')
+      if ((await whyUnconverted(stack, eventId)) === 'error') return
+      if (tries === 20) throw new Error('no thread was killed in mid-conversion')
+    }
+  },
+}
+
+/** Takes long enough to convert that it can be interrupted. */
+async function publishLargePage(
+  { internalUrl, token, accounts }: ChaosStack,
+  number: number,
+): Promise<string> {
+  const response = await fetch(`${internalUrl}/internal/v1/summary-ready`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', authorization: `Bearer ${token}` },
+    body: JSON.stringify({
+      source_event_key: `page:${Date.now()}`,
+      account_id: accounts[number % accounts.length]?.accountId,
+      audio_id: `page_${Date.now()}`,
+      summaries: [{ label: 'Page', content: '<p>One <b>of</b> many.</p>'.repeat(60_000), format: 'html' }],
+    }),
+  })
+  const { event_id: eventId } = (await response.json()) as { event_id?: string }
+  if (eventId === undefined) throw new Error(`a page was refused with ${response.status}`)
+  return eventId
+}
+
+/** Why an event went out without being converted, once it did go out; empty where it was converted. */
+async function whyUnconverted({ db }: ChaosStack, eventId: string): Promise<string> {
+  for (const deadline = Date.now() + 60_000; ; await sleep(20)) {
+    const { rows } = await db.query<{ unconverted: string | null }>(
+      "select unconverted from webhook_events where id = $1 and state = 'dispatched'",
+      [eventId],
+    )
+    if (rows[0]) return rows[0].unconverted ?? ''
+    if (Date.now() > deadline) throw new Error('a large page was not dispatched')
+  }
+}
+
 export const killRedis = ({ empty }: { empty: boolean }): Fault => ({
   name: empty ? 'kill Redis, restart it empty' : 'kill Redis, restart it with its append-only file',
+  // The file lacks the last second.
+  repeats: 'uncounted',
   async run(stack) {
     await untilInFlight(stack)
     await stack.redis.kill()
@@ -78,6 +144,8 @@ export const killRedis = ({ empty }: { empty: boolean }): Fault => ({
 
 export const killPostgres: Fault = {
   name: 'kill PostgreSQL, restart it',
+  // Results wait for it.
+  repeats: 'never',
   async run(stack) {
     await untilInFlight(stack)
     await stack.postgres.kill()
@@ -89,6 +157,7 @@ export const killPostgres: Fault = {
 /** Longer than its job locks live. */
 export const freezeDispatcher = (name: ProcessName, seconds: number): Fault => ({
   name: `freeze ${name} for ${seconds} s`,
+  repeats: 'counted',
   async run(stack) {
     await untilInFlight(stack)
     stack.process(name).kill('SIGSTOP')

@@ -5,6 +5,8 @@ import { untilInFlight, type Fault } from './fault.js'
 export const fillRedisDisk = (seconds: number): Fault => ({
   name: `fill the disk of Redis for ${seconds} s`,
   needs: 'disks',
+  // No lock can be extended.
+  repeats: 'counted',
   async run({ disks }) {
     fillDisk(disks.redis)
     await sleep(seconds * 1000)
@@ -16,6 +18,8 @@ export const fillRedisDisk = (seconds: number): Fault => ({
 export const fillPostgresDisk = (seconds: number): Fault => ({
   name: `fill the disk of PostgreSQL for ${seconds} s`,
   needs: 'disks',
+  // It refuses results, which is no outage.
+  repeats: 'counted',
   async run(stack) {
     await untilInFlight(stack)
     fillDisk(stack.disks.postgres)

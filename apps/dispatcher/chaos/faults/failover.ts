@@ -7,6 +7,7 @@ import { untilInFlight, type Fault } from './fault.js'
  */
 export const failOverPostgres: Fault = {
   name: 'kill PostgreSQL, promote a standby that lags',
+  repeats: 'never',
   async run(stack) {
     await stack.postgres.addStandby()
     await sleep(3000)
@@ -20,6 +21,7 @@ export const failOverPostgres: Fault = {
 export const failOverRedis: Fault = {
   name: 'kill the master of Redis, let sentinels promote its replica',
   watched: true,
+  repeats: 'uncounted',
   async run(stack) {
     await untilInFlight(stack)
     await stack.redis.failOver()

@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import type { Repeats } from '../accounts.js'
 import type { Part } from '../machine.js'
 import type { ChaosStack } from '../stack.js'
 
@@ -6,6 +7,8 @@ export type Fault = {
   name: string
   /** What the run must have to itself, or be given. */
   needs?: Part | 'another version'
+  /** From its begin until jobs that it lost are handed out again. */
+  repeats: Repeats
   /** Happens to a Redis with a replica and sentinels, in a run of its own. */
   watched?: boolean
   /** Resolves when the fault is over, that is when everything runs and is connected again. */

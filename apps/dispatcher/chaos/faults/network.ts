@@ -4,11 +4,15 @@ import type { Fault } from './fault.js'
 
 export const cutRedis = (seconds: number): Fault => ({
   name: `cut Redis off for ${seconds} s`,
+  // Locks run out.
+  repeats: 'counted',
   run: ({ proxies }) => cut(proxies.redis, seconds),
 })
 
 export const cutPostgres = (seconds: number): Fault => ({
   name: `cut PostgreSQL off for ${seconds} s`,
+  // Results wait in processes that keep their locks.
+  repeats: 'never',
   run: ({ proxies }) => cut(proxies.postgres, seconds),
 })
 
@@ -22,6 +26,8 @@ async function cut(proxy: { cut(): void; heal(): void }, seconds: number): Promi
 export const loseSomePackets = (percent: number, seconds: number): Fault => ({
   name: `lose ${percent} % of all packets for ${seconds} s`,
   needs: 'network',
+  // An answer may come too late.
+  repeats: 'counted',
   run: () => lose(percent / 100, seconds),
 })
 
@@ -29,6 +35,7 @@ export const loseSomePackets = (percent: number, seconds: number): Fault => ({
 export const loseEveryPacket = (seconds: number): Fault => ({
   name: `lose every packet for ${seconds} s`,
   needs: 'network',
+  repeats: 'counted',
   run: () => lose(1, seconds),
 })
 

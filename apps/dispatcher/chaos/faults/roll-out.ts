@@ -5,6 +5,8 @@ import { untilInFlight, type Fault } from './fault.js'
 export const mixVersions = (root: string | undefined, seconds: number): Fault => ({
   name: `dispatcher-2 is of another version for ${seconds} s`,
   needs: 'another version',
+  // A dispatcher that is asked to stop ends what it has begun.
+  repeats: 'never',
   async run(stack) {
     for (const version of [root, undefined]) {
       await untilInFlight(stack)

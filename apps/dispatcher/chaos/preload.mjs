@@ -1,4 +1,4 @@
-// Loaded into a process before its program: what it takes for the time can be set wrong. SIGUSR2 makes it read by how many milliseconds.
+// Loaded into a process before its program. What it takes for the time can be set wrong: SIGUSR2 makes it read by how many milliseconds.
 import { readFileSync } from 'node:fs'
 
 const RealDate = Date
@@ -14,4 +14,14 @@ globalThis.Date = new Proxy(RealDate, {
 
 process.on('SIGUSR2', () => {
   offsetMs = Number(readFileSync(process.env.SIGNET_CHAOS_CLOCK, 'utf8'))
+})
+
+// Ends all threads of the process. The only ones that a dispatcher has are those that convert HTML.
+const threads = new Set()
+process.on('worker', (worker) => {
+  threads.add(worker)
+  worker.once('exit', () => threads.delete(worker))
+})
+process.on('SIGWINCH', () => {
+  for (const worker of threads) void worker.terminate()
 })
