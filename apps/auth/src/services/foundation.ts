@@ -11,7 +11,7 @@ import {
 import { guessRules, registrationRules, sessionLimits } from './part-settings.js'
 import { CodeAttempts } from '../one-time-tokens/code-attempts.js'
 import { TokenHashes } from '../one-time-tokens/one-time-token.js'
-import { AuditedGuesses } from '../failed-proofs/audited-guesses.js'
+import { AuditedGuesses } from './audited-guesses.js'
 import { FailedProofs } from '../failed-proofs/failed-proofs.js'
 import { FactorCodes } from '../factors/factor-codes.js'
 import { Mailer } from '../mail/mailer.js'

@@ -3,7 +3,7 @@ import type { Address } from '../addresses/address.js'
 import type { AuditLog } from '../audit/audit-log.js'
 import type { RequestMeta } from '../requests/request-meta.js'
 import { Guesses, type Attempt } from '../sign-in/guesses.js'
-import { TOO_MANY, type FailedProofs } from './failed-proofs.js'
+import { TOO_MANY, type FailedProofs } from '../failed-proofs/failed-proofs.js'
 
 type Deps = ConstructorParameters<typeof Guesses>[0] & { failed: FailedProofs; audit: AuditLog }
 
