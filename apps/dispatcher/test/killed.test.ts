@@ -55,34 +55,52 @@ async function aSubscriber(path: string) {
   return { accountId, token, url: `${stack.webhooksUrl}/v1/webhooks/${String(endpoint['endpoint_id'])}` }
 }
 
-const publish = (accountId: string, key: string) =>
+/** All that is sent: the body is stored with the event, and a delivery gets its row with the result of its first attempt. */
+const COMPLETE = {
+  recording: { title: 'Meeting' },
+  transcript: { text: 'Hello' },
+  summaries: [{ label: 'Summary', content: 'Short', format: 'markdown' }],
+}
+/** The dispatcher makes the body, and the rows of the deliveries with it, before anything is sent. */
+const TO_BE_PREPARED = {}
+
+const publish = (accountId: string, key: string, parts: object) =>
   ask(`${stack.internalUrl}/internal/v1/summary-ready`, stack.internalToken, {
     account_id: accountId,
     audio_id: 'rec_1',
     source_event_key: key,
+    ...parts,
   })
 
-it('a first attempt in flight when the dispatcher is killed counts, and shows as interrupted', async () => {
-  receiver.hook('/interrupted', { answers: [{ kind: 'hang' }] })
-  const { accountId, token, url } = await aSubscriber('/interrupted')
-  await publish(accountId, 'interrupted-1')
-  const posts = () => receiver.deliveries({ path: '/interrupted' })
-  await waitFor(() => posts().length === 1, { describe: 'the first attempt' })
-  await stack.kill('dispatcher')
-  await stack.restart('dispatcher')
+it.each([
+  { state: 'a row from the start', path: '/prepared', parts: TO_BE_PREPARED, isInLog: false },
+  { state: 'no row before its result', path: '/complete', parts: COMPLETE, isInLog: false },
+  { state: 'a row since it has taken long', path: '/slow', parts: COMPLETE, isInLog: true },
+])(
+  'a first attempt in flight when the dispatcher is killed counts, and shows as interrupted: $state',
+  async ({ path, parts, isInLog }) => {
+    receiver.hook(path, { answers: [{ kind: 'hang' }] })
+    const { accountId, token, url } = await aSubscriber(path)
+    await publish(accountId, `interrupted${path}`, parts)
+    const posts = () => receiver.deliveries({ path })
+    const logged = async (wanted: number) => {
+      const { items } = (await ask(`${url}/deliveries`, token)) as { items: Record<string, unknown>[] }
+      return items.find(({ status }) => status === wanted)
+    }
+    await waitFor(() => posts().length === 1, { describe: 'the first attempt' })
+    if (isInLog) await waitFor(() => logged(0), { describe: 'the pending delivery' })
+    await stack.kill('dispatcher')
+    await stack.restart('dispatcher')
 
-  const delivered = async () => {
-    const { items } = (await ask(`${url}/deliveries`, token)) as { items: Record<string, unknown>[] }
-    return items.find(({ status }) => status === 1)
-  }
-  const delivery = await waitFor(delivered, { describe: 'the delivery' })
-  expect(delivery).toMatchObject({ attempts: 2 })
-  expect(posts()).toHaveLength(2)
-  const detail = (await ask(`${url}/deliveries/${String(delivery['id'])}`, token)) as {
-    item: { attempt_log?: unknown; attempts: unknown }
-  }
-  expect(JSON.stringify(detail)).toContain('"interrupted"')
-})
+    const delivery = await waitFor(() => logged(1), { describe: 'the delivery' })
+    expect(delivery).toMatchObject({ attempts: 2 })
+    expect(posts()).toHaveLength(2)
+    const detail = (await ask(`${url}/deliveries/${String(delivery['id'])}`, token)) as {
+      item: { attempt_log?: unknown; attempts: unknown }
+    }
+    expect(JSON.stringify(detail)).toContain('"interrupted"')
+  },
+)
 
 it('a recovery goes on where it was when the dispatcher is killed in the middle', async () => {
   const EVENTS = 120
@@ -90,7 +108,7 @@ it('a recovery goes on where it was when the dispatcher is killed in the middle'
   const { accountId, token, url } = await aSubscriber(path)
   const eventIds = await Promise.all(
     Array.from({ length: EVENTS }, async (_, index) => {
-      const { event_id } = await publish(accountId, `recovered-${accountId}-${index}`)
+      const { event_id } = await publish(accountId, `recovered-${accountId}-${index}`, COMPLETE)
       return String(event_id)
     }),
   )
