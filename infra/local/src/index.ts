@@ -27,3 +27,7 @@ export {
 } from './redis.js'
 export { type ServerProcess } from './server-process.js'
 export { scratchFolder } from './scratch-folder.js'
+export { type ServiceName, serviceEnvironments } from './stack/environment.js'
+export { newSecrets } from './stack/secrets.js'
+export { migrateService, type RunningService, type Service, startService } from './stack/service.js'
+export { waitUntil } from './wait-until.js'

@@ -21,7 +21,7 @@ export async function waitUntil<T>(
     if (found !== undefined) return found
     if (performance.now() > deadline) {
       const situation = seen ? `; ${seen()}` : ''
-      throw new Error(`no ${describe} within ${timeoutMs / 1000} s${situation}`)
+      throw new Error(`waited ${timeoutMs} ms for ${describe}${situation}`)
     }
     await sleep(intervalMs)
   }

@@ -1,26 +1,29 @@
-import { execFile } from 'node:child_process'
-import { createHash, randomBytes } from 'node:crypto'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { promisify } from 'node:util'
-import { leasePort, startGuarded, type Guarded } from '@signet/local'
+import {
+  leasePort,
+  migrateService,
+  newSecrets,
+  serviceEnvironments,
+  startService,
+  type RunningService,
+  type Service,
+  type ServiceName,
+} from '@signet/local'
 import { createTestDatabase, migrationsKey } from './database.js'
-import { hs256Token } from './hs256-token.js'
 import { jsonLines } from './json-lines.js'
 import { watchProcess } from './open-api/watch-process.js'
 import { testRedis } from './redis.js'
-import { waitFor } from './wait-for.js'
 
 type Env = Record<string, string>
-type AppName = 'auth' | 'webhooks' | 'dispatcher'
 
 export type StackOptions = {
   /** Which services are needed. */
-  apps?: readonly AppName[]
+  apps?: readonly ServiceName[]
   /** More settings of each. */
-  env?: Partial<Record<AppName, Env>>
+  env?: Partial<Record<ServiceName, Env>>
 }
 
 export type Stack = {
@@ -33,26 +36,17 @@ export type Stack = {
   /** An admin JWT for the identity server. */
   adminToken: string
   /** Ends a service as a crash does. */
-  kill: (app: AppName) => Promise<void>
+  kill: (app: ServiceName) => Promise<void>
   /** Starts one that was killed, with the same settings; resolves when it is healthy. */
-  restart: (app: AppName) => Promise<void>
+  restart: (app: ServiceName) => Promise<void>
   /** What the service has printed so far, on both streams: each line must be an object in JSON. */
-  linesOf: (app: AppName) => Record<string, unknown>[]
+  linesOf: (app: ServiceName) => Record<string, unknown>[]
   close: () => Promise<void>
 }
 
-const APPS = fileURLToPath(new URL('../../../apps/', import.meta.url))
-/** Accounts are confirmed without an email, so nothing needs to listen at the mail server's address. */
-const AUTH_SETTINGS = {
-  AUTH_API_EXTERNAL_URL: 'http://127.0.0.1:1',
-  AUTH_SITE_URL: 'http://127.0.0.1:3000',
-  AUTH_DB_DRIVER: 'postgres',
-  AUTH_JWT_SECRET: randomBytes(32).toString('base64url'),
-  AUTH_MAILER_AUTOCONFIRM: 'true',
-  AUTH_SMTP_HOST: '127.0.0.1',
-  AUTH_SMTP_PORT: '1025',
-  AUTH_SMTP_ADMIN_EMAIL: 'no-reply@example.test',
-}
+const ROOT = fileURLToPath(new URL('../../..', import.meta.url))
+/** Accounts are confirmed without an email, so nothing needs to listen at these addresses. */
+const NOBODY = { sandboxUrl: 'http://localhost:3000', smtpPort: 1025, receiverUrl: '' }
 
 /** Settings of apps/auth for phones, as first and second factor; this number gets `code` instead of messages. */
 export const phoneSettings = (number: string, code: string): Env => ({
@@ -68,98 +62,78 @@ export const phoneSettings = (number: string, code: string): Env => ({
   AUTH_MFA_PHONE_MAX_FREQUENCY: '0s',
 })
 
-const mainOf = (app: AppName): string => join(APPS, app, 'dist/main.js')
-
-/** The built services, each a separate process with its own database. Every response must match their documents. */
+/** The built services as `npm start` runs them, each with its own database. Every response must match their documents. */
 export async function startStack({
   apps = ['auth', 'webhooks', 'dispatcher'],
   env = {},
 }: StackOptions = {}): Promise<Stack> {
   const folder = mkdtempSync(join(tmpdir(), 'signet-stack-'))
-  const authDatabase = await aDatabase('auth', AUTH_SETTINGS, 'DATABASE_URL')
-  const webhooksDatabase = await aDatabase('webhooks', {}, 'WEBHOOKS_DATABASE_URL')
-  const databases = [authDatabase, webhooksDatabase]
-  const [authPort, webhooksPort, internalPort, dispatcherPort] = await Promise.all([
-    leasePort(),
-    leasePort(),
-    leasePort(),
-    leasePort(),
-  ])
-  const watched = watchProcess(folder, { auth: authPort, webhooks: webhooksPort, internal: internalPort })
-  const authUrl = `http://127.0.0.1:${authPort}`
-  const webhooksUrl = `http://127.0.0.1:${webhooksPort}`
+  const [auth, webhooks, internal, dispatcher] = [
+    await leasePort(),
+    await leasePort(),
+    await leasePort(),
+    await leasePort(),
+  ]
+  const local = (port: number) => `http://127.0.0.1:${port}`
+  const [authUrl, webhooksUrl, internalUrl] = [local(auth), local(webhooks), local(internal)]
   const redis = testRedis()
-  const eventsSecret = `whsec_${randomBytes(32).toString('base64')}`
-  const internalToken = randomBytes(24).toString('hex')
-  const adminToken = anAdminToken(AUTH_SETTINGS.AUTH_JWT_SECRET)
+  const secrets = newSecrets()
+  const addresses = { authUrl, webhooksUrl, internalUrl, dispatcherUrl: local(dispatcher), ...NOBODY }
+  const watched = watchProcess(folder, { auth, webhooks, internal })
+  const settings = serviceEnvironments({
+    addresses: {
+      ...addresses,
+      postgresUrl: process.env['SIGNET_TEST_DATABASE_URL'] ?? '',
+      redisUrl: redis.url,
+    },
+    secrets,
+  })
+  const service = (name: ServiceName, more: Env): Service => ({
+    name,
+    root: ROOT,
+    env: { ...settings[name], ...more },
+    logFile: join(folder, `${name}.log`),
+  })
+  /** A migrated database; the app migrates the template itself. */
+  const aDatabase = (name: ServiceName, variable: string) =>
+    createTestDatabase({
+      key: `stack:${migrationsKey(name, join(ROOT, 'apps', name, 'migrations'))}`,
+      migrate: (url) =>
+        migrateService({ ...service(name, { [variable]: url }), logFile: join(folder, 'migrations.log') }),
+    })
+  const databases = {
+    auth: await aDatabase('auth', 'DATABASE_URL'),
+    webhooks: await aDatabase('webhooks', 'WEBHOOKS_DATABASE_URL'),
+  }
   const shared = {
-    WEBHOOKS_DATABASE_URL: webhooksDatabase.url,
-    WEBHOOKS_REDIS_URL: redis.url,
+    WEBHOOKS_DATABASE_URL: databases.webhooks.url,
     WEBHOOKS_QUEUE_PREFIX: redis.prefix,
-    WEBHOOKS_SECRET_KEYS: `test:${randomBytes(32).toString('base64')}`,
-    WEBHOOKS_BASE_URL: webhooksUrl,
-    WEBHOOKS_ALLOW_PRIVATE_TARGETS: 'true',
   }
-  const environments: Record<AppName, Env> = {
-    auth: {
-      ...AUTH_SETTINGS,
-      AUTH_API_HOST: '127.0.0.1',
-      PORT: String(authPort),
-      AUTH_API_EXTERNAL_URL: authUrl,
-      AUTH_URI_ALLOW_LIST: `${webhooksUrl}/sign-in/callback*`,
-      DATABASE_URL: authDatabase.url,
-      AUTH_EVENTS_URL: `http://127.0.0.1:${internalPort}/internal/v1/account-events`,
-      AUTH_EVENTS_SECRET: eventsSecret,
-      ...env.auth,
-    },
-    webhooks: {
-      ...shared,
-      WEBHOOKS_HOST: '127.0.0.1',
-      WEBHOOKS_PORT: String(webhooksPort),
-      WEBHOOKS_INTERNAL_PORT: String(internalPort),
-      WEBHOOKS_IDENTITY_URL: authUrl,
-      WEBHOOKS_IDENTITY_JWT_AUD: 'authenticated',
-      WEBHOOKS_IDENTITY_SERVICE_TOKEN: adminToken,
-      WEBHOOKS_IDENTITY_EVENTS_SECRETS: eventsSecret,
-      WEBHOOKS_INTERNAL_TOKENS: `test:${createHash('sha256').update(internalToken).digest('hex')}`,
-      ...env.webhooks,
-    },
-    dispatcher: {
-      ...shared,
-      DISPATCHER_HOST: '127.0.0.1',
-      DISPATCHER_PORT: String(dispatcherPort),
-      ...env.dispatcher,
-    },
+  const overrides: Record<ServiceName, Env> = {
+    auth: { DATABASE_URL: databases.auth.url, AUTH_MAILER_AUTOCONFIRM: 'true' },
+    webhooks: shared,
+    dispatcher: shared,
   }
-  const running = new Map<AppName, Guarded>()
+  const health: Record<ServiceName, string> = {
+    auth: `${authUrl}/health`,
+    webhooks: `${webhooksUrl}/healthz`,
+    dispatcher: `${addresses.dispatcherUrl}/healthz`,
+  }
+  const running = new Map<ServiceName, RunningService>()
+  const start = async (name: ServiceName) => {
+    const described = service(name, { ...overrides[name], ...watched.env, ...env[name] })
+    running.set(name, await startService({ ...described, nodeArguments: watched.args }, health[name]))
+  }
   const close = async () => {
-    await Promise.all([...running.values()].map((service) => service.stop()))
-    await Promise.all(databases.map((database) => database.drop()))
+    await Promise.all([...running.values()].map((one) => one.stop()))
+    await Promise.all(Object.values(databases).map((database) => database.drop()))
     try {
       watched.end()
     } finally {
       rmSync(folder, { recursive: true, force: true })
     }
   }
-  const start = async (app: AppName, healthUrl: string) => {
-    const logFile = join(folder, `${app}.log`)
-    const service = await startGuarded({
-      command: process.execPath,
-      args: [...watched.args, mainOf(app), 'serve'],
-      stopSignal: 'TERM',
-      logFile,
-      cwd: folder,
-      env: { PATH: process.env['PATH'], NODE_ENV: 'development', ...watched.env, ...environments[app] },
-    })
-    running.set(app, service)
-    await untilHealthy(app, service, healthUrl, logFile)
-  }
-  const health: Record<AppName, string> = {
-    auth: `${authUrl}/health`,
-    webhooks: `${webhooksUrl}/healthz`,
-    dispatcher: `http://127.0.0.1:${dispatcherPort}/healthz`,
-  }
-  const starts = await Promise.allSettled(apps.map((app) => start(app, health[app])))
+  const starts = await Promise.allSettled(apps.map(start))
   const failed = starts.find((one) => one.status === 'rejected')
   if (failed) {
     await close()
@@ -168,41 +142,16 @@ export async function startStack({
   return {
     authUrl,
     webhooksUrl,
-    internalUrl: `http://127.0.0.1:${internalPort}`,
-    internalToken,
-    webhooksDatabaseUrl: webhooksDatabase.url,
-    adminToken,
-    async kill(app) {
-      running.get(app)?.kill('SIGKILL')
-      await running.get(app)?.exited
+    internalUrl,
+    internalToken: secrets.internalToken,
+    webhooksDatabaseUrl: databases.webhooks.url,
+    adminToken: settings.webhooks['WEBHOOKS_IDENTITY_SERVICE_TOKEN'] ?? '',
+    async kill(name) {
+      running.get(name)?.kill('SIGKILL')
+      await running.get(name)?.exited
     },
-    restart: (app) => start(app, health[app]),
-    linesOf: (app) => jsonLines(readFileSync(join(folder, `${app}.log`), 'utf8')),
+    restart: start,
+    linesOf: (name) => jsonLines(readFileSync(join(folder, `${name}.log`), 'utf8')),
     close,
   }
-}
-
-/** A migrated database; the app migrates the template itself. */
-function aDatabase(app: AppName, settings: Env, variable: string) {
-  return createTestDatabase({
-    key: `stack:${migrationsKey(app, join(APPS, app, 'migrations'))}`,
-    async migrate(url) {
-      const env = { PATH: process.env['PATH'], NODE_ENV: 'development', ...settings, [variable]: url }
-      await promisify(execFile)(process.execPath, [mainOf(app), 'migrate'], { env })
-    },
-  })
-}
-
-function anAdminToken(secret: string): string {
-  const now = Math.floor(Date.now() / 1000)
-  return hs256Token(secret, { role: 'service_role', aud: 'authenticated', iat: now, exp: now + 3600 })
-}
-
-async function untilHealthy(app: AppName, service: Guarded, url: string, logFile: string): Promise<void> {
-  const isHealthy = async () => {
-    const answer = await fetch(url, { signal: AbortSignal.timeout(2000) }).catch(() => null)
-    return answer?.ok === true || !service.running
-  }
-  await waitFor(isHealthy, { describe: `apps/${app}` })
-  if (!service.running) throw new Error(`apps/${app} ended while starting:\n${readFileSync(logFile, 'utf8')}`)
 }

@@ -85,7 +85,7 @@ describe('waitFor', () => {
       describe: 'the door',
     })
     await expect(failure).rejects.toMatchObject({
-      message: 'waited 30 ms in vain for the door',
+      message: 'waited 30 ms for the door',
       cause: { message: 'still closed' },
     })
   })

@@ -1,4 +1,4 @@
-import { setTimeout as sleep } from 'node:timers/promises'
+import { waitUntil } from '@signet/local'
 
 export interface WaitForOptions {
   /** Default 150 seconds: not an expectation, only an end to waiting for something that never happens, before jest's own. */
@@ -17,19 +17,20 @@ type Truthy<T> = Exclude<T, false | 0 | '' | null | undefined>
  */
 export async function waitFor<T>(
   condition: () => T | Promise<T>,
-  { timeoutMs = 150_000, intervalMs = 20, describe = 'the condition' }: WaitForOptions = {},
+  { describe = 'the condition', ...options }: WaitForOptions = {},
 ): Promise<Truthy<T>> {
-  const deadline = performance.now() + timeoutMs
-  let lastError: unknown
-  do {
+  let cause: unknown
+  const find = async () => {
     try {
       const value = await condition()
-      if (value) return value as Truthy<T>
-      lastError = undefined
+      cause = undefined
+      return (value || undefined) as Truthy<T> | undefined
     } catch (error) {
-      lastError = error
+      cause = error
+      return undefined
     }
-    await sleep(intervalMs)
-  } while (performance.now() < deadline)
-  throw new Error(`waited ${timeoutMs} ms in vain for ${describe}`, { cause: lastError })
+  }
+  return waitUntil<Truthy<T>>(find, { ...options, describe }).catch((error: Error) => {
+    throw new Error(error.message, { cause })
+  })
 }

@@ -41,7 +41,7 @@ describe('inbox', () => {
   it('says what the inbox holds when the mail never comes', async () => {
     await send('ana@example.test', 'First')
     await expect(inbox.waitForMail({ to: 'bob@example.test', timeoutMs: 50 })).rejects.toThrow(
-      'no mail to bob@example.test within 0.05 s; the inbox holds "First" to ana@example.test',
+      'waited 50 ms for mail to bob@example.test; the inbox holds "First" to ana@example.test',
     )
   })
 

@@ -17,7 +17,7 @@ export interface EnvironmentInput {
   addresses: StackAddresses
   secrets: LocalSecrets
   /** File with the certificate of the local authority, which the dispatcher is to trust. */
-  authorityFile: string
+  authorityFile?: string
   /** Left out: the real schedule of minutes. */
   retryDelaysSeconds?: string
 }
@@ -96,7 +96,7 @@ export function serviceEnvironments(input: EnvironmentInput): Record<ServiceName
       DISPATCHER_HOST: HOST,
       DISPATCHER_PORT: portOf(dispatcherUrl),
       DISPATCHER_ADMIN_TOKEN: secrets.adminToken,
-      NODE_EXTRA_CA_CERTS: authorityFile,
+      ...(authorityFile && { NODE_EXTRA_CA_CERTS: authorityFile }),
       ...(retryDelaysSeconds && { DISPATCHER_RETRY_DELAYS_SECONDS: retryDelaysSeconds }),
     },
   }

@@ -13,17 +13,18 @@ export interface LocalSecrets {
   eventsSecret: string
 }
 
+export const newSecrets = (): LocalSecrets => ({
+  jwtSecret: randomBytes(48).toString('base64url'),
+  encryptionKey: randomBytes(32).toString('base64'),
+  internalToken: randomBytes(32).toString('base64url'),
+  adminToken: randomBytes(32).toString('base64url'),
+  eventsSecret: `whsec_${randomBytes(32).toString('base64')}`,
+})
+
 export function loadSecrets(file: string): LocalSecrets {
   const kept = existsSync(file) ? (JSON.parse(readFileSync(file, 'utf8')) as Partial<LocalSecrets>) : {}
   // A file of an earlier version gets what it lacks, and nothing that was encrypted becomes unreadable.
-  const secrets: LocalSecrets = {
-    jwtSecret: randomBytes(48).toString('base64url'),
-    encryptionKey: randomBytes(32).toString('base64'),
-    internalToken: randomBytes(32).toString('base64url'),
-    adminToken: randomBytes(32).toString('base64url'),
-    eventsSecret: `whsec_${randomBytes(32).toString('base64')}`,
-    ...kept,
-  }
+  const secrets: LocalSecrets = { ...newSecrets(), ...kept }
   mkdirSync(dirname(file), { recursive: true })
   writeFileSync(file, JSON.stringify(secrets, null, 2), { mode: 0o600 })
   return secrets

@@ -4,7 +4,6 @@ import { type Guarded, startGuarded } from '../child.js'
 import { LogMark } from '../log-mark.js'
 import { waitUntil } from '../wait-until.js'
 import type { ServiceName } from './environment.js'
-import type { Part } from './supervisor.js'
 
 export interface Service {
   name: ServiceName
@@ -12,20 +11,27 @@ export interface Service {
   root: string
   env: Readonly<Record<string, string>>
   logFile: string
+  /** For Node, before the program. */
+  nodeArguments?: readonly string[]
 }
+
+export type RunningService = Awaited<ReturnType<typeof startService>>
 
 /** A service sees no other variable of the developer's shell, so a stray DATABASE_URL there changes nothing. */
 const PASSED_ON = ['PATH', 'HOME', 'TMPDIR', 'LANG', 'TZ']
 const STOP_MS = 7000
 
 /** Starts `node apps/<name>/dist/main.js`, which ends when we do. Its output goes to the log file. */
-function launch({ name, root, env, logFile }: Service, command: 'migrate' | 'serve'): Promise<Guarded> {
+function launch(
+  { name, root, env, logFile, nodeArguments = [] }: Service,
+  command: 'migrate' | 'serve',
+): Promise<Guarded> {
   const folder = join(root, 'apps', name)
   const inherited = Object.fromEntries(PASSED_ON.map((key) => [key, process.env[key]]))
   mkdirSync(dirname(logFile), { recursive: true })
   return startGuarded({
     command: process.execPath,
-    args: ['--enable-source-maps', join(folder, 'dist/main.js'), command],
+    args: ['--enable-source-maps', ...nodeArguments, join(folder, 'dist/main.js'), command],
     stopSignal: 'TERM',
     logFile,
     cwd: folder,
@@ -33,7 +39,7 @@ function launch({ name, root, env, logFile }: Service, command: 'migrate' | 'ser
   })
 }
 
-export async function migrate(service: Service): Promise<void> {
+export async function migrateService(service: Service): Promise<void> {
   const log = new LogMark(service.logFile)
   const { code } = await (await launch(service, 'migrate')).exited
   if (code !== 0) throw new Error(`${service.name} migrate failed:\n${log.read()}`)
@@ -43,7 +49,7 @@ export async function migrate(service: Service): Promise<void> {
  * Starts the service and waits until it says in its log that it listens there, so that what answers is what we started,
  * and until it answers 200. When it ends instead, the error carries the end of its log.
  */
-export async function serve(service: Service, healthUrl: string): Promise<Part> {
+export async function startService(service: Service, healthUrl: string) {
   const { name, logFile } = service
   const log = new LogMark(logFile)
   const running = await launch(service, 'serve')
@@ -60,7 +66,8 @@ export async function serve(service: Service, healthUrl: string): Promise<Part> 
     await stop()
     throw new Error(`${name} did not become ready: ${(error as Error).message}`, { cause: error })
   }
-  return { name, exited: running.exited, stop, lastOutput: () => log.read() }
+  const kill = (signal: NodeJS.Signals) => running.kill(signal)
+  return { name, exited: running.exited, stop, kill, lastOutput: () => log.read() }
 }
 
 const answersOk = (url: string): Promise<boolean> =>

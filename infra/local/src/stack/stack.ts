@@ -7,7 +7,7 @@ import { createDatabases, providePostgres, provideRedis, resetStores } from './d
 import { type ServiceName, serviceEnvironments, type StackAddresses } from './environment.js'
 import { choosePorts, type Ports } from './ports.js'
 import { loadSecrets, type LocalSecrets } from './secrets.js'
-import { migrate, serve, type Service } from './service.js'
+import { migrateService, startService, type Service } from './service.js'
 import type { Part, Supervisor } from './supervisor.js'
 
 export interface StackOptions {
@@ -63,10 +63,10 @@ export async function startStack(supervisor: Supervisor, options: StackOptions):
   const service = (name: ServiceName): Service => {
     return { name, root, env: environments[name], logFile: join(folder, 'logs', `${name}.log`) }
   }
-  const migrations = () => Promise.all([migrate(service('auth')), migrate(service('webhooks'))])
+  const migrations = () => Promise.all([migrateService(service('auth')), migrateService(service('webhooks'))])
   await reported('databases are up to date', migrations)
   const start = (name: ServiceName, healthUrl: string) => () =>
-    reported(name, () => serve(service(name), healthUrl))
+    reported(name, () => startService(service(name), healthUrl))
   await supervisor.start(
     start('auth', `${addresses.authUrl}/health`),
     start('webhooks', `${addresses.webhooksUrl}/readyz`),
