@@ -33,7 +33,9 @@ export function describeHandler(
 ): void {
   describe(`the handler for ${name}`, () => {
     const running: Running[] = []
-    afterEach(() => Promise.all(running.splice(0).map((one) => one.close?.())))
+    afterEach(async () => {
+      for (const one of running.splice(0)) await one.close?.()
+    })
 
     async function receiver(extra: Partial<HandlerOptions> = {}, onEvent: OnEvent = () => {}) {
       const events: WebhookEvent[] = []
