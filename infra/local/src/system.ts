@@ -1,4 +1,5 @@
 import { existsSync, readFileSync } from 'node:fs'
+import { parseEnv } from 'node:util'
 import { findPrograms } from './programs.js'
 
 /** What decides how a server is installed here. */
@@ -29,21 +30,17 @@ const INSTALLERS: Readonly<Record<string, Installer>> = {
 const HOMEBREW = { redis: 'brew install valkey', postgresql: 'brew install postgresql@17' }
 const MACPORTS = { redis: 'port install redis', postgresql: 'port install postgresql17-server' }
 
-/** The text of /etc/os-release; empty where there is none. */
-const osRelease = (): string => (existsSync(OS_RELEASE) ? readFileSync(OS_RELEASE, 'utf8') : '')
-
 export const thisSystem = (env: NodeJS.ProcessEnv = process.env): System => ({
   platform: process.platform,
-  distributions: distributionsIn(osRelease()),
+  distributions: existsSync(OS_RELEASE) ? distributionsIn(readFileSync(OS_RELEASE, 'utf8')) : [],
   isRoot: process.getuid?.() === 0,
   env,
 })
 
-export const distributionsIn = (text: string): string[] =>
-  `${releaseValue(text, 'ID')} ${releaseValue(text, 'ID_LIKE')}`.split(/\s+/).filter(Boolean)
-
-const releaseValue = (text: string, name: string): string =>
-  new RegExp(`^${name}=["']?([^"'\\n]*)`, 'm').exec(text)?.[1] ?? ''
+export function distributionsIn(text: string): string[] {
+  const { ID = '', ID_LIKE = '' } = parseEnv(text)
+  return `${ID} ${ID_LIKE}`.split(/\s+/).filter(Boolean)
+}
 
 /** The one command that installs a server on this very system; null where we know none. */
 export function installCommand(
