@@ -4,7 +4,7 @@ import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSy
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import type { World } from '../src/walkthrough/index.js'
 import { removePostgresData } from '../src/index.js'
 import { waitUntil } from '../src/wait-until.js'
@@ -22,12 +22,13 @@ const SERVICE = `
   }).listen(port, '127.0.0.1', () => console.log(JSON.stringify({ msg: 'listening', port })))
   process.on('SIGTERM', () => { server.closeAllConnections(); server.close(() => process.exit(0)) })`
 
+/** One for all tests, as a developer has: only the first start has to make a database. */
 let root: string
 const roots: string[] = []
-beforeEach(() => {
+beforeAll(() => {
   root = aRepository()
 })
-afterEach(() => {
+afterAll(() => {
   for (const folder of roots.splice(0)) {
     removePostgresData(join(folder, '.data/postgres'))
     rmSync(folder, { recursive: true, force: true })
@@ -145,7 +146,8 @@ describe('npm start', () => {
       createServer((request, response) => response.end('ok')).listen(Number(process.env.PORT), '127.0.0.1', () => {
         setInterval(() => {}, 1000)
       })`
-    writeFileSync(join(root, 'apps/auth/dist/main.js'), silent)
+    const main = join(root, 'apps/auth/dist/main.js')
+    writeFileSync(main, silent)
     const starter = start('--no-demo')
     try {
       await starter.said('✓ dispatcher')
@@ -153,6 +155,7 @@ describe('npm start', () => {
     } finally {
       starter.process.kill('SIGKILL')
       await starter.exitCode
+      writeFileSync(main, SERVICE)
     }
   })
 
