@@ -8,7 +8,6 @@ import type { ServiceToken } from './config/config-values.js'
 import type { Observer } from './observers/observer.js'
 import type { WebhookServices } from './webhook-services.js'
 import { batchRoutes } from './ingest/batch-routes.js'
-import { BodyAdmission } from './ingest/body-admission.js'
 import { ingestRoutes } from './ingest/ingest-routes.js'
 import { serviceAuthenticator } from './api/service-caller.js'
 
@@ -35,15 +34,14 @@ export function internalApiRoutes({
   translate,
 }: Deps): Route[] {
   const authenticate = serviceAuthenticator(tokens)
-  const admission = new BodyAdmission()
   const accountEvents = new AccountEventService({
     accounts,
     accountRemoval: services.accountRemoval,
     observer,
   })
   return [
-    ...ingestRoutes({ authenticate, admission, ...services }),
-    ...batchRoutes({ authenticate, admission, translate, ...services }),
+    ...ingestRoutes({ authenticate, ...services }),
+    ...batchRoutes({ authenticate, translate, ...services }),
     ...accountEventRoutes({ keys: eventKeys, now, accountEvents }),
     ...accountRoutes({ authenticate, accounts, now, ...services }),
   ]

@@ -11,6 +11,7 @@ import type { UrlPolicy } from './endpoints/url-policy.js'
 import { EventPublisher } from './events/event-publisher.js'
 import { TestEventService } from './events/test-event-service.js'
 import type { WebhookObserver } from './observers/webhook-observer.js'
+import { BodyAdmission } from './ingest/body-admission.js'
 import { createIngestParser } from './ingest/ingest-parser.js'
 import { IngestService } from './ingest/ingest-service.js'
 import { RecoveryService } from './recoveries/recovery-service.js'
@@ -46,6 +47,7 @@ export function createWebhookServices(deps: Deps) {
     ingest: new IngestService({ db, publisher, webhookObserver, now }),
     accountRemoval,
     parser,
+    admission: new BodyAdmission(),
     /** Call after closing the listeners: queues the events committed until then and ends the threads. */
     async close(): Promise<void> {
       await Promise.all([publisher.close(), parser.close(), accountRemoval.close()])

@@ -1,12 +1,8 @@
 import { setImmediate as turn } from 'node:timers/promises'
 import { afterEach, describe, expect, it } from '@jest/globals'
 import type { Request } from 'express'
-import {
-  BodyAdmission,
-  MAX_BODY_BYTES,
-  SMALL_BODY_BYTES,
-  type BodyAdmissionOptions,
-} from './body-admission.js'
+import { BodyAdmission, type BodyAdmissionOptions } from './body-admission.js'
+import { MAX_BODY_BYTES, SMALL_BODY_BYTES } from './body-sizes.js'
 
 const MIB = 1024 * 1024
 /** Nobody is refused in these tests unless they say so. */

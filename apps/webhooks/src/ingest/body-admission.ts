@@ -3,11 +3,8 @@ import { AppError } from '@signet/errors'
 import { route, type RequestContext, type Route, type RouteSpec } from '@signet/http'
 import type { Request } from 'express'
 import type { ServiceCaller } from '../api/service-caller.js'
+import { MAX_BODY_BYTES, SMALL_BODY_BYTES } from './body-sizes.js'
 
-/** Bodies up to here are parsed at once, in about a millisecond. Larger ones go to a thread. */
-export const SMALL_BODY_BYTES = 65_536
-/** Maximum size of a body (docs/specification.md#internal-api). */
-export const MAX_BODY_BYTES = 32 * 1024 * 1024
 /** Larger than nearly every transcript. What is larger waits apart, so that no import makes a single notice wait. */
 const HUGE_BODY_BYTES = 1024 * 1024
 /** Of huge bodies, and of the other large ones: two of the largest, or hundreds of ordinary transcripts. */
