@@ -31,7 +31,7 @@ beforeEach(async () => {
 afterEach(() => machine?.remove())
 
 async function signet(args: string[], input?: string): Promise<Ended> {
-  const ended = await machine.start(args, input === undefined ? {} : { input }).ended
+  const ended = await machine.run(args, { input })
   expect(ended).toMatchObject({ code: 0 })
   return ended
 }
@@ -47,7 +47,7 @@ describe('with the real services', () => {
     expect(shown).toEqual({ url: stack.webhooksUrl, email: person.email, source: 'file' })
     expect(token).toMatchObject({ hint: expect.stringMatching(/^svp_/), expires_at: expect.any(String) })
     await signet(['logout'])
-    expect((await machine.start(['whoami']).ended).code).toBe(3)
+    expect((await machine.run(['whoami'])).code).toBe(3)
   })
 
   it('signs in by the pages of the service', async () => {
@@ -69,7 +69,7 @@ describe('with the real services', () => {
   it('signs in with a phone as second factor', async () => {
     await person.addPhone(FACTOR_PHONE, '424242')
     const args = ['login', '--password', '--email', person.email]
-    const refused = await machine.start(args, { input: `${person.password}\n424243\n` }).ended
+    const refused = await machine.run(args, { input: `${person.password}\n424243\n` })
     expect(refused.code).toBe(1)
     const { stderr } = await signet(args, `${person.password}\n424242\n`)
     expect(stderr).not.toContain('424242')
@@ -77,19 +77,18 @@ describe('with the real services', () => {
   })
 
   it('does not sign in with a wrong password', async () => {
-    const ended = await machine.start(['login', '--password', '--email', person.email], { input: 'wrong' })
-      .ended
+    const ended = await machine.run(['login', '--password', '--email', person.email], { input: 'wrong' })
     expect(ended.code).toBe(3)
   })
 
   it('creates, lists and revokes tokens that work in SIGNET_TOKEN until then', async () => {
     const { stdout } = await byPassword('token', 'create', '--name', 'ci', '--expires-in-days', '30')
     const env = { SIGNET_TOKEN: stdout.trim() }
-    expect((await machine.start(['webhooks', 'list'], { env }).ended).code).toBe(0)
+    expect((await machine.run(['webhooks', 'list'], { env })).code).toBe(0)
     const [listed] = json<PersonalToken[]>(await byPassword('token', 'list', '--json'))
     expect(listed).toMatchObject({ name: 'ci', status: 'active' })
     await byPassword('token', 'revoke', listed?.id ?? '')
-    expect((await machine.start(['webhooks', 'list'], { env }).ended).code).toBe(3)
+    expect((await machine.run(['webhooks', 'list'], { env })).code).toBe(3)
   })
 
   it('creates, changes, lists and deletes webhooks', async () => {
@@ -103,7 +102,7 @@ describe('with the real services', () => {
     const [listed] = json<Webhook[]>(await signet(['webhooks', 'list', '--json']))
     expect(listed).toMatchObject({ id, url: 'https://127.0.0.1/b', events: ['summary.completed'], status: 1 })
     await signet(['webhooks', 'delete', id])
-    expect((await machine.start(['webhooks', 'delete', id]).ended).code).toBe(1)
+    expect((await machine.run(['webhooks', 'delete', id])).code).toBe(1)
   })
 
   it('replaces a signing secret, and enables a webhook', async () => {
@@ -150,7 +149,7 @@ describe('with the real services', () => {
   it('says what is wrong with an event type', async () => {
     await byPassword('login')
     const args = ['webhooks', 'create', '--to', 'https://127.0.0.1/a', '--events', 'summary.done', '--json']
-    const ended = await machine.start(args).ended
+    const ended = await machine.run(args)
     expect(ended.code).toBe(1)
     expect(JSON.parse(ended.stderr)).toMatchObject({ error: { code: 'bad_request' } })
   })
@@ -168,7 +167,7 @@ describe('with the real services', () => {
       describe: running.stderr(),
     })
     await signet(['webhooks', 'test', id])
-    const log = () => machine.start(['deliveries', 'list', id, '--json']).ended
+    const log = () => machine.run(['deliveries', 'list', id, '--json'])
     expect(await running.ended).toMatchObject({ code: 0 })
     expect(lines()[1]).toMatchObject({
       kind: 'delivery',
