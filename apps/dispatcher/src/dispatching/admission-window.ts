@@ -1,4 +1,4 @@
-import { FairQueue } from '@signet/db'
+import { FairQueue } from '@signet/db/fair-queue'
 import { LRUCache } from 'lru-cache'
 import { AccountShares } from '../fairness/account-shares.js'
 

@@ -1,4 +1,4 @@
-import { FairQueue } from '@signet/db'
+import { FairQueue } from '@signet/db/fair-queue'
 import { AccountShares } from './account-shares.js'
 import { DeferralLine } from './deferral-line.js'
 

@@ -1,4 +1,4 @@
-import { FairQueue } from '@signet/db'
+import { FairQueue } from '@signet/db/fair-queue'
 
 /** A semaphore with a fixed number of permits. Keys that wait for one take turns. */
 export class FairSemaphore {

@@ -1,4 +1,4 @@
-import { FairQueue } from '@signet/db'
+import { FairQueue } from '@signet/db/fair-queue'
 import { AppError } from '@signet/errors'
 import { route, type RequestContext, type Route, type RouteSpec } from '@signet/http'
 import type { Request } from 'express'

@@ -1,4 +1,4 @@
-import { FairQueue } from '@signet/db'
+import { FairQueue } from '@signet/db/fair-queue'
 import { queueOptionsSymbol } from 'piscina'
 
 /** A task of the thread pool, tagged with the account it is for. */
