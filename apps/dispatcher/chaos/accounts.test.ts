@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals'
 import { compare, STALL_MS, type DeliveryRow, type FaultPeriod, type Observed } from './accounts.js'
 
-const FAULT: FaultPeriod = { from: 100_000, to: 120_000, repeats: 'counted' }
+const FAULT: FaultPeriod = { from: 100_000, to: 120_000, lingersMs: 0, repeats: 'counted' }
 const CALM = 60_000
 
 const request = (at: number, answered = true, deliveryId = '1') => ({
@@ -17,7 +17,7 @@ function problems(observed: Partial<Observed>, row: Partial<DeliveryRow> = {}): 
   return compare(
     [{ id: '1', event_id: 'evt_1', path: '/a', status: 1, attempts: 1, last_error: '', ...row }],
     {
-      acknowledged: [{ kind: 'complete', eventId: 'evt_1', deliveries: 1, begunAt: 0 }],
+      acknowledged: [{ kind: 'complete', eventId: 'evt_1', deliveries: 1, acceptedAt: 0 }],
       refusals: [],
       requests: [request(CALM)],
       faults: [FAULT],
@@ -34,7 +34,11 @@ describe('the account of a run', () => {
   })
 
   it.each<[string, Partial<Observed>, Partial<DeliveryRow>]>([
-    ['instead of 2', { acknowledged: [{ kind: 'test', eventId: 'evt_1', deliveries: 2, begunAt: 0 }] }, {}],
+    [
+      'instead of 2',
+      { acknowledged: [{ kind: 'test', eventId: 'evt_1', deliveries: 2, acceptedAt: 0 }] },
+      {},
+    ],
     ['stuck', {}, { status: 0 }],
     ['never arrived', { requests: [request(CALM, false)] }, {}],
     ['ended without a reason', {}, { status: 2 }],

@@ -9,7 +9,8 @@ import type { Acknowledged, EventKind } from './load.js'
  */
 export type Repeats = 'never' | 'counted' | 'uncounted'
 
-export type FaultPeriod = { from: number; to: number; repeats: Repeats }
+/** `lingersMs`: how long after its end connections may still wait. */
+export type FaultPeriod = { from: number; to: number; lingersMs: number; repeats: Repeats }
 
 export type Account = {
   acknowledged: Record<EventKind, number>
@@ -100,7 +101,8 @@ const isAnswered = ({ answeredAt }: ReceivedRequest) => answeredAt !== null
 
 const isDuring = (time: number, faults: readonly FaultPeriod[], kinds: readonly Repeats[]): boolean =>
   faults.some(
-    ({ from, to, repeats }) => kinds.includes(repeats) && time > from - UNRECORDED_MS && time < to + STALL_MS,
+    ({ from, to, lingersMs, repeats }) =>
+      kinds.includes(repeats) && time > from - UNRECORDED_MS && time < to + lingersMs + STALL_MS,
   )
 
 const timeOf = (time: number) => new Date(time).toISOString()

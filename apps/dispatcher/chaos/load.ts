@@ -7,8 +7,8 @@ import type { ChaosAccount } from './stack.js'
  */
 export type EventKind = 'complete' | 'prepared' | 'test'
 
-/** An event the API has promised to deliver, and to how many endpoints. `begunAt`: when it was first sent. */
-export type Acknowledged = { kind: EventKind; eventId: string; deliveries: number; begunAt: number }
+/** An event the API has promised to deliver, and to how many endpoints. `acceptedAt`: when its sender learned that. */
+export type Acknowledged = { kind: EventKind; eventId: string; deliveries: number; acceptedAt: number }
 
 export type Load = {
   acknowledged: Acknowledged[]
@@ -73,12 +73,11 @@ export function startLoad({ apiUrl, internalUrl, token, accounts, perSecond }: L
   }
 
   const report = async ({ kind, deliveries, ...call }: Call): Promise<void> => {
-    const begunAt = Date.now()
     for (;;) {
       const answer = await send(call).catch(() => null)
       if (answer?.eventId !== undefined) {
         if (answer.duplicate) duplicates += 1
-        return void acknowledged.push({ kind, eventId: answer.eventId, deliveries, begunAt })
+        return void acknowledged.push({ kind, eventId: answer.eventId, deliveries, acceptedAt: Date.now() })
       }
       if (answer?.refusal !== undefined) return void refusals.push(`${kind}: ${answer.refusal}`)
       repeated += 1

@@ -20,7 +20,7 @@ type Dispatcher = (typeof DISPATCHERS)[number]
 
 export type FaultReport = FaultPeriod & {
   name: string
-  /** From the fault's end until each dispatcher has attempted to deliver an event that was sent to the API after it. */
+  /** From the fault's end until each dispatcher has attempted to deliver an event that was accepted after it. */
   dispatchingAfterMs: Record<Dispatcher, number>
   /** From the fault's end until everything begun before it has had an attempt, or ended. */
   caughtUpAfterMs: number
@@ -57,7 +57,8 @@ export async function runScenario(options: ScenarioOptions): Promise<ChaosReport
       const report = await runFault(fault, stack, load)
       reports.push(report)
       say(describeFault(report))
-      if (fault.repeats !== 'never') await sleep(Math.max(0, report.to + STALL_MS - Date.now()))
+      if (fault.repeats !== 'never')
+        await sleep(Math.max(0, report.to + report.lingersMs + STALL_MS - Date.now()))
       await sleep(calmMs)
     }
     await load.stop()
@@ -78,7 +79,7 @@ async function runFault(fault: Fault, stack: ChaosStack, load: Load): Promise<Fa
     const attempted = attemptsSince(stack, name)
     return since(to, () => {
       const ids = attempted()
-      return load.acknowledged.some(({ eventId, begunAt }) => begunAt >= to && ids.has(eventId))
+      return load.acknowledged.some(({ eventId, acceptedAt }) => acceptedAt >= to && ids.has(eventId))
     })
   }
   const [first, second, caughtUpAfterMs] = await Promise.all([
@@ -87,7 +88,8 @@ async function runFault(fault: Fault, stack: ChaosStack, load: Load): Promise<Fa
     since(to, async () => (await countUntouched(stack, new Date(from))) === 0),
   ])
   const dispatchingAfterMs = { 'dispatcher-1': first, 'dispatcher-2': second }
-  return { name: fault.name, from, to, repeats: fault.repeats, dispatchingAfterMs, caughtUpAfterMs }
+  const { name, repeats, lingersMs = 0 } = fault
+  return { name, from, to, lingersMs, repeats, dispatchingAfterMs, caughtUpAfterMs }
 }
 
 /** The events of the attempts that a dispatcher has logged since this call. */
@@ -149,7 +151,7 @@ const inSeconds = (ms: number) => (ms === Infinity ? 'never' : `${(ms / 1000).to
 
 function describeFault({ name, from, to, dispatchingAfterMs, caughtUpAfterMs }: FaultReport): string {
   const each = DISPATCHERS.map((dispatcher) => inSeconds(dispatchingAfterMs[dispatcher])).join(' and ')
-  const recovery = `new events dispatched by each dispatcher after ${each}, caught up after ${inSeconds(caughtUpAfterMs)}`
+  const recovery = `events accepted since are dispatched by the two dispatchers after ${each}, caught up after ${inSeconds(caughtUpAfterMs)}`
   return `${name} (${inSeconds(to - from)}): ${recovery}`
 }
 

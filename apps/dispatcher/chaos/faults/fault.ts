@@ -9,6 +9,8 @@ export type Fault = {
   needs?: Part | 'another version'
   /** From its begin until jobs that it lost are handed out again. */
   repeats: Repeats
+  /** How long after its end connections may still wait, in milliseconds; 0 by default. */
+  lingersMs?: number
   /** Happens to a Redis with a replica and sentinels, in a run of its own. */
   watched?: boolean
   /** Resolves when the fault is over, that is when everything runs and is connected again. */

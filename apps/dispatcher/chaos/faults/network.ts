@@ -35,6 +35,8 @@ export const loseSomePackets = (percent: number, seconds: number): Fault => ({
 export const loseEveryPacket = (seconds: number): Fault => ({
   name: `lose every packet for ${seconds} s`,
   needs: 'network',
+  // TCP waits twice as long before each retransmission, so up to as long again after the last one that was lost.
+  lingersMs: seconds * 1000,
   repeats: 'counted',
   run: () => lose(1, seconds),
 })
