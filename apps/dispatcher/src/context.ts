@@ -1,5 +1,4 @@
 import { AddressGuard, guardedAgent, type Resolver } from '@signet/address-guard'
-import type { Db } from '@signet/db'
 import { Drain } from '@signet/http'
 import { createLogger, createRegistry, type Logger } from '@signet/telemetry'
 import { RetrySchedule, type EventId } from '@signet/webhook-core'
@@ -9,7 +8,7 @@ import { WebhookQueues } from '@signet/webhook-core/queue'
 import type { RecordingReader } from '@signet/webhook-core/stores'
 import { AdminService } from './admin/admin-service.js'
 import { BacklogHistory } from './admin/backlog-history.js'
-import { findBodies } from './events/event-store.js'
+import { findBody } from './events/event-store.js'
 import { ProxyAgent, type Dispatcher } from 'undici'
 import { AttemptService } from './attempts/attempt-service.js'
 import { createAttemptWorker } from './attempts/attempt-worker.js'
@@ -103,11 +102,11 @@ export function createContext(config: DispatcherConfig, ports: Partial<Ports> = 
     concurrency: config.concurrency,
     perEndpoint: config.endpointConcurrency,
   })
-  const bodies = new BodyCache(
-    config.bodyCacheMib * 1024 * 1024,
-    (id) => readBody(db, id as EventId),
-    (result) => observer.bodyRead(result),
-  )
+  const bodies = new BodyCache({
+    maxBytes: config.bodyCacheMib * 1024 * 1024,
+    load: (id, maxBytes) => findBody(db, id as EventId, maxBytes),
+    seen: (result) => observer.bodyRead(result),
+  })
   const canceller = new BacklogCanceller({ db, retryWhileUnavailable: retry, observer })
   const recorder = new ResultRecorder({
     db,
@@ -273,9 +272,4 @@ function createAgent(config: DispatcherConfig, { resolver, ca }: Partial<Ports>)
     maxConnectionLifeMs: CONNECTION_LIFE_MS,
     keepAliveMs: IDLE_MS,
   })
-}
-
-async function readBody(db: Db, id: EventId): Promise<Buffer | null> {
-  const [event] = await findBodies(db, [id])
-  return event ? Buffer.from(event.body) : null
 }

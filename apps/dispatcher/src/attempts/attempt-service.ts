@@ -166,10 +166,12 @@ export class AttemptService {
     unwritten?: UnwrittenEvent,
   ): Promise<JobOutcome> {
     const { bodies, retryWhileUnavailable, now } = this.deps
-    const body = await retryWhileUnavailable(() => bodies.get(plan.eventId))
-    if (!body) return this.#cancel(plan.id, 'recording_deleted')
+    const lent = await retryWhileUnavailable(() => bodies.borrow(plan.eventId, plan.endpoint.accountId))
+    if (!lent) return this.#cancel(plan.id, 'recording_deleted')
     const startedAt = now()
-    const sending = await sendAttempt(this.deps, { plan, body, at: startedAt, lease })
+    const sending = await sendAttempt(this.deps, { plan, body: lent.body, at: startedAt, lease }).finally(
+      () => lent.release(),
+    )
     return this.#conclude(plan, { number, startedAt, ...sending }, unwritten && { plan, event: unwritten })
   }
 

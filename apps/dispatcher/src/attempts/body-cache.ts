@@ -1,19 +1,44 @@
 import { LRUCache } from 'lru-cache'
+import { ByteBudget } from '../fairness/byte-budget.js'
+
+/** The body of an event, its size if it has more than `maxBytes`, or null if it was purged. */
+export type LoadBody = (eventId: string, maxBytes: number) => Promise<Buffer | { bytes: number } | null>
+
+/** A body for one attempt, which gives it back when it was sent. */
+export type LentBody = { readonly body: Buffer; release(): void }
+
+type Loan = { body: Promise<Buffer | null>; users: number; giveBack: () => void }
+
+export type BodyCacheOptions = {
+  maxBytes: number
+  load: LoadBody
+  seen?: (result: 'hit' | 'miss') => void
+  /** What large bodies may take together while attempts use them. */
+  largeBytes?: number
+}
+
+/** From here on the bodies that attempts use are counted, kept or not: as many as there are permits would not fit into memory. */
+const LARGE_BODY_BYTES = 1024 * 1024
+const MAX_LARGE_BYTES = 64 * 1024 * 1024
 
 /**
- * LRU cache of the frozen bodies of events that are being delivered, by event id, limited in bytes. All endpoints of an account and all retries send the same bytes,
- * and reading 1 MiB from PostgreSQL for each attempt costs more than sending it. Nothing is ever invalidated: a frozen body
- * does not change, and whether it may still be sent is read from the delivery's row each time.
+ * LRU cache of the frozen bodies of events that are being delivered, by event id, limited in bytes. All endpoints of an account and all
+ * retries send the same bytes, and reading 1 MiB from PostgreSQL for each attempt costs more than sending it. Nothing is ever
+ * invalidated: a frozen body does not change, and whether it may still be sent is read from the delivery's row each time.
  */
 export class BodyCache {
   readonly #bodies: LRUCache<string, Buffer>
-  readonly #loading = new Map<string, Promise<Buffer | null>>()
+  readonly #loans = new Map<string, Loan>()
+  readonly #maxBytes: number
+  readonly #load: LoadBody
+  readonly #seen: (result: 'hit' | 'miss') => void
+  readonly #large: ByteBudget
 
-  constructor(
-    private readonly maxBytes: number,
-    private readonly load: (eventId: string) => Promise<Buffer | null>,
-    private readonly seen: (result: 'hit' | 'miss') => void = () => undefined,
-  ) {
+  constructor({ maxBytes, load, seen = () => undefined, largeBytes = MAX_LARGE_BYTES }: BodyCacheOptions) {
+    this.#maxBytes = maxBytes
+    this.#load = load
+    this.#seen = seen
+    this.#large = new ByteBudget(largeBytes)
     // Here a limit of 0 turns the cache off; the library does not accept 0.
     this.#bodies = new LRUCache({
       maxSize: Math.max(maxBytes, 1),
@@ -25,21 +50,29 @@ export class BodyCache {
     return this.#bodies.calculatedSize
   }
 
-  /** The body of an event, or null if it was purged. Concurrent callers share one read. */
-  async get(eventId: string): Promise<Buffer | null> {
+  /** The body of an event, or null if it was purged. Callers at the same time share one. A large one waits until there is room for it. */
+  async borrow(eventId: string, accountId: string): Promise<LentBody | null> {
     const known = this.#bodies.get(eventId)
-    this.seen(known ? 'hit' : 'miss')
-    if (known) return known
-    const underWay = this.#loading.get(eventId)
-    if (underWay) return underWay
-    const read = this.load(eventId)
-      .then((body) => {
-        if (body) this.put(eventId, body)
-        return body
-      })
-      .finally(() => this.#loading.delete(eventId))
-    this.#loading.set(eventId, read)
-    return read
+    this.#seen(known ? 'hit' : 'miss')
+    if (known && known.byteLength <= LARGE_BODY_BYTES) return { body: known, release: () => undefined }
+    const loan = this.#loans.get(eventId) ?? this.#lend(eventId, accountId, known)
+    loan.users += 1
+    let isReleased = false
+    const release = () => {
+      if (isReleased) return
+      isReleased = true
+      loan.users -= 1
+      if (loan.users > 0) return
+      this.#loans.delete(eventId)
+      loan.giveBack()
+    }
+    const body = await loan.body.catch((error: unknown) => {
+      release()
+      throw error
+    })
+    if (body !== null) return { body, release }
+    release()
+    return null
   }
 
   /** Nobody will ask for it soon: all its deliveries have ended. */
@@ -50,6 +83,33 @@ export class BodyCache {
   /** Adds a body that was just frozen: its first attempt follows in a moment, in this process. */
   put(eventId: string, body: Buffer): void {
     // One huge body must not evict everything else.
-    if (body.byteLength <= this.maxBytes / 4 && !this.#bodies.has(eventId)) this.#bodies.set(eventId, body)
+    if (body.byteLength <= this.#maxBytes / 4 && !this.#bodies.has(eventId)) this.#bodies.set(eventId, body)
+  }
+
+  #lend(eventId: string, accountId: string, known: Buffer | undefined): Loan {
+    const loan: Loan = { body: Promise.resolve(null), users: 0, giveBack: () => undefined }
+    loan.body = this.#read(eventId, accountId, known, loan)
+    this.#loans.set(eventId, loan)
+    return loan
+  }
+
+  async #read(
+    eventId: string,
+    accountId: string,
+    known: Buffer | undefined,
+    loan: Loan,
+  ): Promise<Buffer | null> {
+    const found = known ?? (await this.#load(eventId, LARGE_BODY_BYTES))
+    const isSmall = Buffer.isBuffer(found) && found !== known
+    if (found === null || isSmall) return this.#kept(eventId, found)
+    const size = Buffer.isBuffer(found) ? found.byteLength : found.bytes
+    loan.giveBack = await this.#large.acquire(accountId, size)
+    return this.#kept(eventId, known ?? (await this.#load(eventId, Infinity)))
+  }
+
+  #kept(eventId: string, body: Buffer | { bytes: number } | null): Buffer | null {
+    if (!Buffer.isBuffer(body)) return null
+    this.put(eventId, body)
+    return body
   }
 }

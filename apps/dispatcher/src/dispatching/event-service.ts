@@ -1,5 +1,5 @@
-import type { QueuedEventRef } from '@signet/webhook-core/queue'
-import type { Deferral, Preparation } from '../preparing/preparation.js'
+import { LARGE_EVENT_BYTES, type QueuedEventRef } from '@signet/webhook-core/queue'
+import type { Deferral, Preparation, PreparedBody } from '../preparing/preparation.js'
 import type { AdmissionWindow } from './admission-window.js'
 import type { DispatchOutcome, DispatchService } from './dispatch-service.js'
 import type { EventPlace, EventPlaces } from './event-places.js'
@@ -43,7 +43,7 @@ export class EventService {
     const outcome = await preparation.run(
       { ...unprepared, bytes: event.bytes },
       { wasDeferred, makeRoom: (bytes) => place.resize(bytes) },
-      (prepared) => this.#admitted({ ...event, prepared }),
+      (prepared) => this.#admitted({ ...event, bytes: sizeOf(prepared), prepared }),
     )
     return 'deferMs' in outcome ? outcome : undefined
   }
@@ -75,3 +75,7 @@ export class EventService {
     }
   }
 }
+
+/** Its notice may have said nothing of it. */
+const sizeOf = ({ body }: PreparedBody): number | undefined =>
+  body.byteLength < LARGE_EVENT_BYTES ? undefined : body.byteLength

@@ -1,6 +1,8 @@
 import type { Queryable } from '@signet/db'
 import type { EndpointId, EventId, EventType } from '@signet/webhook-core'
 
+const MAX_INT = 2 ** 31 - 1
+
 /** An event that came without a body, and what it takes to build one. */
 export type QueuedEvent = {
   id: EventId
@@ -20,6 +22,26 @@ export async function findBodies(db: Queryable, ids: readonly EventId[]): Promis
     [ids],
   )
   return rows
+}
+
+/** The frozen body of an event, its size if it has more than `maxBytes`, and null for one that is unknown, queued or purged. */
+export async function findBody(
+  db: Queryable,
+  id: EventId,
+  maxBytes: number,
+): Promise<Buffer | { bytes: number } | null> {
+  const { rows } = await db.query<{ body: string | null; bytes: number }>(
+    {
+      name: 'find-body',
+      // octet_length does not read the body.
+      text: `select octet_length(body) as bytes, case when octet_length(body) <= $2 then body end as body
+       from webhook_events where id = $1 and body is not null`,
+    },
+    [id, Math.min(maxBytes, MAX_INT)],
+  )
+  const [event] = rows
+  if (event === undefined) return null
+  return event.body === null ? { bytes: event.bytes } : Buffer.from(event.body)
 }
 
 export type ForgottenEvent = { id: EventId; accountId: string; bytes?: number }

@@ -1,0 +1,43 @@
+import { expect, it } from '@jest/globals'
+import type { EventId } from '@signet/webhook-core'
+import type { PreparedBody } from '../preparing/preparation.js'
+import { AdmissionWindow } from './admission-window.js'
+import type { DispatchItem } from './dispatch-service.js'
+import { EventPlaces } from './event-places.js'
+import { EventService } from './event-service.js'
+
+const event = { eventId: 'evt_1' as EventId, accountId: 'a' }
+const unprepared = {
+  id: event.eventId,
+  accountId: event.accountId,
+  type: 'summary.completed' as const,
+  audioId: 'rec_1',
+  targetEndpointId: null,
+  createdAt: new Date(),
+}
+
+/** Runs an event that comes without a body, and returns what was dispatched. */
+async function dispatchedWith(bytes: number): Promise<DispatchItem[]> {
+  const items: DispatchItem[] = []
+  const body: PreparedBody = { body: Buffer.alloc(bytes), unconverted: null }
+  const service = new EventService({
+    places: new EventPlaces({ capacity: 10 }),
+    admissionWindow: new AdmissionWindow({ min: 10, max: 10 }),
+    dispatch: {
+      run(item) {
+        items.push(item)
+        const nothing = { created: [], unfinished: [], readAt: 0 }
+        return Promise.resolve(item.prepared ? nothing : { ...nothing, unprepared })
+      },
+    },
+    preparation: { run: (_event, _options, use) => use(body) },
+    firstAttempts: { run: () => Promise.resolve() },
+  })
+  await service.run(event)
+  return items
+}
+
+it('dispatches a body apart from small ones where it turns out to be large', async () => {
+  expect((await dispatchedWith(300 * 1024)).map(({ bytes }) => bytes)).toEqual([undefined, 300 * 1024])
+  expect((await dispatchedWith(1024)).map(({ bytes }) => bytes)).toEqual([undefined, undefined])
+})
