@@ -242,6 +242,32 @@ describe('a second factor', () => {
     expectError(await refresh(user.refresh_token), 400, 'refresh_token_already_used')
     expectError(await refresh(raised.refresh_token), 400, 'refresh_token_already_used')
   })
+
+  it('gives it also to a tab that refreshed just before, and repeats that inside the interval', async () => {
+    const user = await aUser(server)
+    const factor = await steps.enroll(user)
+    const between = (await refresh(user.refresh_token)).body as Session
+    const raised = await steps.raise(user, factor)
+    server.clock.set(new Date(server.clock.now().getTime() - 25_000))
+    for (const token of [user.refresh_token, between.refresh_token]) {
+      const answer = await refresh(token)
+      expect(answer.body).toMatchObject({ refresh_token: raised.refresh_token })
+      expect(claimsOf(answer.body['access_token'])['aal']).toBe('aal2')
+    }
+    expect((await refresh(raised.refresh_token)).status).toBe(200)
+    // Two exchanges back, whatever came between.
+    expectError(await refresh(user.refresh_token), 400, 'refresh_token_already_used')
+  })
+
+  it('ends the session for the token before that, once the interval is over', async () => {
+    const user = await aUser(server)
+    const factor = await steps.enroll(user)
+    expect((await refresh(user.refresh_token)).status).toBe(200)
+    const raised = await steps.raise(user, factor)
+    server.clock.advance(25_000)
+    expectError(await refresh(user.refresh_token), 400, 'refresh_token_already_used')
+    expectError(await refresh(raised.refresh_token), 400, 'refresh_token_already_used')
+  })
 })
 
 describe('an administrator', () => {

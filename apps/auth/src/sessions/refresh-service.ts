@@ -89,7 +89,7 @@ export class RefreshService {
       meta,
     )
     await this.#restartInterval(presented, begunAt, meta)
-    return this.#withChild(presented, found)
+    return this.#withCurrent(found)
   }
 
   /**
@@ -114,7 +114,7 @@ export class RefreshService {
   /** The answer for a token that is no longer the current one; null when the session can be advanced after all. */
   async #checkReuse(request: Request): Promise<SignedIn | null> {
     const { db, store, refreshTokens, audit, observer, rotation, reuseIntervalMs, now } = this.deps
-    const { presented, meta } = request
+    const { meta } = request
     const at = now()
     const nonce = refreshTokens.newNonce()
     const advancedAfter = new Date(at.getTime() - reuseIntervalMs)
@@ -124,7 +124,7 @@ export class RefreshService {
       case 'changed':
         return null
       case 'same_child':
-        return this.#withChild(presented, found)
+        return this.#withCurrent(found)
       case 'banned':
         throw userBanned('invalid')
       case 'expired':
@@ -148,9 +148,8 @@ export class RefreshService {
     }
   }
 
-  /** Whether the session advanced now or just before, its newest token is the one after the presented token. */
-  #withChild({ sessionId, counter }: PresentedToken, { user, session, amr, salt }: Found): SignedIn {
-    return { user, session, amr, refreshToken: this.deps.refreshTokens.of(sessionId, counter + 1, salt) }
+  #withCurrent({ user, session, amr, counter, salt }: Found): SignedIn {
+    return { user, session, amr, refreshToken: this.deps.refreshTokens.of(session.id, counter, salt) }
   }
 
   #exchangeOf({ presented, meta }: Request, nonce: Buffer) {

@@ -15,9 +15,10 @@ export type RefreshRules = LimitTimes & {
   audited: boolean
 }
 
-/** The session a refresh token belongs to. Its child is made with `salt`. */
+/** The session a refresh token belongs to. Its current token is the `counter`-th, made with `salt`. */
 export type Found = {
   user: User
+  counter: number
   session: Pick<Session, 'id' | 'aal' | 'createdAt'>
   amr: AmrEntry[]
   salt: Buffer
@@ -29,7 +30,7 @@ export type Verdict =
   | 'expired'
   /** The session has ended, or never had this token. */
   | 'unknown'
-  /** The token before the current one, inside the interval or current when it was presented. */
+  /** The last token that was exchanged, inside the interval or current when it was presented: the current one answers it again. */
   | 'same_child'
   /** Reuse: this token just ended the session. */
   | 'reuse'
@@ -44,6 +45,7 @@ type FoundRow = AccountRow & {
   session_created_at: Date
   amr: AmrJson
   refresh_salt: Buffer
+  refresh_counter: number
 }
 
 // The first parameters of both statements.
@@ -77,8 +79,8 @@ export class RefreshStore {
       or coalesce(coalesce(s.refreshed_at, s.created_at) < ${ACTIVE_AFTER}, false)
       or (s.aal = 'aal1' and coalesce(s.created_at < ${LOW_AAL_CREATED_AFTER}, false) and exists (
         select 1 from ${t.mfaFactors} m where m.user_id = s.user_id and m.status = 'verified')))`
-    const session = `s.id as session_id, s.user_id, s.aal, s.created_at as session_created_at, s.amr, s.refresh_salt, s.ip`
-    const answer = `${accountColumn(t)}, f.session_id, f.aal, f.session_created_at, f.amr, f.refresh_salt`
+    const session = `s.id as session_id, s.user_id, s.refresh_counter, s.aal, s.created_at as session_created_at, s.amr, s.refresh_salt, s.ip`
+    const answer = `${accountColumn(t)}, f.session_id, f.aal, f.session_created_at, f.amr, f.refresh_salt, f.refresh_counter`
     const audit = (rows: string, actions: string, traits = 'null::jsonb') => `
       insert into ${t.auditLogEntries} (payload, ip_address, created_at)
       select jsonb_strip_nulls(jsonb_build_object('actor_id', u.id, 'actor_username', coalesce(u.phone, u.email, ''),
@@ -98,7 +100,7 @@ export class RefreshStore {
       ), advanced as (
         update ${t.sessions} s
         set refresh_counter = s.refresh_counter + 1, refreshed_at = ${NOW}, updated_at = ${NOW},
-          user_agent = r.user_agent, ip = r.ip
+          user_agent = r.user_agent, ip = r.ip, upgraded_from = null, upgraded_from_at = null
         from ready r where s.id = r.id
         returning ${session}
       ), audit as (
@@ -117,8 +119,10 @@ export class RefreshStore {
             when s.revoked_reason = 'reuse' then 'already_used'
             when s.revoked_reason in ('single_session', 'too_many') then 'expired'
             when s.revoked_at is not null or s.refresh_counter < p.counter then 'unknown'
-            when s.refresh_counter > p.counter and not (s.refresh_counter = p.counter + 1
-              and (not $13::boolean or s.refreshed_at >= $14 or seen.refresh_counter = p.counter))
+            when s.refresh_counter > p.counter
+              and not (s.refresh_counter = p.counter + 1
+                and (not $13::boolean or s.refreshed_at >= $14 or seen.refresh_counter = p.counter))
+              and not (s.upgraded_from is not distinct from p.counter and s.upgraded_from_at >= $14)
               then case when $13 then 'reuse' else 'already_used' end
             when ${isExpired} then 'expired'
             when s.refresh_counter = p.counter then 'changed'
@@ -211,5 +215,6 @@ const toFound = (row: FoundRow): Found => ({
   user: toUser(row),
   session: { id: row.session_id, aal: row.aal, createdAt: row.session_created_at },
   amr: toAmr(row.amr),
+  counter: row.refresh_counter,
   salt: row.refresh_salt,
 })

@@ -4,7 +4,15 @@ export const INACTIVITY_MS = 3600 * SECOND_MS
 
 /** The `counter`-th refresh token of the session that was opened as the `line`-th. */
 export type Token = { readonly line: number; readonly counter: number }
-type Line = { counter: number; openedAt: number; movedAt: number; strong: boolean; end: string | null }
+type Line = {
+  counter: number
+  openedAt: number
+  movedAt: number
+  strong: boolean
+  end: string | null
+  /** What was exchanged last before the newest upgrades. */
+  upgradedFrom?: { counter: number; at: number }
+}
 /** Deleted softly, which keeps the rows, or for good. */
 export type Bar = 'banned' | 'deleted' | 'erased' | null
 /** Settings of a server. */
@@ -31,14 +39,17 @@ export class Model {
     const line = this.line(number)
     if (this.barred !== null) return this.barred === 'banned' ? 'user_banned' : 'refresh_token_not_found'
     if (line.end !== null) return REFUSED[line.end] ?? 'refresh_token_not_found'
-    const isPrevious = counter === line.counter - 1 && this.now - line.movedAt <= INTERVAL_MS
-    if (counter < line.counter && !isPrevious) {
+    const isLast = counter === line.counter - 1 && this.now - line.movedAt <= INTERVAL_MS
+    const { upgradedFrom: before } = line
+    const isLastBefore = counter === before?.counter && this.now - before.at <= INTERVAL_MS
+    if (counter < line.counter && !isLast && !isLastBefore) {
       line.end = 'reuse'
       return 'refresh_token_already_used'
     }
     if (this.#isExpired(line)) return 'session_expired'
-    if (counter === line.counter) Object.assign(line, { counter: counter + 1, movedAt: this.now })
-    return { line: number, counter: counter + 1 }
+    if (counter === line.counter)
+      Object.assign(line, { counter: counter + 1, movedAt: this.now, upgradedFrom: undefined })
+    return { line: number, counter: line.counter }
   }
 
   may(what: 'read' | 'change', number: number): Outcome {
@@ -61,6 +72,7 @@ export class Model {
     if (this.codeUsedAt === this.now) return 'mfa_verification_failed'
     this.codeUsedAt = this.now
     const line = this.line(number)
+    line.upgradedFrom ??= { counter: line.counter - 1, at: line.movedAt }
     Object.assign(line, { counter: line.counter + 1, movedAt: this.now, strong: true })
     this.#end('factor_verified', (other) => !other.strong)
     return { line: number, counter: line.counter }
