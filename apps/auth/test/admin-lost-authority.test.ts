@@ -318,4 +318,18 @@ describe('administrators', () => {
     })
     expect(codesOf([await both.act, await both.other])).toEqual(['200 undefined', '200 undefined'])
   })
+
+  it.each(['a person', 'a program'])('who exchange two addresses wait for each other, as %s', async (who) => {
+    const chief = await anAdministrator()
+    const token = who === 'a person' ? chief.access_token : service.token
+    for (let round = 0; round < 5; round += 1) {
+      const [one, other] = [await aUser(server), await aUser(server)]
+      const answers = await Promise.all([
+        put(server, `/admin/users/${one.user.id}`, { email: other.email }, { token }),
+        put(server, `/admin/users/${other.user.id}`, { email: one.email }, { token }),
+        put(server, `/admin/users/${one.user.id}`, { email: anEmail() }, { token }),
+      ])
+      for (const { status } of answers) expect([200, 422]).toContain(status)
+    }
+  })
 })

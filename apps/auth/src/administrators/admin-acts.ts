@@ -70,17 +70,17 @@ export class AdminActs {
   }
 
   /**
-   * Locks are taken in one order: users by their ids, then the session. So administrators who act on one another, or on themselves,
-   * wait instead of blocking each other. False where an address has changed hands meanwhile: its new holder would be locked out of that
-   * order. The administrator's row is not shared with their other requests: shared locks that overlap would keep a ban waiting for
-   * as long as requests arrive.
+   * Locks are taken in one order: users by their ids, then the session. So those who act on one another, on themselves, or on
+   * addresses that they exchange wait instead of blocking each other. False where an address has changed hands meanwhile: its new
+   * holder would be locked out of that order. The administrator's row is not shared with their other requests: shared locks that overlap
+   * would keep a ban waiting for as long as requests arrive.
    */
-  async #lock(tx: Tx, admin: Admin, { users: ids = [], addresses = [] }: Concerned): Promise<boolean> {
-    if (admin.live === null) return true
-    const { users } = this.deps
+  async #lock(tx: Tx, { live }: Admin, { users: ids = [], addresses = [] }: Concerned): Promise<boolean> {
+    // A program holds nothing of its own, and one user is locked in any case.
+    if (live === null && addresses.length === 0) return true
     const holders = await this.#holders(tx, addresses)
-    const locked = new Set([admin.live.user.id, ...ids, ...holders])
-    await users.lockInOrder(tx, [...locked])
+    const locked = new Set([...(live === null ? [] : [live.user.id]), ...ids, ...holders])
+    await this.deps.users.lockInOrder(tx, [...locked])
     return (await this.#holders(tx, addresses)).every((id) => locked.has(id))
   }
 
