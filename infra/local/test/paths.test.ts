@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { expect, it } from '@jest/globals'
 
-const test = fileURLToPath(new URL('../test.mjs', import.meta.url))
+const test = fileURLToPath(new URL('../../checks/test.mjs', import.meta.url))
 const run = (...words: string[]) => promisify(execFile)(process.execPath, [test, ...words])
 
 it.each([
