@@ -42,8 +42,8 @@ describe('BodyCache', () => {
     const cache = new BodyCache({ maxBytes: 80, load })
     for (const id of ['a', 'b', 'c']) await bodyFrom(cache, id)
     await bodyFrom(cache, 'a')
-    cache.put('d', Buffer.alloc(20))
-    cache.put('e', Buffer.alloc(20))
+    cache.putFresh('d', Buffer.alloc(20))
+    cache.putFresh('e', Buffer.alloc(20))
     expect(cache.bytes).toBe(80)
     await bodyFrom(cache, 'a')
     await bodyFrom(cache, 'b')
@@ -57,6 +57,17 @@ describe('BodyCache', () => {
     await bodyFrom(cache, 'big')
     expect(cache.bytes).toBe(0)
     expect(reads).toEqual(['big', 'big'])
+  })
+
+  it('has a large body for the first attempts, without reading it again', async () => {
+    const { reads, load } = counted({ big: 'x'.repeat(50) })
+    const cache = new BodyCache({ maxBytes: 100, load })
+    cache.putFresh('big', Buffer.from('x'.repeat(50)))
+    await bodyFrom(cache, 'big')
+    expect(reads).toEqual([])
+    cache.firstAttemptsEnded('big')
+    await bodyFrom(cache, 'big')
+    expect(reads).toEqual(['big'])
   })
 
   it('keeps nothing when its size is 0', async () => {

@@ -29,6 +29,8 @@ const MAX_LARGE_BYTES = 64 * 1024 * 1024
 export class BodyCache {
   readonly #bodies: LRUCache<string, Buffer>
   readonly #loans = new Map<string, Loan>()
+  /** Too large for the cache, until their first attempts have ended. */
+  readonly #fresh = new Map<string, Buffer>()
   readonly #maxBytes: number
   readonly #load: LoadBody
   readonly #seen: (result: 'hit' | 'miss') => void
@@ -52,7 +54,7 @@ export class BodyCache {
 
   /** The body of an event, or null if it was purged. Callers at the same time share one. A large one waits until there is room for it. */
   async borrow(eventId: string, accountId: string): Promise<LentBody | null> {
-    const known = this.#bodies.get(eventId)
+    const known = this.#bodies.get(eventId) ?? this.#fresh.get(eventId)
     this.#seen(known ? 'hit' : 'miss')
     if (known && known.byteLength <= LARGE_BODY_BYTES) return { body: known, release: () => undefined }
     const loan = this.#loans.get(eventId) ?? this.#lend(eventId, accountId, known)
@@ -80,10 +82,20 @@ export class BodyCache {
     this.#bodies.delete(eventId)
   }
 
-  /** Adds a body that was just frozen: its first attempt follows in a moment, in this process. */
-  put(eventId: string, body: Buffer): void {
+  /** Adds a body that was just read or frozen, for its first attempts in this process: until {@link firstAttemptsEnded} at least. */
+  putFresh(eventId: string, body: Buffer): void {
+    if (!this.#put(eventId, body)) this.#fresh.set(eventId, body)
+  }
+
+  firstAttemptsEnded(eventId: string): void {
+    this.#fresh.delete(eventId)
+  }
+
+  #put(eventId: string, body: Buffer): boolean {
     // One huge body must not evict everything else.
-    if (body.byteLength <= this.#maxBytes / 4 && !this.#bodies.has(eventId)) this.#bodies.set(eventId, body)
+    if (body.byteLength > this.#maxBytes / 4) return false
+    if (!this.#bodies.has(eventId)) this.#bodies.set(eventId, body)
+    return true
   }
 
   #lend(eventId: string, accountId: string, known: Buffer | undefined): Loan {
@@ -109,7 +121,7 @@ export class BodyCache {
 
   #kept(eventId: string, body: Buffer | { bytes: number } | null): Buffer | null {
     if (!Buffer.isBuffer(body)) return null
-    this.put(eventId, body)
+    this.#put(eventId, body)
     return body
   }
 }

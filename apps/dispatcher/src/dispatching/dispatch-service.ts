@@ -153,7 +153,7 @@ export class DispatchService {
       if (!body) continue
       if (items.get(id)?.bytes === undefined) sizes.push(body.byteLength)
       const deliveries = deliveriesOf(id)
-      if (deliveries > 0) bodies.put(id, body)
+      if (deliveries > 0) bodies.putFresh(id, body)
       const ageMs = now().getTime() - createdAt.getTime()
       observer.eventDispatched({ eventId: id, eventType: type, deliveries, bytes: body.byteLength, ageMs })
       if (stored === null && prepared?.unconverted) observer.unconverted(id, prepared.unconverted)

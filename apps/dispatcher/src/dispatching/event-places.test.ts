@@ -67,6 +67,30 @@ describe('EventPlaces', () => {
     expect(waits).toEqual([400, 600, 800, 1000])
   })
 
+  it('defers large events as far apart as they end, however many places they give back', () => {
+    const { pass, take, placeOf } = setUp()
+    const large = { bytes: 30 * 1024 * 1024 }
+    for (let i = 0; i < 4; i += 1) {
+      const place = placeOf(take('a', { ...large, wasDeferred: true }))
+      pass(1000)
+      place.release()
+    }
+    placeOf(take('a', { ...large, wasDeferred: true }))
+    const waits = Array.from({ length: 8 }, () => take('a', { ...large, wasDeferred: true }))
+    expect(waits.at(-1)).toEqual({ deferMs: 2000 })
+  })
+
+  it('takes an event that comes back later for none that has ended', () => {
+    const { pass, take, placeOf, fill } = setUp()
+    fill('a').at(0)?.release()
+    for (let i = 0; i < 50; i += 1) placeOf(take('a', { wasDeferred: true })).release(false)
+    pass(1000)
+    fill('a')
+    const waits = Array.from({ length: 20 }, () => take('a', { wasDeferred: true }))
+    // One has ended in a second, so that four come back in each.
+    expect(waits.at(-1)).toEqual({ deferMs: 5000 })
+  })
+
   it('lets those that were deferred come before newcomers', () => {
     const { pass, take, fill, end } = setUp()
     const taken = fill('a')
@@ -106,9 +130,9 @@ describe('EventPlaces', () => {
 
   it('counts large events by their size, also when it becomes known later', () => {
     const { take, placeOf } = setUp()
-    placeOf(take('a', { bytes: 1024 * 1024 }))
+    placeOf(take('a', { bytes: 320 * 1024 }))
     const other = placeOf(take('a'))
-    expect(other.resize(128 * 1024)).toBeUndefined()
+    expect(other.resize(320 * 1024)).toBeUndefined()
     expect(take('a')).toHaveProperty('deferMs')
     other.release()
     expect(take('a')).toHaveProperty('release')

@@ -14,13 +14,14 @@ export type EventPlacesOptions = {
 export type EventPlace = {
   /** Sets how large the event turned out to be, in bytes; or says how long to defer it, because there is no room for that. */
   resize(bytes: number): { deferMs: number } | undefined
-  release(): void
+  /** `hasEnded`: it does not come back. */
+  release(hasEnded?: boolean): void
 }
 
 /** An account whose events here end within this time needs no limit: they make room faster than others could need it. */
 const SHORT_STAY_MS = 3000
-/** An event takes one place, and one more for each of these. */
-const BYTES_PER_PLACE = 64 * 1024
+/** An event takes one place, and one more for each of these: while it is prepared and sent there are several copies of it. */
+const BYTES_PER_PLACE = 32 * 1024
 /** Period over which it is measured how fast events end. */
 const PERIOD_MS = 1000
 /** Deferred events come back at least this often, however few have ended: attempts end within seconds. */
@@ -28,10 +29,12 @@ const MAX_SPACING_MS = 1000
 const MIN_DEFER_MS = 250
 const MAX_DEFER_MS = 30_000
 const MAX_RETRY_MS = 5 * 60_000
+/** Accounts to remember while none of their events is here. */
+const MAX_REMEMBERED = 10_000
 /** While nothing ends in the whole process, as during an outage, nobody knows how long that takes. */
 const STANDSTILL_DEFER_MS = 2000
 
-/** How many places are given back in a millisecond. */
+/** How many places, or events, end in a millisecond. */
 class ReleaseRate {
   #before: number
   #released = 0
@@ -43,11 +46,10 @@ class ReleaseRate {
     this.#before = expected
   }
 
-  count(places: number, now: number): void {
-    const rate = this.at(now)
-    this.#released += places
+  count(amount: number, now: number): void {
+    this.#released += amount
     if (now - this.since < PERIOD_MS) return
-    this.#before = Math.max(rate, this.#released / (now - this.since))
+    this.#before = this.#released / (now - this.since)
     this.since = now
     this.#released = 0
   }
@@ -63,11 +65,21 @@ class ReleaseRate {
 
 class AccountState {
   places = 0
+  lastRelease: number
   readonly line = new DeferralLine({ maxMs: MAX_DEFER_MS, maxRetryMs: MAX_RETRY_MS })
   readonly rate: ReleaseRate
+  /** In events: a large one takes many places. */
+  readonly eventRate: ReleaseRate
 
   constructor(now: number, expectedRate: number) {
+    this.lastRelease = now
     this.rate = new ReleaseRate(now, expectedRate)
+    this.eventRate = new ReleaseRate(now, expectedRate)
+  }
+
+  /** What was measured says nothing any more. */
+  isIdle(now: number): boolean {
+    return this.places === 0 && now - this.lastRelease > PERIOD_MS && !this.line.isWaiting(now)
   }
 }
 
@@ -80,6 +92,8 @@ export class EventPlaces {
   readonly #forAnyone: number
   /** Until an account has been measured: as many as may wait here then. */
   readonly #expectedRate: number
+  /** What is larger counts as this where it is to fit beside others. */
+  readonly #largest: number
   readonly #shares: AccountShares
   readonly #accounts = new Map<string, AccountState>()
   readonly #now: () => number
@@ -89,6 +103,7 @@ export class EventPlaces {
   constructor({ capacity, now, random }: EventPlacesOptions) {
     this.#forAnyone = capacity + MAX_EVENTS_PER_JOB
     this.#expectedRate = this.#forAnyone / 2 / SHORT_STAY_MS
+    this.#largest = this.#forAnyone / 4
     // Alone an account may have half of the places. The last tenth is for those that have little.
     this.#shares = new AccountShares({ size: this.#forAnyone / 0.9, timesFree: 1 })
     this.#now = now ?? (() => performance.now())
@@ -102,21 +117,40 @@ export class EventPlaces {
     { bytes = 0, wasDeferred = false }: { bytes?: number; wasDeferred?: boolean } = {},
   ): EventPlace | { deferMs: number } {
     const now = this.#now()
-    const state = this.#accounts.get(accountId) ?? new AccountState(now, this.#expectedRate)
-    this.#accounts.set(accountId, state)
+    const state = this.#stateOf(accountId, now)
     const isNext = wasDeferred || !state.line.isWaiting(now)
-    if (this.#endsSoon(state, now) || (isNext && this.#shares.hasRoomFor(accountId)))
-      return this.#place(accountId, state, placesOf(bytes))
+    const places = placesOf(bytes)
+    // However soon large ones end, too many of them at once do not fit into memory.
+    const needsNoLimit = bytes === 0 && this.#endsSoon(state, now)
+    if (needsNoLimit || (isNext && this.#fits(accountId, state, places)))
+      return this.#place(accountId, state, places)
     return { deferMs: Math.round(this.#deferMs(state, now, wasDeferred)) }
+  }
+
+  #stateOf(accountId: string, now: number): AccountState {
+    const known = this.#accounts.get(accountId)
+    if (known && !known.isIdle(now)) return known
+    const state = new AccountState(now, this.#expectedRate)
+    this.#accounts.set(accountId, state)
+    if (this.#accounts.size > MAX_REMEMBERED)
+      for (const [id, one] of this.#accounts) if (one !== state && one.isIdle(now)) this.#accounts.delete(id)
+    return state
+  }
+
+  /** Alone, an account may have one event of any size. `taken`: places that the event has already. */
+  #fits(accountId: string, state: AccountState, places: number, taken = 0): boolean {
+    if (state.places <= taken) return this.#shares.hasRoomFor(accountId) || taken > 0
+    if (places === 1) return this.#shares.hasRoomFor(accountId)
+    return taken + this.#shares.roomFor(accountId) >= Math.min(places, this.#largest)
   }
 
   #endsSoon({ places, rate }: AccountState, now: number): boolean {
     return places <= rate.at(now) * SHORT_STAY_MS && this.#shares.used < this.#forAnyone
   }
 
-  #deferMs({ line, rate }: AccountState, now: number, wasDeferred: boolean): number {
+  #deferMs({ line, eventRate }: AccountState, now: number, wasDeferred: boolean): number {
     if (now - this.#lastRelease > PERIOD_MS) return STANDSTILL_DEFER_MS * (1 + this.#random())
-    const spacingMs = Math.min(1 / rate.at(now), MAX_SPACING_MS)
+    const spacingMs = Math.min(1 / eventRate.at(now), MAX_SPACING_MS)
     return wasDeferred
       ? line.retryMs(now, spacingMs, MIN_DEFER_MS)
       : Math.max(MIN_DEFER_MS, line.turnMs(now, spacingMs))
@@ -134,24 +168,22 @@ export class EventPlaces {
     count(places)
     return {
       resize: (bytes) => {
-        // Alone an account may have one of any size.
-        const fits = state.places <= taken || this.#shares.hasRoomFor(accountId)
-        if (!fits) return { deferMs: Math.round(this.#deferMs(state, this.#now(), true)) }
+        if (!this.#fits(accountId, state, placesOf(bytes), taken))
+          return { deferMs: Math.round(this.#deferMs(state, this.#now(), true)) }
         count(placesOf(bytes))
         return undefined
       },
-      release: () => {
+      release: (hasEnded = true) => {
         if (taken === 0) return
-        this.#lastRelease = this.#now()
-        state.rate.count(taken, this.#lastRelease)
+        if (hasEnded) {
+          this.#lastRelease = this.#now()
+          state.lastRelease = this.#lastRelease
+          state.rate.count(taken, this.#lastRelease)
+          state.eventRate.count(1, this.#lastRelease)
+        }
         count(0)
-        this.#forgetIdle(accountId, state)
       },
     }
-  }
-
-  #forgetIdle(accountId: string, { places, line }: AccountState): void {
-    if (places === 0 && !line.isWaiting(this.#lastRelease)) this.#accounts.delete(accountId)
   }
 }
 

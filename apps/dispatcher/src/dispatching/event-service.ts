@@ -25,10 +25,12 @@ export class EventService {
     const { accountId, bytes } = event
     const place = this.deps.places.take(accountId, { bytes, wasDeferred: history.wasDeferred })
     if ('deferMs' in place) return { deferMs: place.deferMs, reason: 'account_full' }
+    let deferral: Deferral | undefined
     try {
-      return await this.#runIn(place, event, history)
+      deferral = await this.#runIn(place, event, history)
+      return deferral
     } finally {
-      place.release()
+      place.release(deferral === undefined)
     }
   }
 
@@ -58,6 +60,8 @@ export class EventService {
     Pick<Parameters<DispatchService['run']>[0], 'prepared'> &
     Pick<EventHistory, 'wasLost'>): Promise<DispatchOutcome> {
     const { admissionWindow, dispatch, firstAttempts } = this.deps
+    // What had no body until now was never sent.
+    const mayBeSent = wasLost && !prepared
     const admission = await admissionWindow.admit(accountId, bytes)
     try {
       const dispatched = await dispatch.run({ id: eventId, accountId, bytes, prepared, wasLost })
@@ -66,8 +70,7 @@ export class EventService {
       await firstAttempts.run(eventId, dispatched, {
         onSent: () => admission.sent(),
         wasLost,
-        // What had no body until now was never sent.
-        mayBeSent: wasLost && !prepared,
+        mayBeSent,
       })
       return dispatched
     } finally {

@@ -13,7 +13,7 @@ export type FirstAttemptsDeps = {
   db: Queryable
   attempts: Pick<AttemptService, 'runFirst' | 'reportLostFirst'>
   queues: Pick<WebhookQueues, 'addDeliveries'>
-  bodies: Pick<BodyCache, 'drop'>
+  bodies: Pick<BodyCache, 'drop' | 'firstAttemptsEnded'>
   retryWhileUnavailable: RetryWhileUnavailable
   now: () => Date
 }
@@ -88,6 +88,7 @@ export class FirstAttempts {
       ...unfinished.map((delivery) => this.#continue(delivery, wasLost)),
     ])
     clearTimeout(slow)
+    this.deps.bodies.firstAttemptsEnded(eventId)
     const failed = settled.find(({ status }) => status === 'rejected')
     if (failed?.status === 'rejected') throw failed.reason
     if (settled.every((result) => result.status === 'fulfilled' && result.value === 'ended'))

@@ -43,7 +43,7 @@ export class Preparation {
     { wasDeferred = false, makeRoom = () => undefined }: PreparationOptions,
     use: (prepared: PreparedBody) => Promise<T>,
   ): Promise<T | Deferral> {
-    const { parts, conversions } = this.deps
+    const { conversions } = this.deps
     const { accountId } = event
     const ref = recordingOf(event)
     if (!ref) return use({ body: Buffer.from(pingBody(event)), unconverted: null })
@@ -52,19 +52,31 @@ export class Preparation {
       return { deferMs: conversions.deferMs(accountId), reason: 'conversions_full' }
     const release = await this.#loading.acquire(accountId)
     try {
-      const measured = event.bytes === undefined ? await parts.measure(ref) : 0
-      const isLarger = measured >= LARGE_EVENT_BYTES
-      const full = isLarger && makeRoom(measured)
-      if (full) return { ...full, reason: 'account_full' }
-      const content = await parts.read(ref, isLarger ? measured : event.bytes)
-      if (!content.summaries.some(isHtml)) return await use(prepared(event, ref, content, null))
-      release()
-      if (!conversions.hasRoomFor(accountId))
-        return { deferMs: conversions.deferMs(accountId), reason: 'conversions_full' }
-      return await use(await this.#convert(event, ref, content))
+      const built = await this.#build(event, ref, makeRoom, release)
+      return 'deferMs' in built ? built : await use(built)
     } finally {
       release()
     }
+  }
+
+  /** On its own, so that nothing of the recording but the body is in memory while that is used. */
+  async #build(
+    event: QueuedEvent & { bytes?: number },
+    ref: RecordingRef,
+    makeRoom: NonNullable<PreparationOptions['makeRoom']>,
+    release: () => void,
+  ): Promise<PreparedBody | Deferral> {
+    const { parts, conversions } = this.deps
+    const measured = event.bytes === undefined ? await parts.measure(ref) : 0
+    const isLarger = measured >= LARGE_EVENT_BYTES
+    const full = isLarger && makeRoom(measured)
+    if (full) return { ...full, reason: 'account_full' }
+    const content = await parts.read(ref, isLarger ? measured : event.bytes)
+    if (!content.summaries.some(isHtml)) return prepared(event, ref, content, null)
+    release()
+    if (!conversions.hasRoomFor(event.accountId))
+      return { deferMs: conversions.deferMs(event.accountId), reason: 'conversions_full' }
+    return this.#convert(event, ref, content)
   }
 
   async #convert(event: QueuedEvent, ref: RecordingRef, content: RecordingContent): Promise<PreparedBody> {

@@ -45,7 +45,7 @@ function succeeding(recorder: ResultRecorder) {
       reportLostFirst: () => Promise.reject(new Error('none is lost')),
     },
     queues: { addDeliveries: () => Promise.resolve() },
-    bodies: { drop: () => undefined },
+    bodies: { drop: () => undefined, firstAttemptsEnded: () => undefined },
     retryWhileUnavailable: (work) => work(),
     now: () => NOW,
   })
