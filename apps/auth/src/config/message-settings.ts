@@ -72,7 +72,7 @@ export const messageSettings = {
   mailerAutoconfirm: boolean({
     env: 'AUTH_MAILER_AUTOCONFIRM',
     fallback: false,
-    doc: 'Treat email addresses as confirmed. AUTH_RATE_LIMIT_EMAIL_SENT and its parts do not apply then.',
+    doc: 'Treat email addresses as confirmed, also those that an external provider did not verify: whoever signs up with an address first has the account, whose owner comes into it later. For development. AUTH_RATE_LIMIT_EMAIL_SENT and its parts do not apply then.',
   }),
   mailerAllowUnverifiedEmailSignIns: boolean({
     env: 'AUTH_MAILER_ALLOW_UNVERIFIED_EMAIL_SIGN_INS',
