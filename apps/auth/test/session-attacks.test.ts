@@ -199,6 +199,20 @@ describe('a session that has ended', () => {
   })
 })
 
+it('a refresh that waits for a ban is told of the ban', async () => {
+  const user = await aUser(server)
+  const late = await server.context.db.transaction(async (tx) => {
+    await tx.query(`update users set banned_until = 'infinity' where id = $1`, [user.user.id])
+    await tx.query(`update sessions set revoked_at = now(), revoked_reason = 'ban' where user_id = $1`, [
+      user.user.id,
+    ])
+    const answer = refresh(user.refresh_token)
+    await waitForLocks(server, 1)
+    return { answer }
+  })
+  expectError(await late.answer, 400, 'user_banned')
+})
+
 describe('a sign-in that is in flight', () => {
   it.each<[string, string, string]>([
     [

@@ -110,10 +110,12 @@ export class RefreshStore {
     this.#exchange = { waiting: exchange(''), passing: exchange('skip locked') }
     this.#restartInterval = `update ${t.sessions} set refreshed_at = $3 where id = $1 and refresh_counter = $2`
     // `seen` is not locked, so it stays as it was when the statement began: a token that was current then and waited for an
-    // exchange in progress is no reuse, however long the commit of that exchange took.
+    // exchange in progress is no reuse, however long the commit of that exchange took. A session that ended meanwhile is checked again:
+    // only its row is as new as the lock, and its user may have been banned in the same transaction.
     this.#checkReuse = `
       with found as (
         select ${session}, case
+            when s.revoked_at is not null and seen.revoked_at is null then 'changed'
             when u.deleted_at is not null then 'unknown'
             when u.banned_until > ${NOW} then 'banned'
             when s.revoked_reason = 'reuse' then 'already_used'
