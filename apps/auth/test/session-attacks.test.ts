@@ -11,6 +11,7 @@ import {
   put,
   type ApiAnswer,
   type Session,
+  type SignedUp,
 } from './support/api.js'
 import { FACTOR_ENVIRONMENT, factorSteps } from './support/factors.js'
 import { waitForLocks } from './support/locks.js'
@@ -199,18 +200,25 @@ describe('a session that has ended', () => {
   })
 })
 
-it('a refresh that waits for a ban is told of the ban', async () => {
+it.each<[string, (user: SignedUp) => Promise<ApiAnswer>, number]>([
+  ['refresh', (user) => refresh(user.refresh_token), 400],
+  [
+    'logout of its own session',
+    (user) => post(server, '/logout?scope=local', undefined, { token: user.access_token }),
+    403,
+  ],
+])('a %s that waits for a ban is told of the ban', async (_, request, status) => {
   const user = await aUser(server)
   const late = await server.context.db.transaction(async (tx) => {
     await tx.query(`update users set banned_until = 'infinity' where id = $1`, [user.user.id])
     await tx.query(`update sessions set revoked_at = now(), revoked_reason = 'ban' where user_id = $1`, [
       user.user.id,
     ])
-    const answer = refresh(user.refresh_token)
+    const answer = request(user)
     await waitForLocks(server, 1)
     return { answer }
   })
-  expectError(await late.answer, 400, 'user_banned')
+  expectError(await late.answer, status, 'user_banned')
 })
 
 describe('a sign-in that is in flight', () => {

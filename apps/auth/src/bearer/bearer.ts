@@ -2,11 +2,11 @@ import { isAppError } from '@signet/errors'
 import { JwtError, type JwtClaims } from '@signet/jwt'
 import type { Request } from 'express'
 import { programOf, type Admin } from '../administrators/admin.js'
-import { authError, userBanned } from '../errors/auth-error.js'
-import { requireStrong, sessionNotFound, userNotFound, type SessionGate } from '../sessions/session-gate.js'
+import { authError } from '../errors/auth-error.js'
+import { requireStrong, sessionNotFound, type SessionGate } from '../sessions/session-gate.js'
 import type { FoundCaller, TokenHolder } from '../sessions/session-store.js'
 import type { Live, Session } from '../sessions/session.js'
-import { isBanned, type User } from '../users/user.js'
+import type { User } from '../users/user.js'
 import { isUuid, NIL_UUID } from '../users/uuid.js'
 import type { Audiences } from '../requests/audiences.js'
 import { gated, type Gated } from './gates.js'
@@ -129,9 +129,8 @@ export class Bearer {
   async #reader(req: Request): Promise<Reader> {
     const claims = await this.#claims(req)
     const found = await this.#find(claims)
-    if (found === null || found.user.deletedAt !== null) throw userNotFound()
-    if (isBanned(found.user, this.deps.now())) throw userBanned('forbidden')
-    return { ...found, claims, aud: this.#audience(req, claims) }
+    const user = this.deps.gate.admitUser(found?.user ?? null)
+    return { user, session: found?.session ?? null, claims, aud: this.#audience(req, claims) }
   }
 
   async #caller(req: Request): Promise<Caller> {

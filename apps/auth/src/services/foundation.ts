@@ -103,6 +103,7 @@ export function createFoundation(parts: Parts) {
     bounds: stores.sessionBounds,
     ends,
     gate,
+    users,
     refreshTokens,
     audit,
     limits,

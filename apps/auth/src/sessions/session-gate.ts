@@ -25,14 +25,20 @@ export class SessionGate {
   /** Refuses a session that has ended or is past its limits, and a user who may not have one. */
   admit(found: Found | null): Live {
     const { limits, now } = this.deps
-    if (found === null || found.user.deletedAt !== null) throw userNotFound()
-    const { user, session } = found
     // Checked before the session, which a ban has ended: a banned user should learn the reason.
-    if (isBanned(user, now())) throw userBanned('forbidden')
+    const user = this.admitUser(found?.user ?? null)
+    const session = found?.session ?? null
     if (session === null || session.revokedAt !== null) throw sessionNotFound()
     if (isExpired(session, limits, now()))
       throw authError('forbidden', 'session_expired', 'Session from session_id claim in JWT has expired')
     return { user, session } as Live
+  }
+
+  /** Refuses a user who may not have a session. */
+  admitUser(user: User | null): User {
+    if (user === null || user.deletedAt !== null) throw userNotFound()
+    if (isBanned(user, this.deps.now())) throw userBanned('forbidden')
+    return user
   }
 
   /** For pages, which start over instead of showing an error. */

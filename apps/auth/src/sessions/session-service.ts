@@ -5,6 +5,7 @@ import { auditPayload } from '../audit/audit.js'
 import { userBanned } from '../errors/auth-error.js'
 import type { RequestMeta } from '../requests/request-meta.js'
 import { isBanned, type User } from '../users/user.js'
+import type { UserStore } from '../users/user-store.js'
 import type { RefreshTokens } from './refresh-token.js'
 import type { SessionEnds } from './session-ends.js'
 import { sessionNotFound, userNotFound, type SessionGate } from './session-gate.js'
@@ -26,6 +27,7 @@ type Deps = {
   bounds: SessionBoundsStore
   ends: SessionEnds
   gate: SessionGate
+  users: UserStore
   refreshTokens: RefreshTokens
   audit: AuditLog
   limits: SessionLimits
@@ -144,10 +146,13 @@ export class SessionService {
     scope: LogoutScope,
     meta: RequestMeta,
   ): Promise<void> {
-    const { audit, ends, gate } = this.deps
+    const { audit, ends, gate, users } = this.deps
     await audit.transaction(meta, async (tx, record) => {
-      if (session !== null && scope === 'local') await ends.one(tx, user.id, session.id, 'logout')
-      else {
+      if (session !== null && scope === 'local') {
+        const ended = await ends.one(tx, user.id, session.id, 'logout')
+        // What ended it while this waited may have been a ban or a deletion.
+        if (!ended) gate.admitUser(await users.findById(tx, user.id))
+      } else {
         if (session !== null) await gate.hold(tx, { userId: user.id, sessionId: session.id })
         if (session !== null && scope === 'others') await ends.others(tx, user.id, session.id, 'logout')
         else await ends.all(tx, user.id, 'logout')
