@@ -8,8 +8,7 @@ import type { EndpointService } from '../endpoints/endpoint-service.js'
 import { badRequest } from '../errors/api-errors.js'
 import type { DeliveryLog } from './delivery-log.js'
 import { filterOf } from './delivery-filter.js'
-import type { Attempt, Delivery, DeliveryDetail } from './delivery-row.js'
-import { deliveryParameters } from './delivery-schemas.js'
+import { deliveryParameters, deliveryDetailView, deliveryView } from './delivery-schemas.js'
 import type { ReplayService } from './replay-service.js'
 
 type Deps = { steps: V1Steps; endpoints: EndpointService; deliveryLog: DeliveryLog; replays: ReplayService }
@@ -47,12 +46,12 @@ export const deliveryRoutes = ({ steps, endpoints, deliveryLog, replays }: Deps)
       const cursor = cursorParameter(req)
       if (cursor === undefined && Object.values(filter).every((value) => value === undefined)) {
         const { items, nextCursor } = await deliveryLog.page(owner, { page, pageSize: limit })
-        return { body: { items: items.map(view), next_cursor: nextCursor } }
+        return { body: { items: items.map(deliveryView), next_cursor: nextCursor } }
       }
       if (req.query['page'] !== undefined)
         throw badRequest('page does not go with filters or a cursor: follow next_cursor instead')
       const { items, nextCursor } = await deliveryLog.after(owner, filter, { cursor, limit })
-      return { body: { items: items.map(view), next_cursor: nextCursor } }
+      return { body: { items: items.map(deliveryView), next_cursor: nextCursor } }
     },
   }),
   route<Caller>({
@@ -71,7 +70,7 @@ export const deliveryRoutes = ({ steps, endpoints, deliveryLog, replays }: Deps)
     guard: ({ caller, req }) => endpoints.requireOwned(caller.accountId, endpointIdOf(req)),
     async handle({ caller, req }) {
       const owner = { accountId: caller.accountId, endpointId: endpointIdOf(req) }
-      return { body: { item: detailView(await deliveryLog.detail(owner, deliveryIdOf(req))) } }
+      return { body: { item: deliveryDetailView(await deliveryLog.detail(owner, deliveryIdOf(req))) } }
     },
   }),
   route<Caller>({
@@ -90,41 +89,7 @@ export const deliveryRoutes = ({ steps, endpoints, deliveryLog, replays }: Deps)
     guard: ({ caller, req }) => endpoints.requireOwned(caller.accountId, endpointIdOf(req)),
     async handle({ caller, req, context }) {
       const owner = { accountId: caller.accountId, endpointId: endpointIdOf(req) }
-      return { body: { item: view(await replays.replay(owner, deliveryIdOf(req), context)) } }
+      return { body: { item: deliveryView(await replays.replay(owner, deliveryIdOf(req), context)) } }
     },
   }),
 ]
-
-const view = (delivery: Delivery) => ({
-  id: delivery.id,
-  endpoint_id: delivery.endpointId,
-  event_id: delivery.eventId,
-  event_type: delivery.eventType,
-  status: delivery.status,
-  attempts: delivery.attempts,
-  last_error: delivery.lastError,
-  delivered_at: delivery.deliveredAt?.toISOString() ?? '',
-  created_at: delivery.createdAt.toISOString(),
-})
-
-const detailView = ({ delivery, nextAttemptAt, attempts }: DeliveryDetail) => ({
-  ...view(delivery),
-  next_attempt_at: nextAttemptAt?.toISOString() ?? '',
-  attempt_log: attempts.map(attemptView),
-})
-
-const attemptView = ({ phases, ...attempt }: Attempt) => ({
-  number: attempt.number,
-  started_at: attempt.startedAt.toISOString(),
-  duration_ms: attempt.durationMs,
-  phases: {
-    ...(phases.dns !== undefined && { dns_ms: phases.dns }),
-    ...(phases.connect !== undefined && { connect_ms: phases.connect }),
-    ...(phases.tls !== undefined && { tls_ms: phases.tls }),
-    ...(phases.first_byte !== undefined && { first_byte_ms: phases.first_byte }),
-  },
-  ...(attempt.httpStatus !== null && { http_status: attempt.httpStatus }),
-  error: attempt.error,
-  peer_address: attempt.peer,
-  answer: attempt.answer,
-})

@@ -13,6 +13,7 @@ import {
   time,
   timeOrEmpty,
 } from '../schemas/schema-parts.js'
+import type { Attempt, Delivery, DeliveryDetail } from './delivery-row.js'
 
 const DELIVERY = {
   id: id('The value of `X-Service-Delivery`', '81501'),
@@ -28,6 +29,19 @@ const DELIVERY = {
   delivered_at: timeOrEmpty('Empty until delivered'),
   created_at: time,
 }
+
+/** What leaves the server is listed here, beside its schema: a new column cannot leak by itself. */
+export const deliveryView = (delivery: Delivery) => ({
+  id: delivery.id,
+  endpoint_id: delivery.endpointId,
+  event_id: delivery.eventId,
+  event_type: delivery.eventType,
+  status: delivery.status,
+  attempts: delivery.attempts,
+  last_error: delivery.lastError,
+  delivered_at: delivery.deliveredAt?.toISOString() ?? '',
+  created_at: delivery.createdAt.toISOString(),
+})
 
 const milliseconds = (description: string, example: number) => count(description, example)
 
@@ -74,6 +88,28 @@ export const deliveryComponents: Readonly<Record<string, JsonSchema>> = {
     ),
   }),
 }
+
+export const deliveryDetailView = ({ delivery, nextAttemptAt, attempts }: DeliveryDetail) => ({
+  ...deliveryView(delivery),
+  next_attempt_at: nextAttemptAt?.toISOString() ?? '',
+  attempt_log: attempts.map(attemptView),
+})
+
+const attemptView = ({ phases, ...attempt }: Attempt) => ({
+  number: attempt.number,
+  started_at: attempt.startedAt.toISOString(),
+  duration_ms: attempt.durationMs,
+  phases: {
+    ...(phases.dns !== undefined && { dns_ms: phases.dns }),
+    ...(phases.connect !== undefined && { connect_ms: phases.connect }),
+    ...(phases.tls !== undefined && { tls_ms: phases.tls }),
+    ...(phases.first_byte !== undefined && { first_byte_ms: phases.first_byte }),
+  },
+  ...(attempt.httpStatus !== null && { http_status: attempt.httpStatus }),
+  error: attempt.error,
+  peer_address: attempt.peer,
+  answer: attempt.answer,
+})
 
 /** The query of the delivery log. */
 export const deliveryParameters: readonly ParameterDoc[] = [
