@@ -1,77 +1,18 @@
-import { createHmac, randomBytes } from 'node:crypto'
-import type { ServerResponse } from 'node:http'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
-import { listen, type Listener } from '@signet/http'
 import { waitFor } from '@signet/testkit'
 import { readConfig } from '../src/config/read-config.js'
 import { MAX_OPEN_SESSIONS } from '../src/sessions/session.js'
 import { aUser, call, post, put } from './support/api.js'
+import { EVENTS_SECRET, startEventsReceiver } from './support/events-receiver.js'
 import { startServer, type TestServer } from './support/server.js'
 import { claimsOf, serviceToken } from './support/tokens.js'
 
-type Told = {
-  id: string
-  signedRight: boolean
-  event: {
-    type: string
-    timestamp: string
-    data: { user_id: string; banned_until?: string; session_ids?: string[] }
-  }
-}
-
-const KEY = randomBytes(32)
-const SECRET = `whsec_${KEY.toString('base64')}`
-
-/** Another service over a real socket, which may refuse. */
-async function startReceiver() {
-  const told: Told[] = []
-  let status = 204
-  let attempts = 0
-  let hangs = false
-  const hanging: ServerResponse[] = []
-  const listener: Listener = await listen(
-    (req, res) => {
-      const chunks: Buffer[] = []
-      req.on('data', (chunk: Buffer) => chunks.push(chunk))
-      req.on('end', () => {
-        attempts += 1
-        if (hangs) return void hanging.push(res)
-        const body = Buffer.concat(chunks).toString()
-        const header = (name: string) => String(req.headers[name])
-        const signed = `${header('webhook-id')}.${header('webhook-timestamp')}.${body}`
-        const mac = createHmac('sha256', KEY).update(signed).digest('base64')
-        if (status === 204)
-          told.push({
-            id: header('webhook-id'),
-            signedRight: header('webhook-signature') === `v1,${mac}`,
-            event: JSON.parse(body) as Told['event'],
-          })
-        res.writeHead(status).end()
-      })
-    },
-    { port: 0, host: '127.0.0.1' },
-  )
-  return {
-    url: `http://127.0.0.1:${listener.port}/internal/v1/account-events`,
-    answerWith: (next: number) => (status = next),
-    /** Accepts requests and answers none of them, until it is told to stop. */
-    hang(value: boolean) {
-      hangs = value
-      if (!hangs) for (const res of hanging.splice(0)) res.destroy()
-    },
-    hanging: () => hanging.length,
-    attempts: () => attempts,
-    about: (userId: string) => told.filter(({ event }) => event.data.user_id === userId),
-    close: () => listener.close(0),
-  }
-}
-
 let server: TestServer
-let receiver: Awaited<ReturnType<typeof startReceiver>>
+let receiver: Awaited<ReturnType<typeof startEventsReceiver>>
 beforeAll(async () => {
-  receiver = await startReceiver()
+  receiver = await startEventsReceiver()
   server = await startServer(
-    { AUTH_MAILER_AUTOCONFIRM: 'true', AUTH_EVENTS_URL: receiver.url, AUTH_EVENTS_SECRET: SECRET },
+    { AUTH_MAILER_AUTOCONFIRM: 'true', AUTH_EVENTS_URL: receiver.url, AUTH_EVENTS_SECRET: EVENTS_SECRET },
     { now: () => new Date() },
   )
 })
@@ -101,7 +42,7 @@ describe('account events', () => {
         AUTH_MAILER_AUTOCONFIRM: 'true',
         AUTH_OUTBOX_POLL_INTERVAL: '1h',
         AUTH_EVENTS_URL: receiver.url,
-        AUTH_EVENTS_SECRET: SECRET,
+        AUTH_EVENTS_SECRET: EVENTS_SECRET,
         AUTH_SECURITY_REFRESH_TOKEN_REUSE_INTERVAL: '0s',
       },
       { now: () => new Date() },
@@ -320,7 +261,7 @@ it('leave no row behind when no receiver is configured', async () => {
 
 it.each([
   [{ AUTH_EVENTS_URL: 'http://webhooks:8083/' }, /AUTH_EVENTS_URL and AUTH_EVENTS_SECRET go together/],
-  [{ AUTH_EVENTS_SECRET: SECRET }, /AUTH_EVENTS_URL and AUTH_EVENTS_SECRET go together/],
+  [{ AUTH_EVENTS_SECRET: EVENTS_SECRET }, /AUTH_EVENTS_URL and AUTH_EVENTS_SECRET go together/],
   [
     { AUTH_EVENTS_URL: 'http://webhooks:8083/', AUTH_EVENTS_SECRET: 'short' },
     /AUTH_EVENTS_SECRET must be whsec_/,
@@ -338,7 +279,7 @@ it.each([
 })
 
 it('do not end at other services what the first proof of an address starts', async () => {
-  const own = await startServer({ AUTH_EVENTS_URL: receiver.url, AUTH_EVENTS_SECRET: SECRET })
+  const own = await startServer({ AUTH_EVENTS_URL: receiver.url, AUTH_EVENTS_SECRET: EVENTS_SECRET })
   try {
     const { user } = await aUser(own)
     await put(own, `/admin/users/${user.id}`, { ban_duration: '1h' }, admin())

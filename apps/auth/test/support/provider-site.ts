@@ -1,3 +1,4 @@
+import { expect } from '@jest/globals'
 import { randomUUID } from 'node:crypto'
 import type { Ports } from '../../src/context.js'
 import { get, post, type ApiAnswer, type Json } from './api.js'
@@ -12,6 +13,13 @@ import {
   type Target,
 } from './fake-provider.js'
 import { startServer, type TestServer } from './server.js'
+
+/** What a sign-in with an address that github does not vouch for ends on. */
+export const NOT_LET_IN = {
+  error: 'access_denied',
+  error_code: 'provider_email_needs_verification',
+  error_description: expect.stringContaining('Unverified email with GitHub.') as unknown,
+}
 
 export type Email = { email: string; verified?: boolean; primary?: boolean }
 
