@@ -24,7 +24,8 @@ export interface Exit {
 /** A program that ends with this process. */
 export type Guarded = Awaited<ReturnType<typeof startGuarded>>
 
-const DEFAULT_STOP_TIMEOUT_MS = 8_000
+/** `npm start` stops everything within ten seconds. */
+const STOP_MS = 7_000
 
 /*
  * The shell becomes the program, and leaves a watcher that reads a pipe (fd 3) which only we hold. When we end in any
@@ -69,7 +70,7 @@ export async function startGuarded({ command, args, stopSignal, logFile, ...plac
       child.kill(signal)
     },
     /** Sends the stop signal and waits; after `timeoutMs` the program is killed. */
-    async stop(timeoutMs = DEFAULT_STOP_TIMEOUT_MS): Promise<Exit> {
+    async stop(timeoutMs = STOP_MS): Promise<Exit> {
       lifeline.end()
       const overdue = setTimeout(() => child.kill('SIGKILL'), timeoutMs)
       return exited.finally(() => clearTimeout(overdue))

@@ -1,9 +1,7 @@
 import { spawnSync } from 'node:child_process'
 import { existsSync, readdirSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { MUSL, familySync } from 'detect-libc'
-import { findPrograms } from './programs.js'
-import { noServer, type System, thisSystem } from './system.js'
+import { findPrograms, noServer, type System, thisSystem } from './programs.js'
 
 export interface PostgresPrograms {
   postgres: string
@@ -12,15 +10,12 @@ export interface PostgresPrograms {
 
 /** The oldest that has `nulls not distinct`, which a migration uses. */
 const MINIMUM = 15
-/** Where package managers keep one folder for each version, and where in it the programs are. */
-const VERSION_FOLDERS: readonly (readonly [parent: string, version: RegExp, programs: string])[] = [
-  ['/usr/libexec', /^postgresql\d+$/, ''],
-  ['/usr/lib/postgresql', /^\d+$/, 'bin'],
-  ['/usr', /^pgsql-\d+$/, 'bin'],
-  ['/opt/homebrew/opt', /^postgresql@\d+$/, 'bin'],
-  ['/usr/local/opt', /^postgresql@\d+$/, 'bin'],
-  ['/opt/local/lib', /^postgresql\d+$/, 'bin'],
+/** Where package managers keep a folder for each version, such as postgresql17, 17, pgsql-17 or postgresql@17. */
+const PARENTS = [
+  ...['/usr/libexec', '/usr/lib/postgresql', '/usr'],
+  ...['/opt/homebrew/opt', '/usr/local/opt', '/opt/local/lib'],
 ]
+const VERSION = /^(?:postgresql@?|pgsql-)?(\d+)$/
 
 interface Search {
   env?: NodeJS.ProcessEnv
@@ -32,16 +27,15 @@ interface Search {
 export function installedPostgres({
   env = process.env,
   folders = versionFolders(),
-  system = thisSystem(env),
+  system = thisSystem(),
 }: Search = {}): PostgresPrograms {
   const found = findPrograms(['postgres'], env['PATH'], folders)
   for (const postgres of found) {
     const [initdb] = findPrograms(['initdb'], dirname(postgres))
     if (initdb && majorOf(postgres) >= MINIMUM) return { postgres, initdb }
   }
-  const reason = familySync() === MUSL ? 'they need glibc, and this system has musl' : 'they do not run here'
   const tried = [
-    `the embedded programs for ${process.platform}-${process.arch}: ${reason}`,
+    `the embedded programs: they do not run on ${process.platform}-${process.arch}, or need glibc and find musl`,
     `programs of this system of version ${MINIMUM} or newer: none (others: ${found.join(', ') || 'none'})`,
   ]
   const or = 'DATABASE_URL to a running server'
@@ -49,15 +43,12 @@ export function installedPostgres({
 }
 
 /** The newest version first. */
-function versionFolders(): string[] {
-  const number = (name: string) => Number(/\d+$/.exec(name)?.[0])
-  return VERSION_FOLDERS.flatMap(([parent, version, programs]) =>
-    (existsSync(parent) ? readdirSync(parent) : [])
-      .filter((name) => version.test(name))
-      .sort((a, b) => number(b) - number(a))
-      .map((name) => join(parent, name, programs)),
-  )
-}
+const versionFolders = (): string[] =>
+  PARENTS.filter(existsSync)
+    .flatMap((parent) => readdirSync(parent).map((name) => ({ parent, name, match: VERSION.exec(name) })))
+    .filter(({ match }) => match !== null)
+    .sort((a, b) => Number(b.match?.[1]) - Number(a.match?.[1]))
+    .flatMap(({ parent, name }) => [join(parent, name, 'bin'), join(parent, name)])
 
 function majorOf(postgres: string): number {
   const { stdout } = spawnSync(postgres, ['--version'], { encoding: 'utf8' })

@@ -3,12 +3,7 @@ import { chownSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync }
 import { dirname, join } from 'node:path'
 import pg from 'pg'
 import { startGuarded } from './child.js'
-import {
-  type PostgresInstallation,
-  postgresInstallation,
-  runAsServer,
-  serverFolder,
-} from './postgres-installation.js'
+import { ACCOUNT, postgresInstallation, runAsServer, serverFolder } from './postgres-installation.js'
 import { startServer } from './server-process.js'
 
 export interface PostgresOptions {
@@ -27,21 +22,18 @@ export interface PostgresOptions {
 export type PostgresServer = Awaited<ReturnType<typeof startPostgres>>
 
 const USER = 'signet'
+const ANSWER_MS = 20_000
 const SETTINGS = ['listen_addresses=127.0.0.1', 'unix_socket_directories=', 'max_connections=200']
 const DURABILITY_OFF = ['fsync=off', 'synchronous_commit=off', 'full_page_writes=off']
 
 /** Starts the embedded PostgreSQL on 127.0.0.1 and resolves when it takes connections. Dies with this process. */
 export async function startPostgres({ test = false, settings = [], port, ...options }: PostgresOptions) {
-  const installation = postgresInstallation()
-  const { postgres, uid, gid } = installation
+  const { postgres, initdb } = postgresInstallation()
   const dataDir = serverFolder(options.dataDir)
   const logFile = options.logFile ?? `${options.dataDir}.log`
   mkdirSync(dirname(logFile), { recursive: true })
-  const password = initialise(installation, dataDir)
-  const all = [...SETTINGS, ...(test ? DURABILITY_OFF : []), ...settings].flatMap((setting) => [
-    '-c',
-    setting,
-  ])
+  const password = initialise(initdb, dataDir)
+  const all = [...SETTINGS, ...(test ? DURABILITY_OFF : []), ...settings]
   const server = await startServer({
     name: 'PostgreSQL',
     port,
@@ -49,14 +41,11 @@ export async function startPostgres({ test = false, settings = [], port, ...opti
     launch: (port) =>
       startGuarded({
         command: postgres,
-        args: ['-D', dataDir, '-p', String(port), ...all],
+        args: ['-D', dataDir, '-p', String(port), ...all.flatMap((setting) => ['-c', setting])],
         stopSignal: 'INT',
-        logFile,
-        cwd: dataDir,
-        uid,
-        gid,
+        ...{ ...ACCOUNT, logFile, cwd: dataDir },
       }),
-    isReady: (_, pid) => saysReady(dataDir, pid),
+    isReady: ({ pid }) => saysReady(dataDir, pid),
     // A predecessor that was killed a moment ago still holds the folder.
     passing: /lock file "postmaster.pid" already exists|shared memory block .* is still in use/,
   })
@@ -78,7 +67,7 @@ export function removePostgresData(dataDir: string): void {
 }
 
 /** Makes the cluster on first use. The password keeps other users of the machine out of a superuser's session. */
-function initialise(installation: PostgresInstallation, dataDir: string): string {
+function initialise(initdb: string, dataDir: string): string {
   const passwordFile = join(dataDir, 'signet-password')
   if (existsSync(join(dataDir, 'PG_VERSION'))) return readFileSync(passwordFile, 'utf8')
   rmSync(dataDir, { recursive: true, force: true }) // left by an initdb that was interrupted
@@ -87,9 +76,8 @@ function initialise(installation: PostgresInstallation, dataDir: string): string
   const pwFile = `${dataDir}.pw`
   writeFileSync(pwFile, password, { mode: 0o600 })
   try {
-    const { uid, gid, initdb } = installation
-    if (uid !== undefined) chownSync(pwFile, uid, gid ?? uid)
-    runAsServer(installation, initdb, [
+    if (ACCOUNT.uid !== undefined) chownSync(pwFile, ACCOUNT.uid, ACCOUNT.uid)
+    runAsServer(initdb, [
       ...['-D', dataDir, '-U', USER, '-A', 'scram-sha-256', `--pwfile=${pwFile}`],
       ...['-E', 'UTF8', '--locale=C.UTF-8', '--no-sync'],
     ])
@@ -114,13 +102,18 @@ function saysReady(dataDir: string, pid: number): boolean {
 }
 
 /** Creates a database on any server, given the URL of another one there. Does nothing when it exists. */
-export async function createDatabase(adminUrl: string, name: string): Promise<void> {
-  const client = new pg.Client({ connectionString: adminUrl })
-  await client.connect()
+export const createDatabase = (adminUrl: string, name: string): Promise<void> =>
+  inPostgres(adminUrl, (client) =>
+    client.query(`create database ${pg.escapeIdentifier(name)}`).catch((error: { code?: string }) => {
+      if (error.code !== '42P04') throw error
+    }),
+  )
+
+export async function inPostgres(url: string, work: (client: pg.Client) => Promise<unknown>): Promise<void> {
+  const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: ANSWER_MS })
   try {
-    await client.query(`create database ${pg.escapeIdentifier(name)}`)
-  } catch (error) {
-    if ((error as { code?: string }).code !== '42P04') throw error
+    await client.connect()
+    await work(client)
   } finally {
     await client.end()
   }

@@ -1,9 +1,10 @@
+import { spawnSync } from 'node:child_process'
+import { randomUUID } from 'node:crypto'
 import { mkdirSync, writeFileSync } from 'node:fs'
-import { createConnection } from 'node:net'
 import { join } from 'node:path'
-import { type Guarded, startGuarded } from './child.js'
+import { Redis } from 'ioredis'
+import { startGuarded } from './child.js'
 import { leasePort } from './ports.js'
-import { startContainer } from './redis/container.js'
 import { findRedis, type RedisProgram } from './redis/ways.js'
 import { type ServerProcess, startServer } from './server-process.js'
 
@@ -18,32 +19,33 @@ export interface RedisOptions {
   cluster?: boolean
   /** Follow the server at this port of 127.0.0.1. */
   replicaOf?: number
+  /** The one that is found here when left out. */
+  program?: RedisProgram
 }
-
-/** What containers cannot do. */
-const NEEDS_A_PROGRAM = 'needs redis-server or valkey-server on this machine.'
 
 export type RedisServer = Awaited<ReturnType<typeof startRedis>>
 
+const ANSWER_MS = 20_000
+
 /** Starts a private Redis or Valkey on 127.0.0.1 and resolves when it answers. Dies with this process. */
-export async function startRedis({ dir, port: wanted, appendOnly, cluster, replicaOf }: RedisOptions) {
-  const program = await findRedis()
-  const inMemory = ['--save', '', '--maxmemory-policy', 'noeviction'] // BullMQ's jobs must not be evicted
-  const launch = async (port: number, logFile: string): Promise<Guarded> => {
-    if (program.image !== undefined) {
-      if (cluster || replicaOf !== undefined) throw new Error(`A group of Redis servers ${NEEDS_A_PROGRAM}`)
-      return startContainer(program, { port, logFile, args: inMemory })
-    }
-    const args = [
-      ...['--port', String(port), '--bind', '127.0.0.1', '--dir', dir, ...inMemory],
-      ...['--appendonly', appendOnly ? 'yes' : 'no', '--appendfsync', 'everysec'],
-      ...(replicaOf === undefined ? [] : ['--replicaof', `127.0.0.1 ${replicaOf}`]),
-      // The default port of the cluster's own traffic is 10000 higher, and may not exist or not be free.
-      ...(cluster ? ['--cluster-enabled', 'yes', '--cluster-port', String(await leasePort())] : []),
-    ]
-    return launchIn(dir, program, args, logFile)
-  }
-  const server = await startIn(dir, 'Redis', launch, wanted)
+export async function startRedis({
+  dir,
+  port: wanted,
+  appendOnly,
+  cluster,
+  replicaOf,
+  ...given
+}: RedisOptions) {
+  const program = given.program ?? (await findRedis())
+  const args = async (port: number): Promise<string[]> => [
+    ...['--port', String(port), '--save', '', '--maxmemory-policy', 'noeviction'], // BullMQ's jobs must not be evicted
+    ...(program.container ? [] : ['--bind', '127.0.0.1', '--dir', dir]),
+    ...(appendOnly && !program.container ? ['--appendonly', 'yes', '--appendfsync', 'everysec'] : []),
+    ...(replicaOf === undefined ? [] : ['--replicaof', `127.0.0.1 ${replicaOf}`]),
+    // The default port of the cluster's own traffic is 10000 higher, and may not exist or not be free.
+    ...(cluster ? ['--cluster-enabled', 'yes', '--cluster-port', String(await leasePort())] : []),
+  ]
+  const server = await startIn(dir, 'Redis', program, args, wanted)
   return {
     ...server,
     url: `redis://127.0.0.1:${server.port}`,
@@ -67,48 +69,58 @@ export interface SentinelOptions {
 /** Starts a sentinel, which watches a group of servers and makes a replica the master when the master is gone. */
 export async function startSentinel(options: SentinelOptions): Promise<ServerProcess> {
   const { dir, group, masterPort, quorum, downAfterMs } = options
-  const program = await findRedis()
-  if (program.image !== undefined) throw new Error(`A sentinel ${NEEDS_A_PROGRAM}`)
   const file = join(dir, 'sentinel.conf')
-  return startIn(dir, 'Sentinel', (port, logFile) => {
-    const lines = [
-      `port ${port}`,
-      'bind 127.0.0.1',
-      `dir ${dir}`,
-      `sentinel monitor ${group} 127.0.0.1 ${masterPort} ${quorum}`,
-      `sentinel down-after-milliseconds ${group} ${downAfterMs}`,
-      `sentinel failover-timeout ${group} ${4 * downAfterMs}`,
-    ]
-    writeFileSync(file, `${lines.join('\n')}\n`)
-    return launchIn(dir, program, [file, '--sentinel'], logFile)
+  const rules = [
+    ...[`dir ${dir}`, 'bind 127.0.0.1', `sentinel monitor ${group} 127.0.0.1 ${masterPort} ${quorum}`],
+    ...[`sentinel down-after-milliseconds ${group} ${downAfterMs}`],
+    ...[`sentinel failover-timeout ${group} ${4 * downAfterMs}`],
+  ]
+  return startIn(dir, 'Sentinel', await findRedis(), (port) => {
+    writeFileSync(file, `${[`port ${port}`, ...rules].join('\n')}\n`)
+    return [file, '--sentinel']
   })
 }
 
-type Launch = (port: number, logFile: string) => Promise<Guarded>
-
-function startIn(dir: string, name: string, launch: Launch, port?: number): Promise<ServerProcess> {
+function startIn(
+  dir: string,
+  name: string,
+  { command, env, container }: RedisProgram,
+  args: (port: number) => string[] | Promise<string[]>,
+  wanted?: number,
+): Promise<ServerProcess> {
   mkdirSync(dir, { recursive: true })
   const logFile = join(dir, `${name.toLowerCase()}.log`)
-  return startServer({ name, port, logFile, launch: (port) => launch(port, logFile), isReady: answersPing })
-}
-
-function launchIn(dir: string, { command, env }: RedisProgram, args: string[], logFile: string) {
-  return startGuarded({
-    ...{ command, args, logFile, cwd: dir, env: { ...process.env, ...env } },
-    stopSignal: 'TERM',
+  return startServer({
+    ...{ name, port: wanted, logFile },
+    launch: async (port) => {
+      const containerName = `signet-redis-${randomUUID()}`
+      const server = await startGuarded({
+        ...{ command, logFile, cwd: dir, env: { ...process.env, ...env } },
+        args: [...(container?.(port, containerName) ?? []), ...(await args(port))],
+        stopSignal: 'TERM',
+      })
+      // The engine's client passes signals on, but not SIGKILL.
+      const kill = (signal: string) => void spawnSync(command, ['kill', '--signal', signal, containerName])
+      return container ? Object.assign(server, { kill }) : server
+    },
+    isReady: ({ port }) => answersPing(port),
   })
 }
 
-function answersPing(port: number): Promise<boolean> {
-  return new Promise((resolve) => {
-    const socket = createConnection({ port, host: '127.0.0.1', timeout: 500 })
-    const finish = (answer: boolean): void => {
-      socket.destroy()
-      resolve(answer)
-    }
-    socket.once('timeout', () => finish(false))
-    socket.once('error', () => finish(false))
-    socket.once('connect', () => socket.write('PING\r\n'))
-    socket.once('data', (data) => finish(data.toString().startsWith('+PONG')))
-  })
+const answersPing = (port: number): Promise<boolean> =>
+  inRedis(`redis://127.0.0.1:${port}`, (client) => client.ping()).then(
+    () => true,
+    () => false,
+  )
+
+export async function inRedis(url: string, work: (client: Redis) => Promise<unknown>): Promise<void> {
+  const client = new Redis(url, { lazyConnect: true, connectTimeout: ANSWER_MS, retryStrategy: () => null })
+  // The reason is in the rejection of connect; without a listener it would be printed as well.
+  client.on('error', () => {})
+  try {
+    await client.connect()
+    await work(client)
+  } finally {
+    client.disconnect()
+  }
 }

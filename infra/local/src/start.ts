@@ -1,7 +1,6 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { whenNpmIsGone } from './npm-parent.js'
-import { takeRunLock } from './stack/run-lock.js'
+import { takeLock } from '../lock.mjs'
 import { type Stack, startStack } from './stack/stack.js'
 import { Supervisor } from './stack/supervisor.js'
 import { bold, dim, green, red, say, seconds, table } from './terminal.js'
@@ -9,6 +8,7 @@ import { recordingsFolder, tryWalkThrough, worldFile } from './walk.js'
 import type { WalkthroughResult, World } from './walkthrough/index.js'
 
 const INTERRUPTED = 130
+const NPM_POLL_MS = 500
 
 /** As start-options.mjs reads them. */
 interface Options {
@@ -20,9 +20,11 @@ interface Options {
 /** The `npm start` command; `root` is the repository. Returns the exit code. */
 export async function start(root: string, options: Options): Promise<number> {
   const supervisor = new Supervisor()
-  let releaseLock = (): void => {}
+  // Two stacks in one folder would open the same Redis files, and `--reset` would wipe the data under a running one. The lock
+  // stands outside the data, so that it survives a reset.
+  const { release, owner } = takeLock(join(root, '.cache', 'start.lock'))
   try {
-    releaseLock = takeRunLock(join(root, '.cache', 'start.lock'))
+    if (!release) throw new Error(`npm start already runs in this folder (process ${owner}): stop it first.`)
     return await Promise.race([
       untilAskedToStop().then(() => (options.once ? INTERRUPTED : 0)),
       supervisor.unexpectedEnd.then((end) => {
@@ -37,7 +39,7 @@ export async function start(root: string, options: Options): Promise<number> {
   } finally {
     const stoppingAt = performance.now()
     await supervisor.stop()
-    releaseLock()
+    release?.()
     say(dim(`  stopped in ${seconds(performance.now() - stoppingAt)}`))
   }
 }
@@ -97,6 +99,13 @@ function untilAskedToStop(): Promise<void> {
       resolve()
     }
     for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, ask)
-    if (process.env['npm_lifecycle_event']) whenNpmIsGone(ask)
+    if (!process.env['npm_lifecycle_event']) return
+    // npm does not forward every signal, and none when it is killed: once it is gone, nobody needs this process.
+    const npm = process.ppid
+    const timer = setInterval(() => {
+      if (process.ppid === npm) return
+      clearInterval(timer)
+      ask()
+    }, NPM_POLL_MS).unref()
   })
 }

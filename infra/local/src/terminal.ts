@@ -19,10 +19,15 @@ export function say(text = ''): void {
 }
 
 /** Runs a step and prints one line with its outcome and how long it took. */
-export async function step<T>(work: () => Promise<T>, describe: (result: T) => string): Promise<T> {
+export async function reported<T>(
+  done: string | ((result: T) => string),
+  work: () => Promise<T>,
+): Promise<T> {
   const startedAt = performance.now()
   const result = await work()
-  say(`  ${green('✓')} ${describe(result)} ${dim(`(${seconds(performance.now() - startedAt)})`)}`)
+  say(
+    `  ${green('✓')} ${typeof done === 'string' ? done : done(result)} ${dim(`(${seconds(performance.now() - startedAt)})`)}`,
+  )
   return result
 }
 

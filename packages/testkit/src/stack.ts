@@ -8,7 +8,7 @@ import {
   newSecrets,
   serviceEnvironments,
   startService,
-  type RunningService,
+  type ServerProcess,
   type Service,
   type ServiceName,
 } from '@signet/local'
@@ -119,10 +119,11 @@ export async function startStack({
     webhooks: `${webhooksUrl}/healthz`,
     dispatcher: `${addresses.dispatcherUrl}/healthz`,
   }
-  const running = new Map<ServiceName, RunningService>()
+  const running = new Map<ServiceName, ServerProcess>()
   const start = async (name: ServiceName) => {
     const described = service(name, { ...overrides[name], ...watched.env, ...env[name] })
-    running.set(name, await startService({ ...described, nodeArguments: watched.args }, health[name]))
+    const one = { ...described, command: 'serve', nodeArguments: watched.args } as const
+    running.set(name, await startService(one, health[name]))
   }
   const close = async () => {
     await Promise.all([...running.values()].map((one) => one.stop()))
@@ -147,8 +148,7 @@ export async function startStack({
     webhooksDatabaseUrl: databases.webhooks.url,
     adminToken: settings.webhooks['WEBHOOKS_IDENTITY_SERVICE_TOKEN'] ?? '',
     async kill(name) {
-      running.get(name)?.kill('SIGKILL')
-      await running.get(name)?.exited
+      await running.get(name)?.kill('SIGKILL')
     },
     restart: start,
     linesOf: (name) => jsonLines(readFileSync(join(folder, `${name}.log`), 'utf8')),

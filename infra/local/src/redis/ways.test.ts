@@ -13,19 +13,14 @@ import {
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
-import { Redis } from 'ioredis'
-import { leasePort } from '../ports.js'
-import { findPrograms } from '../programs.js'
-import { startServer } from '../server-process.js'
-import type { System } from '../system.js'
-import { waitUntil } from '../wait-until.js'
-import { startContainer } from './container.js'
+import { findPrograms, type System } from '../programs.js'
+import { inRedis, startRedis } from '../redis.js'
 import { findRedis, IMAGE, WAYS } from './ways.js'
 
 // Package managers and engines that are not on every machine are stood for by programs of the same name, arguments and
 // results. Debian's are the real ones, with a repository of this test's own, where they are there.
 
-const LINUX: System = { platform: 'linux', distributions: ['debian'], isRoot: false, env: {} }
+const LINUX: System = { platform: 'linux', distributions: ['debian'], isRoot: false }
 
 let folder: string
 let bin: string
@@ -56,7 +51,6 @@ const find = (options: Parameters<typeof findRedis>[0] = {}) =>
   findRedis({
     env: { PATH: bin },
     usualFolders: [],
-    engineFolders: [],
     cacheDir: join(folder, 'cache'),
     say: () => {},
     system: LINUX,
@@ -124,7 +118,7 @@ describe("a distribution's package", () => {
     const said: string[] = []
     const found = await find({
       env,
-      ways: WAYS.filter(({ name }) => name === 'apt-get'),
+      ways: WAYS.filter(([name]) => name === 'apt-get'),
       say: (text) => said.push(text),
     })
     expect(found).toMatchObject({ title: 'Redis 7.9.9', command: join(folder, 'cache/usr/bin/redis-server') })
@@ -196,10 +190,7 @@ describe('a container engine', () => {
       `echo "$*" >> ${asked}
       case "$1" in image) exit 1;; esac`,
     )
-    expect(await find()).toEqual({
-      ...{ command, env: {}, image: IMAGE },
-      title: `Valkey in a container of ${engine}`,
-    })
+    expect(await find()).toMatchObject({ command, title: `Valkey in a container of ${engine}` })
     expect(readFileSync(asked, 'utf8').split('\n')).toEqual([
       'info',
       `image inspect ${IMAGE}`,
@@ -213,57 +204,27 @@ describe('a container engine', () => {
     await expect(find()).rejects.toThrow('docker: does not run: Cannot connect to the Docker daemon')
   })
 
-  it('runs a server on a loopback port, and nothing stays after it', async () => {
-    const engine = await engineOfProcesses()
-    const logFile = join(folder, 'redis.log')
-    const running = await startServer({
-      name: 'Redis',
-      logFile,
-      launch: (port) =>
-        startContainer({ command: engine, image: IMAGE }, { port, logFile, args: ['--save', ''] }),
-      isReady: async (port) => {
-        const client = new Redis(port, '127.0.0.1', { lazyConnect: true, retryStrategy: () => null })
-        client.on('error', () => {})
-        return client
-          .connect()
-          .then(() => client.set('a', '1'))
-          .then(
-            () => true,
-            () => false,
-          )
-          .finally(() => client.disconnect())
-      },
-    })
-    expect(readFileSync(join(folder, 'run'), 'utf8')).toContain(
-      `--publish 127.0.0.1:${running.port}:${running.port}`,
-    )
-    expect(readdirSync(join(folder, 'containers'))).toHaveLength(1)
-    await running.stop()
-    expect(readdirSync(join(folder, 'containers'))).toEqual([])
-  })
-
-  it('stops a server that is to be killed by its name', async () => {
-    const engine = await engineOfProcesses()
-    const logFile = join(folder, 'redis.log')
-    const container = await startContainer(
-      { command: engine, image: IMAGE },
-      { port: await leasePort(), logFile, args: ['--save', ''] },
-    )
-    await waitUntil(() => readdirSync(join(folder, 'containers')).length === 1 || undefined, {
-      describe: 'the container',
-    })
-    container.kill('SIGKILL')
-    await container.exited
-    expect(container.running).toBe(false)
-  })
+  it.each(['stopped', 'killed'] as const)(
+    'runs a server on a loopback port, and nothing stays after it was %s',
+    async (how) => {
+      await engineOfProcesses()
+      const server = await startRedis({ dir: folder, program: await find() })
+      await inRedis(server.url, (client) => client.set('a', '1'))
+      const published = `--publish 127.0.0.1:${server.port}:${server.port}`
+      expect(readFileSync(join(folder, 'run'), 'utf8')).toContain(published)
+      expect(readdirSync(join(folder, 'containers'))).toHaveLength(1)
+      await (how === 'stopped' ? server.stop() : server.kill('SIGKILL'))
+      expect(readdirSync(join(folder, 'containers'))).toEqual([])
+    },
+  )
 
   /** An engine whose containers are the server that this machine has, each with a file that holds its process id. */
-  async function engineOfProcesses(): Promise<string> {
+  async function engineOfProcesses(): Promise<void> {
     const containers = join(folder, 'containers')
     mkdirSync(containers)
     const { command, env } = await findRedis({ ways: WAYS.slice(0, 5) })
     const exported = Object.entries(env).map(([name, value]) => `export ${name}='${value}'`)
-    return program(
+    program(
       join(bin, 'docker'),
       `verb=$1; shift
       case $verb in
@@ -280,7 +241,6 @@ describe('a container engine', () => {
         rm -f $file
         exit $code;;
       kill) kill -\${2#SIG} "$(cat ${containers}/$3)";;
-      rm) rm -f ${containers}/$2;;
       esac`,
     )
   }

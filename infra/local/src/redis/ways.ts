@@ -8,8 +8,7 @@ import {
   unpackedProgram,
   unpackPackage,
 } from '../distribution-package.js'
-import { findPrograms } from '../programs.js'
-import { noServer, type System, thisSystem } from '../system.js'
+import { findPrograms, noServer, type System, thisSystem } from '../programs.js'
 
 const runFile = promisify(execFile)
 
@@ -19,32 +18,27 @@ export interface RedisProgram {
   env: Record<string, string>
   /** For people, such as "Redis 7.0.15". */
   title: string
-  image?: string
+  /** What stands before the server's own arguments, for a container of this name that publishes the port. */
+  container?: (port: number, name: string) => string[]
 }
 
 interface Search {
   env: NodeJS.ProcessEnv
+  /** Where package managers put programs although they may not be on the PATH of a desktop session. */
   usualFolders: readonly string[]
-  engineFolders: readonly string[]
   cacheDir: string
   say: (text: string) => void
 }
 
-interface Way {
-  /** For people, in the list of what was tried. */
-  name: string
-  /** Throws the reason when this is no way here. */
-  find: (search: Search) => Promise<RedisProgram>
-}
+/** A name for people, in the list of what was tried, and a search that throws the reason when this is no way here. */
+type Way = readonly [name: string, find: (search: Search) => Promise<RedisProgram>]
 
 const NAMES = ['redis-server', 'valkey-server']
-/** Where package managers put it although it may not be on the PATH of a desktop session. */
 const USUAL_FOLDERS = [
-  ...['/usr/bin', '/usr/sbin', '/usr/local/bin', '/usr/local/sbin'],
+  ...['/usr/bin', '/usr/sbin', '/usr/local/bin', '/usr/local/sbin', '/opt/podman/bin'],
   ...['/opt/homebrew/bin', '/home/linuxbrew/.linuxbrew/bin', '/opt/local/bin', '/opt/pkg/bin'],
   ...['/run/current-system/sw/bin'],
 ]
-const ENGINE_FOLDERS = ['/usr/bin', '/usr/local/bin', '/opt/homebrew/bin', '/opt/podman/bin']
 const CACHE = fileURLToPath(new URL('../../../../.cache/redis', import.meta.url))
 /** With its registry: podman asks which one is meant otherwise. */
 export const IMAGE = 'docker.io/valkey/valkey:8.1'
@@ -53,57 +47,50 @@ const MINIMUM = [6, 2] as const
 
 /** In the order in which they are tried. */
 export const WAYS: readonly Way[] = [
-  { name: 'PATH and usual folders', find: findInstalled },
-  { name: 'unpacked earlier', find: ({ cacheDir }) => findUnpacked(cacheDir) },
+  ['PATH and usual folders', findInstalled],
+  ['unpacked earlier', ({ cacheDir }) => findUnpacked(cacheDir)],
   fromPackage('apt-get', ['redis-server']),
   fromPackage('dnf', ['valkey', 'redis']),
   fromPackage('apk', ['valkey', 'redis']),
-  inContainer('docker'),
-  inContainer('podman'),
-  inContainer('nerdctl'),
+  ...['docker', 'podman', 'nerdctl'].map(inContainer),
 ]
 
 /** A Redis or Valkey to start: REDIS_SERVER_BIN, else the first way that leads to one. One error names all that was tried. */
 export async function findRedis({
   ways = WAYS,
-  system,
+  system = thisSystem(),
   ...given
 }: Partial<Search> & { system?: System; ways?: readonly Way[] } = {}): Promise<RedisProgram> {
-  const search: Search = {
-    env: process.env,
-    usualFolders: USUAL_FOLDERS,
-    engineFolders: ENGINE_FOLDERS,
-    cacheDir: CACHE,
-    say: console.log,
-    ...given,
-  }
+  const defaults = { env: process.env, usualFolders: USUAL_FOLDERS, cacheDir: CACHE, say: console.log }
+  const search: Search = { ...defaults, ...given }
   const named = search.env['REDIS_SERVER_BIN']
   if (named) return checked(named)
-  try {
-    return await firstThatWorks(ways, ({ find }) => find(search))
-  } catch (error) {
-    const { errors } = error as AggregateError
-    const tried = ways.map(({ name }, index) => `${name}: ${(errors[index] as Error).message}`)
-    const or = 'REDIS_SERVER_BIN to the program, or REDIS_URL to a running server'
-    throw noServer(system ?? thisSystem(search.env), { server: 'redis', name: 'Redis server', tried, or })
-  }
+  const { found, reasons } = await firstThatWorks(ways, ([, find]) => find(search))
+  if (found) return found
+  const tried = ways.map(([name], index) => `${name}: ${reasons[index]}`)
+  const or = 'REDIS_SERVER_BIN to the program, or REDIS_URL to a running server'
+  throw noServer(system, { server: 'redis', name: 'Redis server', tried, or })
 }
 
-/** What the first candidate gives that does not fail; an AggregateError has the reasons of all others. */
-async function firstThatWorks<T, R>(candidates: readonly T[], use: (candidate: T) => Promise<R>): Promise<R> {
-  const errors: unknown[] = []
+/** What the first candidate gives that does not fail, or the reasons of all. */
+async function firstThatWorks<T, R>(candidates: readonly T[], use: (candidate: T) => Promise<R>) {
+  const reasons: string[] = []
   for (const candidate of candidates)
     try {
-      return await use(candidate)
+      return { found: await use(candidate), reasons }
     } catch (error) {
-      errors.push(error)
+      reasons.push(lastLine(error))
     }
-  throw new AggregateError(errors)
+  return { found: undefined, reasons }
 }
 
 /** A program that answers as a server we can use; throws the reason otherwise. */
 async function checked(command: string, env: Record<string, string> = {}): Promise<RedisProgram> {
-  const stdout = await ask(command, ['--version'], { ...process.env, ...env }, `${command} does not run: `)
+  const { stdout } = await runFile(command, ['--version'], { env: { ...process.env, ...env } }).catch(
+    (error: unknown) => {
+      throw new Error(`${command} does not run: ${lastLine(error)}`, { cause: error })
+    },
+  )
   const [, name, version = ''] = /^(Redis|Valkey) server v=([\d.]+)/.exec(stdout) ?? []
   if (name === undefined) throw new Error(`${command} is neither Redis nor Valkey`)
   const [major = 0, minor = 0] = version.split('.').map(Number)
@@ -112,21 +99,11 @@ async function checked(command: string, env: Record<string, string> = {}): Promi
   return { command, env, title: `${name} ${version}` }
 }
 
-/** What a program prints; when it fails, the error has the last line that it said. */
-async function ask(command: string, args: string[], env: NodeJS.ProcessEnv, failed = ''): Promise<string> {
-  try {
-    return (await runFile(command, args, { env })).stdout
-  } catch (error) {
-    throw new Error(`${failed}${lastLine(error)}`, { cause: error })
-  }
-}
-
 async function findInstalled({ env, usualFolders }: Search): Promise<RedisProgram> {
   const programs = findPrograms(NAMES, env['PATH'], usualFolders)
-  if (programs.length === 0) throw new Error(`no ${NAMES.join(', no ')}`)
-  return firstThatWorks(programs, (command) => checked(command)).catch(({ errors }: AggregateError) => {
-    throw new Error(errors.map((error: Error) => error.message).join('; '))
-  })
+  const { found, reasons } = await firstThatWorks(programs, (command) => checked(command))
+  if (found) return found
+  throw new Error(reasons.join('; ') || `no ${NAMES.join(', no ')}`)
 }
 
 async function findUnpacked(folder: string): Promise<RedisProgram> {
@@ -137,33 +114,38 @@ async function findUnpacked(folder: string): Promise<RedisProgram> {
 
 /** The first of these packages that the distribution has. */
 function fromPackage(manager: PackageManager, packages: readonly string[]): Way {
-  return {
-    name: manager,
-    async find({ env, cacheDir, say }) {
-      if (findPrograms([manager], env['PATH']).length === 0) throw new Error('not here')
-      const wanted = { title: 'a Redis server', cacheDir, env, say }
-      return firstThatWorks(packages, async (name) => {
-        await unpackPackage(manager, { ...wanted, name })
-        return findUnpacked(cacheDir)
-      }).catch(({ errors }: AggregateError) => {
-        throw new Error(lastLine(errors[0]))
-      })
-    },
+  const find: Way[1] = async ({ env, cacheDir, say }) => {
+    if (findPrograms([manager], env['PATH']).length === 0) throw new Error('not here')
+    const { found, reasons } = await firstThatWorks(packages, async (name) => {
+      await unpackPackage(manager, { name, title: 'a Redis server', cacheDir, env, say })
+      return findUnpacked(cacheDir)
+    })
+    if (found) return found
+    throw new Error(reasons[0])
   }
+  return [manager, find]
 }
 
+/** A container is gone when its server stops, its data with it: what Redis holds is a schedule, which the sweeper writes again. */
 function inContainer(engine: string): Way {
-  return {
-    name: engine,
-    async find({ env, engineFolders, say }) {
-      const [command] = findPrograms([engine], env['PATH'], engineFolders)
-      if (command === undefined) throw new Error('not here')
-      await ask(command, ['info'], env, 'does not run: ')
-      await ask(command, ['image', 'inspect', IMAGE], env).catch(() => {
-        say(`  fetching ${IMAGE} …`)
-        return ask(command, ['pull', '--quiet', IMAGE], env)
-      })
-      return { command, env: {}, title: `Valkey in a container of ${engine}`, image: IMAGE }
-    },
+  const find: Way[1] = async ({ env, usualFolders, say }) => {
+    const [command] = findPrograms([engine], env['PATH'], usualFolders)
+    if (command === undefined) throw new Error('not here')
+    const ask = (...args: string[]) => runFile(command, args, { env })
+    await ask('info').catch((error: unknown) => {
+      throw new Error(`does not run: ${lastLine(error)}`, { cause: error })
+    })
+    await ask('image', 'inspect', IMAGE).catch(() => {
+      say(`  fetching ${IMAGE} …`)
+      return ask('pull', '--quiet', IMAGE)
+    })
+    const container = (port: number, name: string): string[] => [
+      ...['run', '--rm', '--name', name],
+      ...['--publish', `127.0.0.1:${port}:${port}`, IMAGE, 'valkey-server'],
+      // The engine's proxy is no loopback address; from outside only this machine's own reaches it.
+      ...['--bind', '0.0.0.0', '--protected-mode', 'no'],
+    ]
+    return { command, env: {}, title: `Valkey in a container of ${engine}`, container }
   }
+  return [engine, find]
 }

@@ -2,12 +2,12 @@ import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { loadAuthority } from '../certificate.js'
 import { startSandbox } from '../sandbox.js'
-import { say, step } from '../terminal.js'
-import { createDatabases, providePostgres, provideRedis, resetStores } from './databases.js'
+import { reported, say } from '../terminal.js'
+import { createDatabases, providePostgres, provideRedis, resetStores, type Store } from './databases.js'
 import { type ServiceName, serviceEnvironments, type StackAddresses } from './environment.js'
-import { choosePorts, type Ports } from './ports.js'
+import { leaseNextPort } from '../ports.js'
 import { loadSecrets, type LocalSecrets } from './secrets.js'
-import { migrateService, startService, type Service } from './service.js'
+import { startService } from './service.js'
 import type { Part, Supervisor } from './supervisor.js'
 
 export interface StackOptions {
@@ -25,6 +25,12 @@ export interface Stack {
   secrets: LocalSecrets
 }
 
+const USUAL_PORTS = {
+  ...{ auth: 8081, webhooks: 8082, internal: 8083, dispatcher: 8084 },
+  ...{ smtp: 1025, inbox: 8025, receiver: 8443 },
+}
+type Ports = typeof USUAL_PORTS
+
 /** Seconds between the attempts of a delivery while the demo runs. */
 const SHORT_RETRIES = '2,4,8,15,15'
 
@@ -34,21 +40,10 @@ export async function startStack(supervisor: Supervisor, options: StackOptions):
   if (options.reset) await reported('wiped the data of earlier runs', () => reset(folder))
   mkdirSync(join(folder, 'logs'), { recursive: true, mode: 0o711 })
   const secrets = loadSecrets(join(folder, 'secrets.json'))
-  const { ports, moved } = await choosePorts()
-  for (const line of moved) say(`  ! ${line}`)
-
-  const [postgres, redis] = await supervisor.start(
-    () =>
-      step(
-        () => providePostgres(folder),
-        (store) => store.description,
-      ),
-    () =>
-      step(
-        () => provideRedis(folder),
-        (store) => store.description,
-      ),
-  )
+  const ports = await choosePorts()
+  const provided = (provide: (folder: string) => Promise<Store>) => () =>
+    reported(descriptionOf, () => provide(folder))
+  const [postgres, redis] = await supervisor.start(provided(providePostgres), provided(provideRedis))
   await createDatabases(postgres.url)
   await supervisor.start(() => startTools(ports, folder))
 
@@ -60,22 +55,19 @@ export async function startStack(supervisor: Supervisor, options: StackOptions):
     retryDelaysSeconds: options.shortRetries ? SHORT_RETRIES : undefined,
   })
   writeVariables(join(folder, 'env'), environments, addresses, secrets)
-  const service = (name: ServiceName): Service => {
-    return { name, root, env: environments[name], logFile: join(folder, 'logs', `${name}.log`) }
+  const start = (name: ServiceName, healthUrl: string) => {
+    const logFile = join(folder, 'logs', `${name}.log`)
+    return reported(name, () => startService({ name, root, env: environments[name], logFile }, healthUrl))
   }
-  const migrations = () => Promise.all([migrateService(service('auth')), migrateService(service('webhooks'))])
-  await reported('databases are up to date', migrations)
-  const start = (name: ServiceName, healthUrl: string) => () =>
-    reported(name, () => startService(service(name), healthUrl))
+  let webhooks: Promise<Part>
   await supervisor.start(
-    start('auth', `${addresses.authUrl}/health`),
-    start('webhooks', `${addresses.webhooksUrl}/readyz`),
-    start('dispatcher', `${addresses.dispatcherUrl}/readyz`),
+    () => start('auth', `${addresses.authUrl}/health`),
+    () => (webhooks = start('webhooks', `${addresses.webhooksUrl}/readyz`)),
+    // Its database is that of webhooks, which brings it up to date.
+    () => webhooks.then(() => start('dispatcher', `${addresses.dispatcherUrl}/readyz`)),
   )
   return { addresses, secrets }
 }
-
-const reported = <T>(done: string, work: () => Promise<T>): Promise<T> => step(work, () => done)
 
 /**
  * `<service>.env` is for `node --env-file`: one-off commands, such as the dispatcher's `ops`, against the running stack.
@@ -107,6 +99,21 @@ function writeVariables(
 async function reset(folder: string): Promise<void> {
   await resetStores(folder)
   rmSync(folder, { recursive: true, force: true })
+}
+
+const descriptionOf = ({ description }: Store): string => description
+
+/** Each port is the usual one, or the next that is free. */
+async function choosePorts(): Promise<Ports> {
+  const ports: Ports = { ...USUAL_PORTS }
+  for (const [name, usual] of Object.entries(USUAL_PORTS)) {
+    // A port that has to move must not take the usual place of another one, or one taken port would move them all.
+    const avoid = new Set(Object.values(USUAL_PORTS).filter((other) => other !== usual))
+    const port = await leaseNextPort(usual, avoid)
+    if (port !== usual) say(`  ! port ${usual} (${name}) is taken; using ${port}`)
+    ports[name as keyof Ports] = port
+  }
+  return ports
 }
 
 function addressesOf(ports: Ports): Omit<StackAddresses, 'postgresUrl' | 'redisUrl'> {
