@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from '@jest/globals'
-import { startReceiver, type Receiver } from '@signet/local'
+import { reply, startReceiver, type Receiver } from '@signet/local'
 import { waitFor } from '@signet/testkit'
 import request from 'supertest'
 import { createApp } from '../src/app.js'
@@ -11,7 +11,10 @@ beforeAll(async () => {
   receiver = await startReceiver()
 })
 beforeEach(async () => {
-  dispatcher = await startDispatcher({ ports: { ca: receiver.authorityCert } })
+  dispatcher = await startDispatcher({
+    env: { DISPATCHER_RETRY_DELAYS_SECONDS: '1,1,1' },
+    ports: { ca: receiver.authorityCert },
+  })
 })
 afterEach(() => dispatcher.stop())
 afterAll(() => receiver.close())
@@ -25,7 +28,8 @@ it('counts and logs a job that fails on our side, and runs it again until it suc
   const failure = await waitFor(() =>
     dispatcher.logLines.find(({ msg }) => msg === 'job failed on our side; retrying'),
   )
-  expect(failure).toMatchObject({ queue: 'events', job_id: eventId, error: { error_code: '42703' } })
+  const error = { name: 'UnrecordedAttempt', cause: { error_code: '42703' } }
+  expect(failure).toMatchObject({ queue: 'events', job_id: eventId, error })
   const { text } = await request(createApp(dispatcher)).get('/metrics')
   expect(text).toMatch(/signet_delivery_job_failures_total\{queue="events"\} [1-9]/)
   await dispatcher.db.query('alter table webhook_deliveries rename column event_kind to event_type')
@@ -50,4 +54,23 @@ it('delivers an event with another id when the one it drew was issued twice, as 
   expect(await deliveriesOf(db, subscriber.accountId)).toMatchObject([{ event_id: eventId, attempts: 2 }])
   expect(await deliveriesOf(db, before.accountId)).toEqual(rows)
   expect(rows).toMatchObject([{ event_id: earlier, attempts: 1 }])
+})
+
+it('counts an attempt whose result PostgreSQL refuses, and does not repeat it for ever', async () => {
+  const { db } = dispatcher
+  await db.query(
+    `create function refuse() returns trigger language plpgsql as $$ begin raise exception 'refused'; end $$`,
+  )
+  await db.query(
+    `create trigger refused before insert on webhook_attempts
+     for each row when (new.number = 2 and new.error = '') execute function refuse()`,
+  )
+  const path = '/refused'
+  const subscriber = dispatcher.subscriber()
+  await subscriber.endpoint(receiver.url(path))
+  receiver.hook(path, { answers: [reply(500)], otherwise: reply(200) })
+  await subscriber.summary()
+  await waitFor(async () => (await deliveriesOf(db, subscriber.accountId))[0]?.status === 1)
+  expect(await deliveriesOf(db, subscriber.accountId)).toMatchObject([{ attempts: 3 }])
+  expect(receiver.deliveries({ path })).toHaveLength(3)
 })

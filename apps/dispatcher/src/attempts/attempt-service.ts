@@ -1,7 +1,7 @@
 import type { Queryable } from '@signet/db'
 import { deliveryStatus, type CancelReason, type DeliveryId, type RetrySchedule } from '@signet/webhook-core'
 import type { DeliveryJob } from '@signet/webhook-core/queue'
-import type { AttemptResult, RecordedAttempt } from '../deliveries/attempt-store.js'
+import { newAttemptKey, type AttemptResult, type RecordedAttempt } from '../deliveries/attempt-store.js'
 import { cancelDelivery, holdDelivery, type AttemptPlan } from '../deliveries/delivery-store.js'
 import type { Observer } from '../observers/observer.js'
 import type { RetryWhileUnavailable } from '../database/retry-while-unavailable.js'
@@ -22,10 +22,15 @@ export type JobOutcome =
   | { kind: 'defer'; delayMs: number }
 
 export type JobHistory = {
-  /** How many workers have died running this job; set only if one just did. Its probable attempt is recorded first. */
+  /** How many runs of this job were lost; set only if the last one was. Its probable attempt is recorded first. */
   losses?: number
   /** The job has been deferred before. */
   wasDeferred: boolean
+}
+
+/** Thrown after an attempt whose result could not be recorded. Who runs the job again reports it as lost, or it would not count. */
+export class UnrecordedAttempt extends Error {
+  override name = 'UnrecordedAttempt'
 }
 
 /** `readAt`: when the statement that read the plan began, by `performance.now()`. */
@@ -95,7 +100,8 @@ export class AttemptService {
   async reportLostFirst(deliveryId: DeliveryId): Promise<JobOutcome> {
     const plan = await this.deps.findPlan(deliveryId)
     if (plan?.status !== deliveryStatus.pending) return FINISHED
-    // Its worker lives, and has just recorded it.
+    // Its worker lives, and has just recorded it: in a row that this process wrote, so the delivery goes on here.
+    if (plan.attempts > 0 && plan.nextAttemptAt !== null) return this.#retryAt(plan.nextAttemptAt, '')
     if (plan.attempts > 0 || plan.nextAttemptAt !== null) return FINISHED
     return this.#outcomeOf(await this.#reportLost(plan, 1))
   }
@@ -185,6 +191,7 @@ export class AttemptService {
     const httpStatus = sent.kind === 'answered' ? sent.status : undefined
     const result: AttemptResult = {
       ...this.#resultOf(plan, number),
+      key: newAttemptKey(),
       outcome,
       startedAt,
       finishedAt,
@@ -192,7 +199,7 @@ export class AttemptService {
       facts,
       answer,
     }
-    const recorded = await this.deps.recorder.record(result, plan.endpoint.accountId, withoutRow)
+    const recorded = await this.#record(result, plan.endpoint.accountId, withoutRow)
     if (recorded && isEndpointStopped(result, recorded)) this.#freshness.endpointStopped(plan.endpoint.id)
     this.deps.observer.attemptEnded({ plan, result, recorded })
     return this.#outcomeOf(recorded)
@@ -201,8 +208,11 @@ export class AttemptService {
   #outcomeOf(recorded: RecordedAttempt | null): JobOutcome {
     if (recorded?.status !== deliveryStatus.pending) return FINISHED
     if (!recorded.nextAttemptAt) return { kind: 'defer', delayMs: RECHECK_MS }
-    const delayMs = Math.max(1, recorded.nextAttemptAt.getTime() - this.deps.now().getTime())
-    return { kind: 'retry', delayMs, reason: recorded.lastError }
+    return this.#retryAt(recorded.nextAttemptAt, recorded.lastError)
+  }
+
+  #retryAt(at: Date, reason: string): JobOutcome {
+    return { kind: 'retry', delayMs: Math.max(1, at.getTime() - this.deps.now().getTime()), reason }
   }
 
   #isBanned({ endpoint }: AttemptPlan): boolean {
@@ -223,12 +233,13 @@ export class AttemptService {
    * the schedule applies: workers that keep dying must not use up every attempt of their jobs within minutes.
    */
   async #reportLost(plan: AttemptPlan, losses: number): Promise<RecordedAttempt | null> {
-    const { recorder, schedule, now, observer } = this.deps
+    const { schedule, now, observer } = this.deps
     const number = plan.attempts + 1
     const at = now()
     const delayMs = schedule.delayAfter(number)
     const result: AttemptResult = {
       ...this.#resultOf(plan, number),
+      key: null,
       outcome:
         delayMs === null
           ? { kind: 'over', error: 'interrupted' }
@@ -236,9 +247,15 @@ export class AttemptService {
       startedAt: plan.nextAttemptAt ?? plan.createdAt,
       finishedAt: at,
     }
-    const recorded = await recorder.record(result, plan.endpoint.accountId)
+    const recorded = await this.#record(result, plan.endpoint.accountId)
     observer.attemptEnded({ plan, result, recorded })
     return recorded
+  }
+
+  async #record(...item: Parameters<ResultRecorder['record']>): Promise<RecordedAttempt | null> {
+    return this.deps.recorder.record(...item).catch((cause: unknown) => {
+      throw new UnrecordedAttempt('the result of an attempt could not be recorded', { cause })
+    })
   }
 
   #resultOf(plan: AttemptPlan, number: number) {

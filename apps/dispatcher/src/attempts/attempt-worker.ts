@@ -3,7 +3,7 @@ import type { Job } from 'bullmq'
 import type { Observer } from '../observers/observer.js'
 import { bullmq } from '../queues/bullmq.js'
 import { internalFailureDelayMs, QueueWorker, type WorkerConnection } from '../queues/queue-worker.js'
-import type { AttemptService } from './attempt-service.js'
+import { UnrecordedAttempt, type AttemptService } from './attempt-service.js'
 
 /** Thrown to have BullMQ run the job again when the schedule says so. BullMQ stores the message, so it is only the failure reason. */
 class RetryLater extends Error {
@@ -33,12 +33,18 @@ type AttemptWorkerDeps = {
  */
 export function createAttemptWorker({ queue, concurrency, attempts, observer }: AttemptWorkerDeps) {
   const process = async (job: Job<AttemptJob, void>, token: string): Promise<void> => {
-    const losses = job.stalledCounter > (job.data.lost ?? 0) ? job.stalledCounter : 0
+    const { lost = 0, unrecorded = 0 } = job.data
+    const losses = job.stalledCounter + unrecorded > lost ? job.stalledCounter + unrecorded : 0
     // Stored before the attempt is recorded, so that one loss is never recorded twice.
     if (losses > 0) await job.updateData({ ...job.data, lost: losses })
     // Every earlier start either failed or was deferred, so starts beyond the failures mean that the job was deferred.
     const wasDeferred = job.attemptsStarted > job.attemptsMade + 1
-    const outcome = await attempts.run(job.data, { losses, wasDeferred })
+    const outcome = await attempts.run(job.data, { losses, wasDeferred }).catch(async (error: unknown) => {
+      // If Redis does not store it, it fails to take back the job, too: the job stalls.
+      if (error instanceof UnrecordedAttempt)
+        await job.updateData({ ...job.data, unrecorded: unrecorded + 1 })
+      throw error
+    })
     if (outcome.kind === 'finished') return
     if (outcome.kind === 'retry') throw new RetryLater(outcome.delayMs, outcome.reason)
     await job.moveToDelayed(Date.now() + outcome.delayMs, token)
@@ -59,5 +65,8 @@ export function createAttemptWorker({ queue, concurrency, attempts, observer }: 
   return worker
 }
 
-/** `lost`: how many lost workers of this job have been recorded. */
-type AttemptJob = DeliveryJob & { lost?: number }
+/**
+ * `unrecorded`: how many of its runs made an attempt whose result could not be recorded. Like the runs whose workers died, they are
+ * lost; `lost` is of how many of both the attempt has been recorded.
+ */
+type AttemptJob = DeliveryJob & { lost?: number; unrecorded?: number }

@@ -8,6 +8,7 @@ import {
   type RecordedAttempt,
 } from '../deliveries/attempt-store.js'
 import type { AttemptPlan } from '../deliveries/delivery-store.js'
+import { countRepeatedAttempt, findWrittenIds } from '../deliveries/repeated-attempt-store.js'
 import type { RetryWhileUnavailable } from '../database/retry-while-unavailable.js'
 import { FairSemaphore } from '../fairness/fair-semaphore.js'
 import type { UnwrittenEvent } from './unwritten-event.js'
@@ -58,7 +59,7 @@ const APART = Symbol('to be recorded with others of its account only')
 
 /**
  * Group commit: records the results of many attempts in one statement. Each caller waits for the commit that contains its
- * own result. Returns null for a delivery whose row is gone, or belongs to another process.
+ * own result. Returns null for a delivery whose row is gone, or belongs to another process, which goes on with it.
  *
  * A batch whose statement times out, because something is locked, is divided: each of its accounts gets a statement of its own, and
  * until one of an account succeeds, its results stay out of the shared batches, so that what blocks one account holds up the rest
@@ -162,8 +163,12 @@ export class ResultRecorder {
     // Also those whose row was there already: written while they were in flight, or by a commit whose answer got lost.
     const others = items.map(({ result }) => result).filter(({ deliveryId }) => !recorded.has(deliveryId))
     for (const one of await this.#recordOthers(others, db)) recorded.set(one.deliveryId, one)
-    const disabling = items.filter(({ result }) => recorded.get(result.deliveryId)?.disabledEndpoint)
-    for (const id of new Set(disabling.map(({ result }) => result.endpointId))) this.options.onDisabled?.(id)
+    this.#disable(
+      items.map(({ result }) => result),
+      [...recorded.values()],
+    )
+    const without = items.filter(({ withoutRow, result }) => withoutRow && !recorded.has(result.deliveryId))
+    await this.#recordInRowsOfOthers(without, db)
     return new Map(items.map((item) => [item, recorded.get(item.result.deliveryId) ?? null]))
   }
 
@@ -190,7 +195,35 @@ export class ResultRecorder {
   }
 
   async #recordOthers(results: readonly AttemptResult[], db: Queryable): Promise<RecordedAttempt[]> {
-    return results.length === 0 ? [] : this.#retry(() => recordAttempts(db, results))
+    if (results.length === 0) return []
+    const recorded = await this.#retry(() => recordAttempts(db, results))
+    const byId = new Map(results.map((result) => [result.deliveryId, result]))
+    return Promise.all(
+      recorded.map(async (one) => {
+        const result = byId.get(one.deliveryId)
+        if (!one.isRepeated || !result || result.key === null) return one
+        const attempts = await this.#retry(() => countRepeatedAttempt(db, result))
+        return { ...one, attempts: attempts ?? one.attempts }
+      }),
+    )
+  }
+
+  /** Two processes may attempt an event before it has rows. The first to write gives a delivery its id, and both attempts count. */
+  async #recordInRowsOfOthers(items: readonly Item[], db: Queryable): Promise<void> {
+    if (items.length === 0) return
+    const results = items.map(({ result }) => result)
+    const ids = await this.#retry(() => findWrittenIds(db, results))
+    const there = results.flatMap((result) => {
+      const deliveryId = ids.get(rowKey(result))
+      return deliveryId === undefined ? [] : { ...result, deliveryId }
+    })
+    this.#disable(there, await this.#recordOthers(there, db))
+  }
+
+  #disable(results: readonly AttemptResult[], recorded: readonly RecordedAttempt[]): void {
+    const disabling = new Set(recorded.filter((one) => one.disabledEndpoint).map((one) => one.deliveryId))
+    const endpoints = results.filter(({ deliveryId }) => disabling.has(deliveryId))
+    for (const id of new Set(endpoints.map(({ endpointId }) => endpointId))) this.options.onDisabled?.(id)
   }
 
   /** Until the database is available. Rejects with `TimedOut` as soon as the statement times out. */

@@ -1,3 +1,4 @@
+import { randomInt } from 'node:crypto'
 import { isUniqueViolation, type Queryable } from '@signet/db'
 import {
   countsAgainstEndpoint,
@@ -22,8 +23,10 @@ export type AttemptResult = {
   deliveryId: DeliveryId
   endpointId: EndpointId
   eventId: EventId
-  /** 1 for the first attempt: `AttemptPlan.attempts` plus one. */
+  /** 1 for the first attempt: `AttemptPlan.attempts` plus one. Recorded under another one if that is taken. */
   number: number
+  /** `newAttemptKey` of this attempt; null for one that a lost process may have made, of which nothing more is known. */
+  key: number | null
   outcome: Outcome
   /** Version of the URL that was tried. A failure of an older version does not count against the endpoint. */
   urlVersion: number
@@ -35,6 +38,9 @@ export type AttemptResult = {
   /** The beginning of the response, printable. */
   answer?: string
 }
+
+/** Two processes may each make an attempt with the same number, after a lost job lock, and one may report an attempt twice. */
+export const newAttemptKey = (): number => randomInt(2 ** 48 - 1)
 
 /** The result of the first attempt of a delivery that has no row yet, and what else its row says. */
 export type FirstResult = AttemptResult & { eventType: EventType; createdAt: Date }
@@ -48,10 +54,12 @@ export type RecordedAttempt = {
   attempts: number
   /** True when this batch disabled the endpoint. */
   disabledEndpoint: boolean
+  /** An attempt with its number was recorded before: this one or another one. */
+  isRepeated: boolean
 }
 
 /** Null for an attempt without a connection, whole milliseconds otherwise. */
-function exchangeJson(facts: ExchangeFacts): string | null {
+export function exchangeJson(facts: ExchangeFacts): string | null {
   const known = Object.entries(facts).filter(([, value]) => value !== undefined)
   if (known.length === 0) return null
   return JSON.stringify(
@@ -67,6 +75,7 @@ type RecordedRow = {
   last_error: string
   attempts: number
   disables: boolean
+  reported: boolean
   next_attempt_at: Date | null
 }
 
@@ -74,7 +83,8 @@ type RecordedRow = {
  * Commits the results of many attempts in one statement: deliveries, the failure counts of their endpoints, disabling an
  * endpoint at its 20th consecutive failure, the warnings to its owner, and the attempt log. What else is pending for an endpoint
  * that was disabled is the caller's to cancel. Returns results in no particular order, and none for a delivery that is gone or
- * whose id is another one's by now. Takes at most one result per delivery.
+ * whose id is another one's by now. Takes at most one result per delivery. Where one `isRepeated`, its attempt is still to be
+ * counted (`countRepeatedAttempt`).
  */
 export async function recordAttempts(
   db: Queryable,
@@ -88,8 +98,8 @@ export async function recordAttempts(
 
 /**
  * The same for deliveries without a row, which get it with their result. `complete` names the events that have all of their
- * deliveries then, and so are dispatched. Returns none for a delivery that has a row, also of another process, or whose event is
- * gone: its result is not recorded. Throws a unique violation if one of the ids belongs to another delivery.
+ * deliveries then, and so are dispatched. Returns none for a delivery that has a row, also of another process (`findWrittenIds`), or
+ * whose event is gone: its result is not recorded. Throws a unique violation if one of the ids belongs to another delivery.
  */
 export async function recordFirstAttempts(
   db: Queryable,
@@ -139,6 +149,7 @@ const parametersOf = (results: readonly AttemptResult[]) => [
   results.map(({ facts }) => facts && exchangeJson(facts)),
   results.map(({ answer }) => answer || null),
   results.map(({ eventId }) => eventId),
+  results.map(({ key }) => key),
 ]
 
 const toRecorded = (row: RecordedRow): RecordedAttempt => ({
@@ -148,6 +159,7 @@ const toRecorded = (row: RecordedRow): RecordedAttempt => ({
   lastError: row.last_error,
   attempts: row.attempts,
   disabledEndpoint: row.disables,
+  isRepeated: row.reported,
 })
 
 export type Attempt = {

@@ -63,7 +63,7 @@ const NEW: Rows = {
   ),
   dispatched as (
     update webhook_events set state = 'dispatched', dispatched_at = now()
-    where id = any ($18::text[]) and state not in ('dispatched', 'purged')
+    where id = any ($19::text[]) and state not in ('dispatched', 'purged')
   ),`,
   states: `
   written as (
@@ -83,12 +83,13 @@ const NEW: Rows = {
 // A result counts only for a delivery of its own event and endpoint. Ids are drawn before they are durable, so after a failover the
 // sequence may issue one again. A first result whose id is taken fails the statement, and the event gets other ids.
 //
-// strike: this failure counts toward disabling the endpoint. A success starts a new streak. reported: after a lost job lock
-// two workers may report the same attempt; only the first changes the schedule and the count. warns_at: the highest
-// threshold that the failures of this batch reached, so that an endpoint gets one warning from it.
+// strike: this failure counts toward disabling the endpoint. A success starts a new streak. reported: an attempt with this number
+// has been recorded; only the first changes the schedule and the failures. It may have been this one or, after a lost job lock, another
+// process's, which is for `countRepeatedAttempt` to find out. warns_at: the highest threshold that the failures of this batch
+// reached, so that an endpoint gets one warning from it.
 function statement({ columns, delivery, states }: Rows): string {
   const arrays = Object.values(columns)
-    .map((type, i) => `, $${16 + i}::${type}[]`)
+    .map((type, i) => `, $${17 + i}::${type}[]`)
     .join('')
   const names = Object.keys(columns)
     .map((name) => `, ${name}`)
@@ -98,10 +99,10 @@ function statement({ columns, delivery, states }: Rows): string {
     select * from unnest(
       $1::bigint[], $2::bigint[], $3::integer[], $4::boolean[], $5::boolean[], $6::text[], $7::timestamptz[],
       $8::integer[], $9::timestamptz[], $10::timestamptz[], $11::integer[], $12::smallint[],
-      $13::json[], $14::text[], $15::text[]${arrays}
+      $13::json[], $14::text[], $15::text[], $16::bigint[]${arrays}
     ) with ordinality as r (
       delivery_id, endpoint_id, number, delivered, counts, error, retry_at,
-      url_version, started_at, finished_at, duration_ms, http_status, exchange, answer, event_id${names}, ord
+      url_version, started_at, finished_at, duration_ms, http_status, exchange, answer, event_id, key${names}, ord
     )
   ),${delivery}
   evaluated as (
@@ -145,7 +146,7 @@ function statement({ columns, delivery, states }: Rows): string {
     from classified order by endpoint_id, ord desc
   ),
   next as materialized (
-    select c.delivery_id, c.endpoint_id, c.finished_at, c.retry_at, c.due_before, t.disables,
+    select c.delivery_id, c.endpoint_id, c.finished_at, c.retry_at, c.due_before, t.disables, c.reported,
       greatest(c.attempts_before, c.number) as attempts,
       case
         when c.delivered then 1
@@ -194,12 +195,13 @@ function statement({ columns, delivery, states }: Rows): string {
   ),
   attempt_log as (
     insert into webhook_attempts
-      (delivery_id, number, started_at, duration_ms, http_status, error, url_version, exchange, answer)
-    select delivery_id, number, started_at, duration_ms, http_status, coalesce(error, ''), url_version, exchange, answer
-    from classified
+      (delivery_id, number, started_at, duration_ms, http_status, error, url_version, exchange, answer, key)
+    select delivery_id, number, started_at, duration_ms, http_status, coalesce(error, ''), url_version, exchange,
+      case when error_before <> 'recording_deleted' then answer end, key
+    from classified where not reported
     on conflict (delivery_id, number) do nothing
   )
-  select n.delivery_id, n.status, n.last_error, n.attempts, n.disables,
+  select n.delivery_id, n.status, n.last_error, n.attempts, n.disables, n.reported,
     case when n.status = 0 then case when n.changes then n.retry_at else n.due_before end end as next_attempt_at
   from next n`
 }

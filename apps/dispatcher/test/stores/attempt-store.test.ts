@@ -31,6 +31,7 @@ describe('recordAttempts', () => {
         lastError: 'http_503',
         attempts: 2,
         disabledEndpoint: false,
+        isRepeated: false,
       },
     ])
     expect(await deliveryState(database.db, delivery.id)).toMatchObject({

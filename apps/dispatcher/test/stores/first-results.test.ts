@@ -64,6 +64,7 @@ describe('recordFirstAttempts', () => {
         lastError: '',
         attempts: 1,
         disabledEndpoint: false,
+        isRepeated: false,
       },
     ])
     expect(await deliveryState(db, plan.id)).toEqual({

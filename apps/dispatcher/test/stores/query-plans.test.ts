@@ -17,6 +17,7 @@ import { cancelBacklog } from '@signet/webhook-core/stores'
 import { findEndedWithBacklog } from '../../src/deliveries/cancel-store.js'
 import { findAttemptPlans, findOverdueDeliveries } from '../../src/deliveries/delivery-store.js'
 import { dispatchEvents } from '../../src/dispatching/dispatch-store.js'
+import { countRepeatedAttempt, findWrittenIds } from '../../src/deliveries/repeated-attempt-store.js'
 import {
   concludeFirstAttempts,
   planFirstAttempts,
@@ -117,6 +118,24 @@ describe('hot queries use their index and read no table in full', () => {
         'webhook_endpoints_disabled_idx',
         'webhook_endpoints_deleted_at_idx',
       ],
+    ],
+    [
+      'counting a repeated attempt',
+      (db) =>
+        countRepeatedAttempt(
+          db,
+          aResult({ id: deliveryIds[0] as DeliveryId, endpointId, eventId: eventIds[0] as EventId }, retry()),
+        ),
+      ['webhook_attempts_pkey', 'webhook_deliveries_pkey', 'webhook_events_pkey'],
+    ],
+    [
+      'finding the rows of another process',
+      (db) =>
+        findWrittenIds(
+          db,
+          deliveryIds.map((id, i) => aResult({ id, endpointId, eventId: eventIds[i] as EventId }, retry())),
+        ),
+      ['webhook_deliveries_event_endpoint_idx'],
     ],
     ['listing attempts', (db) => listAttempts(db, deliveryIds), ['webhook_attempts_pkey']],
     [

@@ -65,6 +65,7 @@ export const aResult = (
   endpointId: delivery.endpointId,
   eventId: delivery.eventId,
   number: 1,
+  key: 1,
   outcome,
   urlVersion: 1,
   startedAt: NOW,

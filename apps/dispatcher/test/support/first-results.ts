@@ -56,6 +56,7 @@ export const resultOf = (
   deliveryId: id,
   endpointId: endpoint.id,
   number: 1,
+  key: 1,
   outcome,
   urlVersion: endpoint.urlVersion,
   startedAt: NOW,
