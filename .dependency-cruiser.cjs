@@ -7,8 +7,8 @@ module.exports = {
       name: 'no-folder-cycles',
       severity: 'error',
       scope: 'folder',
-      from: { path: '^(apps|packages)/[^/]+/src/' },
-      to: { path: '^(apps|packages)/[^/]+/src/', circular: true },
+      from: { path: '^(apps|packages|infra)/[^/]+/src/' },
+      to: { path: '^(apps|packages|infra)/[^/]+/src/', circular: true },
     },
     {
       name: 'apps-never-import-apps',

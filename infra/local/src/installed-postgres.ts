@@ -3,10 +3,7 @@ import { existsSync, readdirSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { findPrograms, noServer, type System, thisSystem } from './programs.js'
 
-export interface PostgresPrograms {
-  postgres: string
-  initdb: string
-}
+export type PostgresPrograms = { postgres: string; initdb: string }
 
 /** The oldest that has `nulls not distinct`, which a migration uses. */
 const MINIMUM = 15

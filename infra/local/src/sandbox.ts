@@ -1,9 +1,8 @@
 import type { Authority } from './certificate.js'
-import { startInbox } from './inbox/index.js'
-import { receiverRoutes, startReceiver } from './receiver/index.js'
-import type { Routes } from './web-server.js'
+import { startInbox } from './inbox/inbox.js'
+import { startReceiver } from './receiver/receiver.js'
 
-export interface SandboxOptions {
+interface SandboxOptions {
   smtpPort: number
   /** Pages and APIs of both tools. */
   pagePort: number
@@ -17,23 +16,15 @@ export interface SandboxOptions {
 
 /** The outside world of a development machine: a mail inbox and an HTTPS receiver, with one server for their pages. */
 export async function startSandbox(options: SandboxOptions): Promise<{ close(): Promise<void> }> {
-  const { host, authority, publicHost } = options
-  const receiver = await startReceiver({ port: options.receiverPort, authority, publicHost, host })
-  const { receiverPages } = await import('./pages/receiver-pages.js')
-  const alsoServe: Routes = (router) => {
-    receiverRoutes(receiver)(router)
-    receiverPages(() => receiver.deliveries())(router)
-    router.get('/healthz', (_, response) => void response.type('text').send('ok\n'))
-  }
+  const { smtpPort, pagePort, receiverPort, ...rest } = options
+  const receiver = await startReceiver({ port: receiverPort, ...rest })
+  const { receiverRoutes } = await import('./receiver/receiver-pages.js')
   const inbox = await startInbox({
-    smtpPort: options.smtpPort,
-    httpPort: options.pagePort,
-    host,
-    alsoServe,
-  })
-  return {
-    async close() {
-      await Promise.all([inbox.close(), receiver.close()])
+    ...{ smtpPort, httpPort: pagePort, host: rest.host },
+    alsoServe(router) {
+      receiverRoutes(receiver)(router)
+      router.get('/healthz', (_, response) => void response.type('text').send('ok\n'))
     },
-  }
+  })
+  return { close: async () => void (await Promise.all([inbox.close(), receiver.close()])) }
 }

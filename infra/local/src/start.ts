@@ -4,8 +4,8 @@ import { takeLock } from '../lock.mjs'
 import { type Stack, startStack } from './stack/stack.js'
 import { Supervisor } from './stack/supervisor.js'
 import { bold, dim, green, red, say, seconds, table } from './terminal.js'
-import { recordingsFolder, tryWalkThrough, worldFile } from './walk.js'
-import type { WalkthroughResult, World } from './walkthrough/index.js'
+import { recordingsFolder, worldFile } from './walk.js'
+import { walkThrough, type WalkthroughResult, type World } from './walkthrough/index.js'
 
 const INTERRUPTED = 130
 const NPM_POLL_MS = 500
@@ -56,7 +56,7 @@ async function run(root: string, { reset, once, demo }: Options, supervisor: Sup
   const world: World = { ...places, recordingsFolder: recordingsFolder(root) }
   writeFileSync(worldFile(root), JSON.stringify(world, null, 2), { mode: 0o600 })
   // After a failure the services stay for a look at what went wrong.
-  const result = demo ? await tryWalkThrough(world) : undefined
+  const result = demo ? await walkThrough(world) : undefined
   if (result) writeFileSync(demoFile(folder), JSON.stringify(result, null, 2), { mode: 0o600 })
   if (once) return result ? 0 : 1
   say(`\n${overview(stack, folder, demo)}\n`)
@@ -80,10 +80,10 @@ function overview({ addresses, secrets }: Stack, folder: string, demoJustRan: bo
     ['Logs', join(folder, 'logs')],
   ]
   if (existsSync(demoFile(folder))) {
-    const { person, connection } = JSON.parse(readFileSync(demoFile(folder), 'utf8')) as WalkthroughResult
+    const { person, accessToken } = JSON.parse(readFileSync(demoFile(folder), 'utf8')) as WalkthroughResult
     rows.push(['Demo account', `${person.email}   password ${person.password}`])
     // The token of an earlier run has most likely expired.
-    if (demoJustRan) rows.push(['  its access token', `${connection.accessToken}   for /v1, one hour`])
+    if (demoJustRan) rows.push(['  its access token', `${accessToken}   for /v1, one hour`])
   }
   return `${bold('  Where everything is')}\n\n${table(rows)}`
 }

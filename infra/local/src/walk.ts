@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { red, say } from './terminal.js'
-import { StepFailed, walkThrough, type WalkthroughResult, type World } from './walkthrough/index.js'
+import { say } from './terminal.js'
+import { walkThrough, type World } from './walkthrough/index.js'
 
 /** What docker-compose.yml publishes; its secrets are fit for development alone and say so. */
 function composeWorld(root: string): World {
@@ -23,20 +23,9 @@ export const recordingsFolder = (root: string): string => join(root, 'infra/loca
 /** The walk-through by itself: against the running `npm start`, or with `--compose` against containers. */
 export async function walk(root: string, args: string[]): Promise<number> {
   const world = args.includes('--compose') ? composeWorld(root) : readWorld(worldFile(root))
-  if (world) return (await tryWalkThrough(world)) ? 0 : 1
+  if (world) return (await walkThrough(world)) ? 0 : 1
   say('No stack is known here: run `npm start` in another terminal first, or give --compose.')
   return 2
-}
-
-/** Shows a step that failed. */
-export async function tryWalkThrough(world: World): Promise<WalkthroughResult | undefined> {
-  try {
-    return await walkThrough(world)
-  } catch (error) {
-    if (!(error instanceof StepFailed)) throw error
-    say(`\n${red(error.message)}`)
-    return undefined
-  }
 }
 
 const readWorld = (file: string): World | undefined =>

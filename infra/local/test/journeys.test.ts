@@ -6,12 +6,11 @@ import { afterAll, beforeAll, expect, it } from '@jest/globals'
 import { describeInBrowser } from '@signet/testkit/browser'
 import { chromiumPath, plugInAuthenticator } from '@signet/testkit/chromium'
 import type { Page } from 'playwright-core'
-import { reply } from '../src/receiver/index.js'
+import { reply } from '../src/receiver/answers.js'
 import { waitUntil } from '../src/wait-until.js'
 import { connectApplication } from '../src/walkthrough/connect.js'
 import { sendTestEvent, subscribe } from '../src/walkthrough/deliveries.js'
-import { setHook } from '../src/walkthrough/receiver-client.js'
-import { publishRecording, readRecording } from '../src/walkthrough/recording.js'
+import { publishRecording, readRecording, setHook } from '../src/walkthrough/events.js'
 import { signUp } from '../src/walkthrough/sign-up.js'
 import { Journey, LAPTOP, PASSWORD, PHONE } from './support/journey.js'
 import { McpHost } from './support/mcp-host.js'
@@ -198,11 +197,11 @@ describeInBrowser('an operator', () => {
   it('sees why an event fails, pauses until the receiver is mended, and sees it arrive and come again', async () => {
     const { world } = journey.stack
     const person = await signUp(world, 'followed')
-    const connection = await connectApplication(world, person)
-    const subscription = await subscribe(world, connection, 'followed')
+    const accessToken = await connectApplication(world, person)
+    const subscription = await subscribe(world, accessToken, 'followed')
     const { endpointId, path, secret } = subscription
     await setHook(world, path, { secret, otherwise: reply(503, { body: 'the disk is full' }) })
-    const eventId = await sendTestEvent({ world, connection, subscription })
+    const eventId = await sendTestEvent({ world, accessToken, subscription })
 
     await page.goto(`${base}/admin`)
     await page.fill('[name=q]', eventId)

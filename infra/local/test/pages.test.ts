@@ -6,11 +6,11 @@ import type { Browser, Page } from 'playwright-core'
 import { Agent, request } from 'undici'
 import { launchChromium } from '@signet/testkit/chromium'
 import { describeInBrowser } from '@signet/testkit/browser'
-import { type Inbox, startInbox } from '../src/inbox/index.js'
+import { type Inbox, startInbox } from '../src/inbox/inbox.js'
 import { faultsOfPages, LANGUAGES, needsOfScript } from '@signet/testkit/page-walk'
 import { localCatalogues } from '../src/pages/local-page.js'
-import { receiverPages } from '../src/pages/receiver-pages.js'
-import { type Receiver, startReceiver } from '../src/receiver/index.js'
+import { receiverRoutes } from '../src/receiver/receiver-pages.js'
+import { type Receiver, startReceiver } from '../src/receiver/receiver.js'
 
 const SECRET = 'whsec_AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8'
 const BODY = JSON.stringify({
@@ -24,7 +24,7 @@ const GERMAN = { 'accept-language': 'de-AT, de;q=0.9' }
 describe('the texts of the local pages', () => {
   it('are complete in every language, and all used', () => {
     expect(catalogueFaults(localCatalogues)).toEqual([])
-    const source = new URL('../src/pages/', import.meta.url)
+    const source = new URL('../src/', import.meta.url)
     expect(unusedKeys(Object.keys(localCatalogues.en), source, ['receiver.column.'])).toEqual([])
   })
 })
@@ -36,7 +36,7 @@ describeInBrowser('the pages of the local stack in Chromium', () => {
   let page: Page
   beforeAll(async () => {
     receiver = await startReceiver()
-    inbox = await startInbox({ alsoServe: receiverPages(() => receiver.deliveries()) })
+    inbox = await startInbox({ alsoServe: receiverRoutes(receiver) })
     await receive('ada@example.test', 'Your sign-in link')
     await receive(`${'long'.repeat(15)}@example.test`, 'W'.repeat(80))
     await deliver('/hooks/ada')

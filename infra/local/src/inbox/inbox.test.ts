@@ -1,7 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
 import { createTransport } from 'nodemailer'
 import { createAuthority, issueCertificate } from '../certificate.js'
-import { type Inbox, type Mail, startInbox } from './index.js'
+import { type Inbox, startInbox } from './inbox.js'
+import type { Mail } from './mail.js'
 
 describe('inbox', () => {
   let inbox: Inbox
@@ -45,20 +46,15 @@ describe('inbox', () => {
     )
   })
 
-  it('lists, shows and deletes mails over HTTP', async () => {
+  it('lists mails over HTTP', async () => {
     await send('ana@example.test', 'One')
     await send('bob@example.test', 'Two')
-    const list = async (query = ''): Promise<Mail[]> => {
+    const list = async (query = ''): Promise<string[]> => {
       const response = await fetch(`${inbox.url}/api/messages${query}`)
-      return ((await response.json()) as { items: Mail[] }).items
+      return ((await response.json()) as { items: Mail[] }).items.map((mail) => mail.subject)
     }
-    expect((await list()).map((mail) => mail.subject)).toEqual(['Two', 'One'])
-    const [mail] = await list('?to=ana@example.test')
-    const shown = await fetch(`${inbox.url}/api/messages/${mail?.id}`)
-    expect(await shown.json()).toEqual(mail)
-    expect((await fetch(`${inbox.url}/api/messages/999`)).status).toBe(404)
-    await fetch(`${inbox.url}/api/messages`, { method: 'DELETE' })
-    expect(await list()).toEqual([])
+    expect(await list()).toEqual(['Two', 'One'])
+    expect(await list('?to=ana@example.test')).toEqual(['One'])
   })
 
   it('shows a mail as a document that may run no script', async () => {

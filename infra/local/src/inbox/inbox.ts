@@ -5,9 +5,9 @@ import type { SMTPServerOptions } from 'smtp-server'
 import type { KeyAndCertificate } from '../certificate.js'
 import { waitUntil } from '../wait-until.js'
 import { portOf, type Routes, serve } from '../web-server.js'
-import { type Mail, MAIL_POLICY, mailDocument, parseMail } from './mail.js'
+import { type Mail, type MailFilter, parseMail } from './mail.js'
 
-export interface InboxOptions {
+interface InboxOptions {
   /** 0 or left out: a free one. */
   smtpPort?: number
   httpPort?: number
@@ -19,14 +19,6 @@ export interface InboxOptions {
   host?: string
   /** Pages of other tools, served on the same port. */
   alsoServe?: Routes
-}
-
-export interface MailFilter {
-  /** Envelope recipient, compared without regard to case. */
-  to?: string
-  subject?: string | RegExp
-  /** Only emails that arrived after this one. */
-  after?: Pick<Mail, 'id'>
 }
 
 /** What the server does instead of accepting an email. */
@@ -85,10 +77,9 @@ export async function startInbox(options: InboxOptions = {}) {
   })
   smtp.on('error', () => {}) // a client that breaks off is no reason to stop
   await once(smtp.listen(options.smtpPort ?? 0, options.host ?? '127.0.0.1'), 'listening')
-  const { inboxPages } = await import('../pages/inbox-pages.js')
+  const { inboxRoutes } = await import('./inbox-pages.js')
   const addRoutes: Routes = (router) => {
-    inboxRoutes(messages, clear)(router)
-    inboxPages({ messages, clear })(router)
+    inboxRoutes({ messages, clear })(router)
     options.alsoServe?.(router)
   }
   const web = await serve(addRoutes, { port: options.httpPort, host: options.host })
@@ -134,29 +125,6 @@ const connectionOptions = ({ tls, credentials }: InboxOptions): SMTPServerOption
     else done(new Error('Invalid username or password'))
   },
 })
-
-const inboxRoutes =
-  (messages: (filter?: MailFilter) => Mail[], clear: () => void): Routes =>
-  (router) => {
-    const find = (id: string): Mail | undefined => messages().find((mail) => mail.id === Number(id))
-    const notFound = { error: 'no such message' }
-    router.get('/api/messages', ({ query: { to } }, response) => {
-      response.json({ items: messages(typeof to === 'string' ? { to } : {}).reverse() })
-    })
-    router.get('/api/messages/:id', ({ params }, response) => {
-      const mail = find(params.id)
-      response.status(mail ? 200 : 404).json(mail ?? notFound)
-    })
-    router.get('/messages/:id.html', ({ params }, response) => {
-      const mail = find(params.id)
-      if (mail) response.set('Content-Security-Policy', MAIL_POLICY).type('html').send(mailDocument(mail))
-      else response.status(404).json(notFound)
-    })
-    router.delete('/api/messages', (_, response) => {
-      clear()
-      response.json({ ok: true })
-    })
-  }
 
 function matches(mail: Mail, { to, subject, after }: MailFilter): boolean {
   if (to !== undefined && !mail.to.some((address) => address.toLowerCase() === to.toLowerCase())) return false

@@ -15,6 +15,14 @@ export interface Mail {
   headers: Record<string, string>
 }
 
+export interface MailFilter {
+  /** Envelope recipient, compared without regard to case. */
+  to?: string
+  subject?: string | RegExp
+  /** Only emails that arrived after this one. */
+  after?: Pick<Mail, 'id'>
+}
+
 /** Parses a raw email. Headers that occur more than once keep their last value. */
 export async function parseMail(id: number, envelope: Pick<Mail, 'from' | 'to'>, raw: Buffer): Promise<Mail> {
   const { default: PostalMime } = await import('postal-mime')

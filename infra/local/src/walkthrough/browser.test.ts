@@ -12,11 +12,11 @@ const PAGE = `<!doctype html><title>x</title>
 it('reads forms as a browser would: entities, nesting and fields without a value', () => {
   const page = { url: new URL('http://local/page?x=1'), status: 200, html: PAGE }
   expect(formOf(page, {}).action.pathname).toBe('/other')
-  const login = { action: new URL('http://local/login'), method: 'post' }
+  const action = new URL('http://local/login')
   const fields = { txn: 'a&b', identifier: '', password: '' }
-  expect(formOf(page, { password: 'p' })).toEqual({ ...login, fields })
-  expect(formOf(page, {}, { name: 'decision', value: 'approve' })).toEqual({ ...login, fields })
-  expect(() => formOf(page, {}, { name: 'decision', value: 'deny' })).toThrow('a form with deny')
+  expect(formOf(page, { password: 'p' })).toEqual({ action, fields })
+  expect(formOf(page, { decision: 'approve' })).toEqual({ action, fields })
+  expect(() => formOf(page, { decision: 'deny' })).toThrow('a form with decision')
 })
 
 it('keeps cookies, names its origin, sends the right form and follows the redirect', async () => {
@@ -25,24 +25,19 @@ it('keeps cookies, names its origin, sends the right form and follows the redire
       response.cookie('session', '1', { path: '/', httpOnly: true }).type('html').send(PAGE)
     })
     router.post('/login', async (request, response) => {
-      response.redirect(303, `/done?${await text(request)}`)
+      const { cookie, origin } = request.headers
+      const sent = new URLSearchParams({ cookie: String(cookie), origin: String(origin) })
+      response.redirect(303, `/done?${await text(request)}&${sent.toString()}`)
     })
     router.get('/done', ({ query }, response) => void response.json(query))
   })
   try {
     const browser = new Browser(fetch)
     const page = await browser.open(`${server.url}/page`)
-    const done = await browser.submit(
-      page,
-      { identifier: 'ana', password: 'p' },
-      { name: 'decision', value: 'approve' },
-    )
-    expect(JSON.parse(done.html)).toEqual({
-      txn: 'a&b',
-      identifier: 'ana',
-      password: 'p',
-      decision: 'approve',
-    })
+    const filled = { identifier: 'ana', password: 'p', decision: 'approve' }
+    const done = await browser.submit(page, filled)
+    const sent = { cookie: 'session=1', origin: server.url }
+    expect(JSON.parse(done.html)).toEqual({ txn: 'a&b', ...filled, ...sent })
   } finally {
     await server.close()
   }

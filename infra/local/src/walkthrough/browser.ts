@@ -8,11 +8,6 @@ export interface Page {
   html: string
 }
 
-interface Button {
-  name: string
-  value: string
-}
-
 /** As much of a browser as sign-in pages need: it keeps cookies, follows redirects, and sends forms as they are written. */
 export class Browser {
   readonly #fetch: typeof fetch
@@ -27,34 +22,24 @@ export class Browser {
     return { url: new URL(response.url), status: response.status, html: await response.text() }
   }
 
-  /** Sends the page's form that has these fields, filled in, pressing a button when one is named. */
-  submit(page: Page, values: Record<string, string>, button?: Button): Promise<Page> {
-    const { action, method, fields } = formOf(page, values, button)
-    const filled = { ...fields, ...values, ...(button && { [button.name]: button.value }) }
-    const body = new URLSearchParams(filled)
-    if (method === 'post') return this.open(action, { method: 'POST', body, headers: fromPage(page) })
-    action.search = body.toString()
-    return this.open(action)
+  /** Posts the page's form that has all these fields, filled in; a button that is pressed is one of them. */
+  submit(page: Page, values: Record<string, string>): Promise<Page> {
+    const { action, fields } = formOf(page, values)
+    const headers = { origin: page.url.origin, 'sec-fetch-site': 'same-origin' }
+    return this.open(action, { method: 'POST', body: new URLSearchParams({ ...fields, ...values }), headers })
   }
 }
 
-const fromPage = ({ url }: Page) => ({ origin: url.origin, 'sec-fetch-site': 'same-origin' })
-
-/** A page may have several forms, such as "use another account"; the right one has what is to be filled in. */
-export function formOf({ url, html }: Page, values: Record<string, string>, button?: Button) {
+/** A page may have several forms, such as "use another account"; the right one has what is to be filled in, or such a button. */
+export function formOf({ url, html }: Page, values: Record<string, string>) {
   const $ = load(html)
-  const named = (form: ReturnType<typeof $>, name: string) =>
-    form.find('input, button').filter((_, control) => $(control).attr('name') === name)
-  const form = $('form')
-    .filter((_, one) => Object.keys(values).every((name) => named($(one), name).length > 0))
-    .filter(
-      (_, one) => !button || named($(one), button.name).is((_, it) => $(it).attr('value') === button.value),
-    )
-    .first()
-  check(form.length > 0, `the page has a form with ${[...Object.keys(values), button?.value].join(', ')}`)
+  const wanted = Object.entries(values).map(
+    ([name, value]) => `:has(input[name="${name}"], button[name="${name}"][value="${value}"])`,
+  )
+  const form = $(`form[method=post]${wanted.join('')}`).first()
+  check(form.length > 0, `the page has a form with ${Object.keys(values).join(', ')}`)
   return {
     action: new URL(form.attr('action') || url.href, url),
-    method: (form.attr('method') ?? 'get').toLowerCase(),
     fields: Object.fromEntries(form.serializeArray().map(({ name, value }) => [name, value])),
   }
 }

@@ -2,10 +2,10 @@ import * as client from 'openid-client'
 import { serve } from '../web-server.js'
 import { Browser } from './browser.js'
 import { check, fetchIn, tell } from './http.js'
-import type { Connection, Person, World } from './world.js'
+import type { Person, World } from './world.js'
 
-/** Register an application, authorize it with PKCE through the real pages, and exchange the code. */
-export async function connectApplication(world: World, person: Person): Promise<Connection> {
+/** Register an application, authorize it with PKCE through the real pages, and exchange the code for an access token. */
+export async function connectApplication(world: World, person: Person): Promise<string> {
   // Like any native app, it listens on a loopback port for the browser to come back (RFC 8252).
   const application = await serve((router) => {
     router.get('/callback', (_, response) => void response.type('text').send('You can close this window.'))
@@ -34,7 +34,7 @@ export async function connectApplication(world: World, person: Person): Promise<
     tell(
       `The application now holds an access token for ${tokens['email'] as string}, good for ${minutes} minutes.`,
     )
-    return { clientId: registered.clientMetadata().client_id, accessToken: tokens.access_token }
+    return tokens.access_token
   } finally {
     await application.close()
   }
@@ -66,5 +66,5 @@ async function authorize(world: World, person: Person, authorization: URL): Prom
   const consentPage = await browser.submit(signInPage, { identifier, password })
   check(consentPage.status === 200, `the consent page is shown, not status ${consentPage.status}`)
   tell('The consent page is approved.')
-  return (await browser.submit(consentPage, {}, { name: 'decision', value: 'approve' })).url
+  return (await browser.submit(consentPage, { decision: 'approve' })).url
 }

@@ -1,46 +1,42 @@
 import type { SummaryCompletedEvent } from '@signet/webhook-verify'
-import { reply } from '../receiver/index.js'
+import { reply } from '../receiver/answers.js'
 import { dim } from '../terminal.js'
 import { waitUntil } from '../wait-until.js'
-import { call, check, tell } from './http.js'
-import { awaitDeliveries, eventOf, setHook } from './receiver-client.js'
-import { publishRecording, readRecording, type Recording, type RecordingName } from './recording.js'
-import type { Connection, Subscription, Walk, World } from './world.js'
+import {
+  awaitDeliveries,
+  eventOf,
+  publishRecording,
+  readRecording,
+  type Recording,
+  type RecordingName,
+  setHook,
+} from './events.js'
+import { call, check, shorten, tell } from './http.js'
+import type { Subscription, Walk, World } from './world.js'
 
 const ONE_MIB = 1_048_576
 const EXCERPT_LINES = 12
 const LINE_LENGTH = 96
 
 /** Create a webhook for the local HTTPS receiver. */
-export async function subscribe(
-  world: World,
-  { accessToken: bearer }: Connection,
-  name: string,
-): Promise<Subscription> {
+export async function subscribe(world: World, bearer: string, name: string): Promise<Subscription> {
   const path = `/hooks/${name}`
   const url = await setHook(world, path, {})
-  const json = { url, events: ['summary.completed'] }
-  const { endpoint_id: endpointId, secret } = await call<{ endpoint_id: string; secret: string }>(
-    world,
-    'POST',
-    `${world.webhooksUrl}/v1/webhooks`,
-    { bearer, json },
-  )
+  const request = { bearer, json: { url, events: ['summary.completed'] } }
+  type Created = { endpoint_id: string; secret: string }
+  const created = await call<Created>(world, 'POST', `${world.webhooksUrl}/v1/webhooks`, request)
+  const { endpoint_id: endpointId, secret } = created
   await setHook(world, path, { secret })
   tell(`Webhook ${endpointId} sends summary.completed to ${url}.`)
   tell('Its signing secret was shown once; the receiver keeps it and refuses everything it does not sign.')
-  return { endpointId, secret, url, path }
+  return { endpointId, secret, path }
 }
 
 /** Asks for a test event. Returns its id. */
-export async function sendTestEvent({
-  world,
-  connection,
-  subscription,
-}: Omit<Walk, 'person'>): Promise<string> {
+export async function sendTestEvent(walk: Omit<Walk, 'person'>): Promise<string> {
+  const { world, accessToken: bearer, subscription } = walk
   const url = `${world.webhooksUrl}/v1/webhooks/${subscription.endpointId}/test`
-  const request = { bearer: connection.accessToken }
-  const answer = await call<{ event_id: string; queued: boolean }>(world, 'POST', url, request)
+  const answer = await call<{ event_id: string; queued: boolean }>(world, 'POST', url, { bearer })
   check(answer.queued, 'the test event is queued')
   return answer.event_id
 }
@@ -48,33 +44,37 @@ export async function sendTestEvent({
 /** A test event arrives, signed. Returns the number of the receiver's last delivery, as the other steps do. */
 export async function ping(walk: Walk): Promise<number> {
   const eventId = await sendTestEvent(walk)
-  const [delivery] = await awaitDeliveries(walk, { type: 'webhook.ping', after: 0 })
-  check(delivery?.eventId === eventId, 'the event that arrived is the one published')
-  tell(
-    `webhook.ping ${eventId} arrived over TLS; its signature matches the ${delivery.bytes} bytes received.`,
-  )
-  return delivery.number
+  const [{ bytes, number } = none()] = await awaitDeliveries(walk, { eventId, after: 0 })
+  tell(`webhook.ping ${eventId} arrived over TLS; its signature matches the ${bytes} bytes received.`)
+  return number
 }
 
 /** A recording's summary becomes ready: a meeting as it is, and one that is too large. */
 export async function summaries(walk: Walk, after: number): Promise<number> {
-  const { world, person } = walk
-  let last = after
-  const deliver = async (name: RecordingName, show: (sent: Recording, received: Received) => void) => {
-    const recording = readRecording(world, name)
-    const eventId = await publishRecording(world, person, recording, name)
-    const [delivery] = await awaitDeliveries(walk, { type: 'summary.completed', after: last })
-    check(delivery?.eventId === eventId, 'the event that arrived is the one published')
-    const { data } = (await eventOf(world, delivery)) as SummaryCompletedEvent
-    show(recording, { data, bytes: delivery.bytes })
-    last = delivery.number
-  }
-  await deliver('product-review', showMeeting)
-  await deliver('listening-day', showSizeRule)
-  return last
+  const meeting = await summary(walk, 'product-review', after, showMeeting)
+  return summary(walk, 'listening-day', meeting, showSizeRule)
 }
 
 type Received = Pick<SummaryCompletedEvent, 'data'> & { bytes: number }
+
+async function summary(
+  walk: Walk,
+  name: RecordingName,
+  after: number,
+  show: (sent: Recording, received: Received) => void,
+): Promise<number> {
+  const { world, person } = walk
+  const recording = readRecording(world, name)
+  const eventId = await publishRecording(world, person, recording, name)
+  const [delivery = none()] = await awaitDeliveries(walk, { eventId, after })
+  const { data } = (await eventOf(world, delivery)) as SummaryCompletedEvent
+  show(recording, { data, bytes: delivery.bytes })
+  return delivery.number
+}
+
+function none(): never {
+  throw new Error('no delivery arrived')
+}
 
 function showMeeting({ recording, transcript: { segments } }: Recording, { data }: Received): void {
   const [summary] = data.summaries ?? []
@@ -83,9 +83,8 @@ function showMeeting({ recording, transcript: { segments } }: Recording, { data 
   check(data.transcript?.segments?.length === segments.length, 'every transcript segment arrived')
   const minutes = Math.round(recording.duration_ms / 60_000)
   tell(`"${data.title}", ${minutes} minutes, ${segments.length} segments. Its summary, now Markdown, begins:`)
-  tell('')
-  for (const line of summary.content.split('\n').slice(0, EXCERPT_LINES)) tell(dim(`  │ ${shorten(line)}`))
-  tell('')
+  const lines = summary.content.split('\n').slice(0, EXCERPT_LINES)
+  tell(['', ...lines.map((line) => dim(`       │ ${shorten(line, LINE_LENGTH)}`)), ''].join('\n'))
 }
 
 function showSizeRule(sent: Recording, { data, bytes }: Received): void {
@@ -100,20 +99,18 @@ function showSizeRule(sent: Recording, { data, bytes }: Received): void {
   tell(`segments, keeps text and summary whole, and fits the 1 MiB target with ${mib(bytes)} MiB.`)
 }
 
-const shorten = (line: string): string =>
-  line.length > LINE_LENGTH ? `${line.slice(0, LINE_LENGTH - 1)}…` : line
-
 const mib = (bytes: number): string => (bytes / ONE_MIB).toFixed(2)
+
+type LoggedDelivery = { status: number; attempts: number; last_error: string }
 
 /** The receiver fails once; the retry succeeds; the delivery log tells the story. */
 export async function retry(walk: Walk, after: number): Promise<void> {
-  const { world, person, connection } = walk
+  const { world, person, accessToken: bearer } = walk
   const { path, secret, endpointId } = walk.subscription
   await setHook(world, path, { secret, answers: [reply(500)] })
   tell('The receiver will answer 500 to the next request.')
   const eventId = await publishRecording(world, person, readRecording(world, 'product-review'), 'retry')
-  const [first, second] = await awaitDeliveries(walk, { type: 'summary.completed', after, count: 2 })
-  check(first?.eventId === eventId && second?.eventId === eventId, 'both attempts carry the same event')
+  const [first = none(), second = none()] = await awaitDeliveries(walk, { eventId, after, count: 2 })
   const inBoth = (header: string): boolean => first.headers[header] === second.headers[header]
   check(
     inBoth('x-service-delivery') && !inBoth('x-service-signature'),
@@ -122,22 +119,17 @@ export async function retry(walk: Walk, after: number): Promise<void> {
   const waitedSeconds = ((Date.parse(second.receivedAt) - Date.parse(first.receivedAt)) / 1000).toFixed(1)
   tell(`It came again ${waitedSeconds} s later, with the same ids and a new signature, and was accepted.`)
 
-  const url = `${world.webhooksUrl}/v1/webhooks/${endpointId}/deliveries`
-  const request = { bearer: connection.accessToken, quiet: true }
-  const {
-    attempts,
-    status,
-    last_error: lastError,
-  } = await waitUntil(
+  const url = `${world.webhooksUrl}/v1/webhooks/${endpointId}/deliveries?event_id=${eventId}`
+  const { attempts, status, last_error } = await waitUntil(
     async () => {
-      const { items } = await call<{ items: LoggedDelivery[] }>(world, 'GET', url, request)
-      return items.find((item) => item.event_id === eventId && item.status !== 0)
+      const { items } = await call<{ items: LoggedDelivery[] }>(world, 'GET', url, { bearer, quiet: true })
+      return items.find((item) => item.status !== 0)
     },
     { describe: 'final state in the delivery log' },
   )
-  check(attempts === 2, `the log shows 2 attempts, not ${attempts}`)
-  check(status === 1, `the log shows status 1, not ${status}`)
-  tell(`GET …/deliveries shows attempts: ${attempts}, status: ${status}, last_error: ${lastError}`)
+  check(
+    attempts === 2 && status === 1,
+    `the log shows 2 attempts and status 1, not ${attempts} and ${status}`,
+  )
+  tell(`GET …/deliveries shows attempts: ${attempts}, status: ${status}, last_error: ${last_error}`)
 }
-
-type LoggedDelivery = { event_id: string; status: number; attempts: number; last_error: string }

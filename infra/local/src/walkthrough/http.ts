@@ -6,6 +6,8 @@ interface Call {
   json?: unknown
   /** Polling is not worth a line each time. */
   quiet?: boolean
+  /** Any other status ends the walk-through. */
+  status?: number
 }
 
 const TIMEOUT_MS = 60_000
@@ -25,10 +27,11 @@ export const fetchIn =
       throw new Error(`no answer to ${method} ${origin}: ${cause?.code ?? message}`, { cause: error })
     })
     if (!quiet) {
-      const path = pathname.length > SHOWN_PATH ? `${pathname.slice(0, SHOWN_PATH - 3)}…` : pathname
       const took = dim(`${(performance.now() - startedAt).toFixed(0)} ms`)
       const status = bold(String(response.status))
-      say(`     ${cyan(method.padEnd(6))} ${nameOf(origin, world)} ${path} ${dim('→')} ${status} ${took}`)
+      say(
+        `     ${cyan(method.padEnd(6))} ${nameOf(origin, world)} ${shorten(pathname, SHOWN_PATH)} ${dim('→')} ${status} ${took}`,
+      )
     }
     return response
   }
@@ -43,13 +46,13 @@ function nameOf(origin: string, world: World): string {
   return names[origin] ?? 'your app'
 }
 
-export function send(
+export async function send(
   world: World,
   method: string,
   url: string,
-  { bearer, json, quiet }: Call = {},
+  { bearer, json, quiet, status }: Call = {},
 ): Promise<Response> {
-  return fetchIn(world, { quiet })(url, {
+  const response = await fetchIn(world, { quiet })(url, {
     method,
     headers: {
       ...(bearer !== undefined && { authorization: `Bearer ${bearer}` }),
@@ -57,31 +60,20 @@ export function send(
     },
     body: JSON.stringify(json),
   })
+  if (status === undefined || response.status === status) return response
+  const said = shorten(await response.text(), 400)
+  throw new Error(`expected status ${status}, got ${response.status}: ${said}`)
 }
 
-/** The JSON of an answer with the expected status, 200 unless given; anything else ends the walk-through. */
-export async function call<T>(
-  world: World,
-  method: string,
-  url: string,
-  { status = 200, ...options }: Call & { status?: number } = {},
-): Promise<T> {
-  const response = await send(world, method, url, options)
-  return JSON.parse(await expectStatus(response, status)) as T
-}
+/** The JSON of an answer with the expected status, 200 unless given. */
+export const call = async <T>(world: World, method: string, url: string, options?: Call): Promise<T> =>
+  (await send(world, method, url, { status: 200, ...options })).json() as Promise<T>
 
-/** Returns the body. */
-export async function expectStatus(response: Response, wanted: number): Promise<string> {
-  const text = await response.text()
-  const { status } = response
-  if (status !== wanted) throw new Error(`expected status ${wanted}, got ${status}: ${text.slice(0, 400)}`)
-  return text
-}
+export const shorten = (text: string, length: number): string =>
+  text.length > length ? `${text.slice(0, length - 1)}…` : text
 
 export function check(condition: boolean, claim: string): asserts condition {
   if (!condition) throw new Error(`expected that ${claim}`)
 }
 
-export function tell(text: string): void {
-  say(`     ${text}`)
-}
+export const tell = (text: string): void => say(`     ${text}`)

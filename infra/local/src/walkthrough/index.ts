@@ -2,39 +2,41 @@ import { bold, cyan, green, red, say, seconds } from '../terminal.js'
 import { connectApplication } from './connect.js'
 import { ping, retry, subscribe, summaries } from './deliveries.js'
 import { signOutEverywhere, signUp } from './sign-up.js'
-import type { Connection, Person, World } from './world.js'
+import type { Person, World } from './world.js'
 
 export type { World } from './world.js'
 
 export interface WalkthroughResult {
   person: Person
-  connection: Connection
+  accessToken: string
 }
 
-/** Names the step of the walk-through that failed. */
-export class StepFailed extends Error {
-  constructor(step: string, cause: unknown) {
-    super(`Step ${step} failed: ${cause instanceof Error ? cause.message : String(cause)}`, { cause })
-  }
-}
+/** The main job from end to end, against running services, printed as it goes. Undefined when a step failed. */
+export const walkThrough = (world: World): Promise<WalkthroughResult | undefined> =>
+  allSteps(world).catch((error: unknown) => {
+    if (!(error instanceof StepFailed)) throw error
+    say(`\n${red(error.message)}`)
+    return undefined
+  })
 
-/** The main job from end to end, against running services, printed as it goes. Throws StepFailed. */
-export async function walkThrough(world: World): Promise<WalkthroughResult> {
+class StepFailed extends Error {}
+
+async function allSteps(world: World): Promise<WalkthroughResult> {
   const startedAt = performance.now()
   const suffix = Date.now().toString(36)
   const name = `ana-${suffix}`
   const person = await step('a', 'A person signs up', () => signUp(world, name))
-  const connection = await step('b', 'She connects an application', () => connectApplication(world, person))
+  const accessToken = await step('b', 'She connects an application', () => connectApplication(world, person))
   const subscription = await step('c', 'The application registers a webhook', () =>
-    subscribe(world, connection, name),
+    subscribe(world, accessToken, name),
   )
-  const walk = { world, person, connection, subscription }
+  const walk = { world, person, accessToken, subscription }
   const pinged = await step('d', 'A test event arrives', () => ping(walk))
   const summed = await step('e', 'Recordings are summed up', () => summaries(walk, pinged))
   await step('f', 'The receiver stumbles, and the event comes again', () => retry(walk, summed))
   await step('g', 'Somebody signs out everywhere', () => signOutEverywhere(world, `ben-${suffix}`))
   say(`\n  ${green(`All seven steps passed in ${seconds(performance.now() - startedAt)}.`)}`)
-  return { person, connection }
+  return { person, accessToken }
 }
 
 async function step<T>(letter: string, title: string, work: () => Promise<T>): Promise<T> {
@@ -42,7 +44,7 @@ async function step<T>(letter: string, title: string, work: () => Promise<T>): P
   try {
     return await work()
   } catch (error) {
-    say(`     ${red('✗')} ${error instanceof Error ? error.message : String(error)}`)
-    throw new StepFailed(`${letter} (${title})`, error)
+    const reason = error instanceof Error ? error.message : String(error)
+    throw new StepFailed(`Step ${letter} (${title}) failed: ${reason}`, { cause: error })
   }
 }

@@ -1,6 +1,6 @@
-import type { Mail } from '../inbox/index.js'
+import type { Mail } from '../inbox/mail.js'
 import { waitUntil } from '../wait-until.js'
-import { call, check, expectStatus, send, tell } from './http.js'
+import { call, check, send, tell } from './http.js'
 import type { Person, World } from './world.js'
 
 interface User {
@@ -14,16 +14,14 @@ export async function signUp(world: World, name: string): Promise<Person> {
   const { email } = credentials
   const { id } = await call<User>(world, 'POST', `${world.authUrl}/signup`, { json: credentials })
 
-  const refused = await send(world, 'POST', passwordGrant(world), { json: credentials })
-  await expectStatus(refused, 400)
+  await send(world, 'POST', passwordGrant(world), { json: credentials, status: 400 })
   tell('A password alone is not enough before the address is confirmed.')
 
   const mail = await waitUntil(() => newestMail(world, email), { describe: `confirmation mail to ${email}` })
   tell(`The mail "${mail.subject}" arrived in the inbox; its link is followed.`)
   const link = mail.links.find((url) => url.startsWith(`${world.authUrl}/verify`))
   check(link !== undefined, 'the mail holds a link to /verify')
-  const verified = await send(world, 'GET', link)
-  await expectStatus(verified, 303)
+  const verified = await send(world, 'GET', link, { status: 303 })
   const tokens = new URLSearchParams(new URL(verified.headers.get('location') ?? '', link).hash.slice(1))
   const accessToken = tokens.get('access_token')
   check(
@@ -60,18 +58,18 @@ export async function signOutEverywhere(world: World, name: string): Promise<voi
   const json = { name: 'a script of mine' }
   const made = { bearer, json, status: 201 }
   const { token } = await call<{ token: string }>(world, 'POST', `${world.webhooksUrl}/account/tokens`, made)
-  const listWebhooks = (quiet = false) =>
-    send(world, 'GET', `${world.webhooksUrl}/v1/webhooks`, { bearer: token, quiet })
-  await expectStatus(await listWebhooks(), 200)
+  const listWebhooks = (options: { status?: number; quiet?: boolean }) =>
+    send(world, 'GET', `${world.webhooksUrl}/v1/webhooks`, { bearer: token, ...options })
+  await listWebhooks({ status: 200 })
   tell('A personal token, made with that sign-in and good for 90 days, works.')
 
-  await expectStatus(await send(world, 'POST', `${world.authUrl}/logout?scope=global`, { bearer }), 204)
+  await send(world, 'POST', `${world.authUrl}/logout?scope=global`, { bearer, status: 204 })
   const startedAt = performance.now()
-  await waitUntil(async () => (await listWebhooks(true)).status === 401 || undefined, {
+  await waitUntil(async () => (await listWebhooks({ quiet: true })).status === 401 || undefined, {
     describe: '401 for the personal token',
   })
   const tookMs = (performance.now() - startedAt).toFixed(0)
-  await expectStatus(await listWebhooks(), 401)
+  await listWebhooks({ status: 401 })
   tell(
     `The identity server told the webhooks API, and ${tookMs} ms later the token stopped working for good.`,
   )

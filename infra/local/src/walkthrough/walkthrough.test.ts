@@ -1,8 +1,8 @@
 import { fileURLToPath } from 'node:url'
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals'
 import { leasePort } from '../ports.js'
-import { StepFailed, walkThrough, type World } from './index.js'
-import { readRecording } from './recording.js'
+import { readRecording } from './events.js'
+import { walkThrough, type World } from './index.js'
 
 beforeEach(() => {
   jest.spyOn(console, 'log').mockImplementation(() => {})
@@ -54,9 +54,8 @@ describe('the recordings that are shipped', () => {
 
 it('the walk-through names the step that failed', async () => {
   const nowhere = `http://127.0.0.1:${await leasePort()}`
-  const failure: unknown = await walkThrough({ ...world, authUrl: nowhere }).catch((error: unknown) => error)
-  expect(failure).toBeInstanceOf(StepFailed)
-  expect((failure as StepFailed).message).toBe(
-    `Step a (A person signs up) failed: no answer to POST ${nowhere}: ECONNREFUSED`,
+  expect(await walkThrough({ ...world, authUrl: nowhere })).toBeUndefined()
+  expect(console.log).toHaveBeenCalledWith(
+    `\nStep a (A person signs up) failed: no answer to POST ${nowhere}: ECONNREFUSED`,
   )
 })

@@ -17,22 +17,17 @@ export interface Person {
   accountId: string
 }
 
-export interface Connection {
-  clientId: string
-  accessToken: string
-}
-
 /** What the steps after the third one work with. */
 export interface Walk {
   world: World
   person: Person
-  connection: Connection
+  /** Of the application. */
+  accessToken: string
   subscription: Subscription
 }
 
 export interface Subscription {
   endpointId: string
-  url: string
   /** Path of the receiver. */
   path: string
   secret: string

@@ -1,7 +1,14 @@
 import { facts, html, live, table, time, type Html } from '@signet/pages'
-import type { ReceivedDelivery } from '../receiver/receiver.js'
+import { servePage, toolPage, type LocalTexts } from '../pages/local-page.js'
 import type { Routes } from '../web-server.js'
-import { servePage, toolPage, type LocalTexts } from './local-page.js'
+import type { Hook, ReceivedDelivery, Receiver } from './receiver.js'
+
+/** A delivery as programs see it: the body stays at its own address, it may be megabytes. */
+export type DeliveryView = Omit<ReceivedDelivery, 'body' | 'event'> & {
+  bytes: number
+  eventId: string
+  eventType: string
+}
 
 /** Newest deliveries that the list has. */
 const LISTED = 100
@@ -11,10 +18,28 @@ const style = `
 .wrong { color: var(--bad) }
 `
 
-/** What the receiver got, for people: a list, and each delivery with its body. */
-export const receiverPages =
-  (deliveries: () => ReceivedDelivery[]): Routes =>
+/**
+ * What the receiver got. For people: a list, and each delivery with its body. For programs: `PUT /api/hooks`
+ * `{path, secret?, answers?, otherwise?}`, `GET /api/deliveries?path=&after=`, `GET /api/deliveries/:number` for the body as it came.
+ */
+export const receiverRoutes =
+  ({ deliveries, hook, url }: Pick<Receiver, 'deliveries' | 'hook' | 'url'>): Routes =>
   (router) => {
+    const find = (number: unknown) => deliveries().find((delivery) => delivery.number === Number(number))
+    router.put('/api/hooks', ({ body }, response) => {
+      const { path, ...wanted } = body as Hook & { path: string }
+      hook(path, wanted)
+      response.json({ url: url(path) })
+    })
+    router.get('/api/deliveries', ({ query: { path, after = 0 } }, response) => {
+      const filter = { ...(typeof path === 'string' ? { path } : {}), after: { number: Number(after) } }
+      response.json({ items: deliveries(filter).map(view) })
+    })
+    router.get('/api/deliveries/:number', ({ params }, response) => {
+      const found = find(params.number)
+      if (found) response.type('json').send(found.body)
+      else response.sendStatus(404)
+    })
     servePage(router, '/receiver', (t, request) => {
       const arriving = live(t, { here: request.originalUrl, now: new Date() }, list(t, deliveries()))
       const body = html`<p>${t('receiver.about')}</p>
@@ -22,13 +47,18 @@ export const receiverPages =
       return toolPage(t, { title: t('receiver'), here: 'receiver', style, body })
     })
     servePage(router, '/receiver/:number', (t, { params: { number = '' } }) => {
-      const found = deliveries().find((delivery) => delivery.number === Number(number))
+      const found = find(number)
       const title = t('receiver.delivery', { number: String(number) })
       const body = found ? details(t, found) : html`<p role="alert">${t('receiver.gone')}</p>`
       const status = found ? 200 : 404
       return { ...toolPage(t, { title, here: 'receiver', style, body }), polls: false, status }
     })
   }
+
+const view = ({ body, event, ...rest }: ReceivedDelivery): DeliveryView => ({
+  ...rest,
+  ...{ bytes: body.length, eventId: event?.id ?? '', eventType: event?.type ?? '' },
+})
 
 function list(t: LocalTexts, all: readonly ReceivedDelivery[]): Html {
   const columns = ['number', 'time', 'path', 'event', 'size', 'signature', 'answer'] as const

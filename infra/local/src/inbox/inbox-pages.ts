@@ -1,10 +1,10 @@
 import { facts, html, live, time, type Html } from '@signet/pages'
-import type { Mail } from '../inbox/mail.js'
+import { kitRoutes, servePage, toolPage, type LocalTexts } from '../pages/local-page.js'
+import { welcomePage } from '../pages/welcome-page.js'
 import type { Routes } from '../web-server.js'
-import { kitRoutes, servePage, toolPage, type LocalTexts } from './local-page.js'
-import { welcomePage } from './welcome-page.js'
+import { type Mail, type MailFilter, MAIL_POLICY, mailDocument } from './mail.js'
 
-type Deps = { messages: () => Mail[]; clear: () => void }
+type Deps = { messages: (filter?: MailFilter) => Mail[]; clear: () => void }
 type View = { mails: readonly Mail[]; shown: Mail | undefined; query: string; here: string; now: Date }
 
 /** Newest emails that the list has; the others are found by the filter. */
@@ -21,12 +21,21 @@ iframe { width: 100%; height: 34rem; border: 1px solid var(--line); border-radiu
 @media (max-width: 45rem) { .mails { grid-template-columns: minmax(0, 1fr) } .mails ul { max-height: 16rem } }
 `
 
-/** The inbox for people: the newest email, or the one that was chosen; and what the pages of all tools load. */
-export const inboxPages =
+/** `/api/messages?to=` for programs. For people: the newest email, or the one that was chosen; and what the pages of all tools load. */
+export const inboxRoutes =
   ({ messages, clear }: Deps): Routes =>
   (router) => {
     kitRoutes(router)
     welcomePage(router)
+    const find = (id: string) => messages().find((mail) => mail.id === Number(id))
+    router.get('/api/messages', ({ query: { to } }, response) => {
+      response.json({ items: messages(typeof to === 'string' ? { to } : {}).reverse() })
+    })
+    router.get('/messages/:id.html', ({ params }, response) => {
+      const mail = find(params.id)
+      if (mail) response.set('Content-Security-Policy', MAIL_POLICY).type('html').send(mailDocument(mail))
+      else response.sendStatus(404)
+    })
     servePage(router, ['/', '/messages/:id'], (t, request) => {
       const { q } = request.query
       const query = typeof q === 'string' ? q.trim() : ''
@@ -34,7 +43,7 @@ export const inboxPages =
         .filter((mail) => fits(mail, query))
         .reverse()
       const id = request.params['id']
-      const shown = id === undefined ? mails[0] : messages().find((mail) => mail.id === Number(id))
+      const shown = id === undefined ? mails[0] : find(String(id))
       const view = { mails, shown, query, here: request.originalUrl, now: new Date() }
       return { ...inboxPage(t, view), status: id !== undefined && shown === undefined ? 404 : 200 }
     })

@@ -1,0 +1,68 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { WebhookEvent } from '@signet/webhook-verify'
+import type { DeliveryView } from '../receiver/receiver-pages.js'
+import type { Hook } from '../receiver/receiver.js'
+import { waitUntil } from '../wait-until.js'
+import { call, check } from './http.js'
+import type { Person, Walk, World } from './world.js'
+
+/** A finished recording as the recorder reports it, without its owner. */
+export interface Recording {
+  audio_id: string
+  recording: { title: string; duration_ms: number }
+  transcript: { text: string; segments: unknown[] }
+  summaries: { content: string; format: string }[]
+}
+
+export type RecordingName = 'product-review' | 'listening-day'
+
+export const readRecording = ({ recordingsFolder }: World, name: RecordingName): Recording =>
+  JSON.parse(readFileSync(join(recordingsFolder, `${name}.json`), 'utf8')) as Recording
+
+/** Reports that the summary of a recording is ready, as the recorder would. Returns the event's id. */
+export async function publishRecording(
+  world: World,
+  { accountId }: Person,
+  recording: Recording,
+  key: string,
+): Promise<string> {
+  const url = `${world.internalUrl}/internal/v1/summary-ready`
+  const json = {
+    ...recording,
+    source_event_key: `walkthrough:${accountId}:${key}`,
+    account_id: accountId,
+    audio_id: `${recording.audio_id}-${key}`,
+  }
+  const request = { bearer: world.internalToken, json, status: 202 }
+  return (await call<{ event_id: string }>(world, 'POST', url, request)).event_id
+}
+
+/** Tells the receiver what a path expects and how it is to answer; returns the address for a subscription. */
+export async function setHook(world: World, path: string, hook: Hook): Promise<string> {
+  const request = { json: { path, ...hook }, quiet: true }
+  return (await call<{ url: string }>(world, 'PUT', `${world.sandboxUrl}/api/hooks`, request)).url
+}
+
+/** Waits for the next deliveries of one event after a given one, and requires that they verified. */
+export async function awaitDeliveries(
+  { world, subscription }: Walk,
+  { eventId, after, count = 1 }: { eventId: string; after: number; count?: number },
+): Promise<DeliveryView[]> {
+  const url = `${world.sandboxUrl}/api/deliveries?path=${subscription.path}&after=${after}`
+  const deliveries = await waitUntil(
+    async () => {
+      const { items } = await call<{ items: DeliveryView[] }>(world, 'GET', url, { quiet: true })
+      for (const { verified, refusal } of items)
+        check(verified === true, `the signature is right (${refusal})`)
+      const wanted = items.filter((item) => item.eventId === eventId)
+      return wanted.length >= count ? wanted : undefined
+    },
+    { describe: `event ${eventId} at the receiver` },
+  )
+  return deliveries
+}
+
+/** The event as the receiver got it, parsed from the bytes it verified. */
+export const eventOf = (world: World, { number }: DeliveryView): Promise<WebhookEvent> =>
+  call(world, 'GET', `${world.sandboxUrl}/api/deliveries/${number}`, { quiet: true })
