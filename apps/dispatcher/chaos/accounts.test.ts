@@ -1,7 +1,13 @@
 import { describe, expect, it } from '@jest/globals'
 import { compare, STALL_MS, type DeliveryRow, type FaultPeriod, type Observed } from './accounts.js'
 
-const FAULT: FaultPeriod = { from: 100_000, to: 120_000, lingersMs: 0, repeats: 'counted' }
+const FAULT: FaultPeriod = {
+  from: 100_000,
+  recorded: new Set(),
+  to: 120_000,
+  lingersMs: 0,
+  repeats: 'counted',
+}
 const CALM = 60_000
 
 const request = (at: number, answered = true, deliveryId = '1') => ({
@@ -56,8 +62,15 @@ describe('the account of a run', () => {
 
     it('is a problem where no fault explains it', () => {
       expect(repeated(CALM)).toEqual([expect.stringContaining('no fault to explain it')])
-      // Right before a fault, long before its result would have been lost, and after the jobs that it lost are handed out again.
-      for (const at of [FAULT.from - 5000, FAULT.to + STALL_MS]) expect(repeated(at)).toHaveLength(1)
+      // After the jobs that the fault lost are handed out again.
+      expect(repeated(FAULT.to + STALL_MS)).toHaveLength(1)
+    })
+
+    it('is explained by a fault before which the first of the two was not recorded yet', () => {
+      const repeat = { requests: [request(FAULT.from - 3000), request(FAULT.from + 1000)] }
+      expect(problems(repeat, { attempts: 2 })).toEqual([])
+      const recorded = { ...FAULT, recorded: new Set(['evt_1 /a']) }
+      expect(problems({ ...repeat, faults: [recorded] }, { attempts: 2 })).toHaveLength(1)
     })
 
     it('is found by event and endpoint, because each process gives the delivery an id of its own', () => {

@@ -9,8 +9,18 @@ import type { Acknowledged, EventKind } from './load.js'
  */
 export type Repeats = 'never' | 'counted' | 'uncounted'
 
-/** `lingersMs`: how long after its end connections may still wait. */
-export type FaultPeriod = { from: number; to: number; lingersMs: number; repeats: Repeats }
+/** Event and endpoint: two processes that plan the same first attempt give the delivery different ids, and one of them is written. */
+export const keyOf = (event: string, path: string): string => `${event} ${path}`
+
+export type FaultPeriod = {
+  from: number
+  /** What was delivered by then and had been recorded, by {@link keyOf}. */
+  recorded: ReadonlySet<string>
+  to: number
+  /** How long after its end connections may still wait. */
+  lingersMs: number
+  repeats: Repeats
+}
 
 export type Account = {
   acknowledged: Record<EventKind, number>
@@ -41,15 +51,24 @@ export type Observed = {
   faults: readonly FaultPeriod[]
 }
 
-/** An answer may have come this long before its result is committed, on a busy machine. */
-const UNRECORDED_MS = 2_000
 /** Until a lost job is handed out again, its first process may go on with it: 10 s of its lock, and 3 s between two checks. */
 export const STALL_MS = 13_000
+
+/** What has been delivered and recorded, by {@link keyOf}. */
+export async function deliveredSoFar(db: Db): Promise<ReadonlySet<string>> {
+  const { rows } = await db.query<{ event_id: string; path: string }>(
+    `select d.event_id, ${PATH} as path from webhook_deliveries d join webhook_endpoints e on e.id = d.endpoint_id
+     where d.status = 1`,
+  )
+  return new Set(rows.map(({ event_id, path }) => keyOf(event_id, path)))
+}
+
+const PATH = "regexp_replace(e.url, '^https://[^/]+', '')"
 
 /** Compares what the API promised with the table and with what the receiver got. */
 export async function settleAccounts(db: Db, observed: Observed): Promise<Account> {
   const { rows } = await db.query<DeliveryRow>(
-    `select d.id, d.event_id, d.status, d.attempts, d.last_error, regexp_replace(e.url, '^https://[^/]+', '') as path
+    `select d.id, d.event_id, d.status, d.attempts, d.last_error, ${PATH} as path
      from webhook_deliveries d join webhook_endpoints e on e.id = d.endpoint_id where d.event_id = any ($1)`,
     [observed.acknowledged.map(({ eventId }) => eventId)],
   )
@@ -59,8 +78,7 @@ export async function settleAccounts(db: Db, observed: Observed): Promise<Accoun
 export function compare(rows: readonly DeliveryRow[], observed: Observed): Account {
   const { acknowledged, refusals, requests, faults } = observed
   const byEvent = groupBy(rows, ({ event_id }) => event_id)
-  // By event and endpoint: two processes that plan the same first attempt give the delivery different ids, and one of them is written.
-  const received = groupBy(requests, ({ eventId, path }) => `${eventId} ${path}`)
+  const received = groupBy(requests, ({ eventId, path }) => keyOf(eventId, path))
   const problems: string[] = [...refusals]
   for (const { kind, eventId, deliveries } of acknowledged) {
     const made = byEvent.get(eventId)?.length ?? 0
@@ -68,21 +86,29 @@ export function compare(rows: readonly DeliveryRow[], observed: Observed): Accou
       problems.push(`${kind} ${eventId} was acknowledged and has ${made} deliveries instead of ${deliveries}`)
   }
   for (const row of rows) {
-    const got = received.get(`${row.event_id} ${row.path}`) ?? []
+    const got = received.get(keyOf(row.event_id, row.path)) ?? []
     if (row.status === 0) problems.push(`delivery ${row.id} is stuck after ${row.attempts} attempts`)
     if (row.status === 1 && !got.some(isAnswered))
       problems.push(`delivery ${row.id} is called delivered and never arrived`)
     if (row.status === 2 && row.last_error === '') problems.push(`delivery ${row.id} ended without a reason`)
-    if (row.attempts < got.length && !got.some(({ at }) => isDuring(at, faults, ['uncounted'])))
+    if (
+      row.attempts < got.length &&
+      !got.some(({ at }) => faults.some((fault) => fault.repeats === 'uncounted' && isDuring(at, fault)))
+    )
       problems.push(`delivery ${row.id} counts ${row.attempts} attempts, and ${got.length} requests arrived`)
   }
   let repeats = 0
   for (const [key, got] of received) {
     const answers = got.flatMap(({ answeredAt }) => answeredAt ?? []).sort((a, b) => a - b)
     // Each but the last one was repeated, so its own result was lost.
-    for (const answeredAt of answers.slice(0, -1)) {
+    for (const [index, again] of answers.slice(1).entries()) {
+      const answeredAt = answers[index] ?? 0
       repeats += 1
-      if (!isDuring(answeredAt, faults, ['counted', 'uncounted']))
+      const mayLose = (fault: FaultPeriod) =>
+        fault.repeats !== 'never' &&
+        (isDuring(answeredAt, fault) ||
+          (answeredAt <= fault.from && fault.from < again && !fault.recorded.has(key)))
+      if (!faults.some(mayLose))
         problems.push(`${key} was sent again at ${timeOf(answeredAt)}, with no fault to explain it`)
     }
   }
@@ -99,11 +125,8 @@ export function compare(rows: readonly DeliveryRow[], observed: Observed): Accou
 
 const isAnswered = ({ answeredAt }: ReceivedRequest) => answeredAt !== null
 
-const isDuring = (time: number, faults: readonly FaultPeriod[], kinds: readonly Repeats[]): boolean =>
-  faults.some(
-    ({ from, to, lingersMs, repeats }) =>
-      kinds.includes(repeats) && time > from - UNRECORDED_MS && time < to + lingersMs + STALL_MS,
-  )
+const isDuring = (time: number, { from, to, lingersMs }: FaultPeriod): boolean =>
+  time > from && time < to + lingersMs + STALL_MS
 
 const timeOf = (time: number) => new Date(time).toISOString()
 

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { settleAccounts, STALL_MS, type Account, type FaultPeriod } from './accounts.js'
+import { deliveredSoFar, settleAccounts, STALL_MS, type Account, type FaultPeriod } from './accounts.js'
 import { DISPATCHERS, type Fault } from './faults/fault.js'
 import { KINDS, startLoad, type Load } from './load.js'
 import { startChaosStack, type ChaosStack } from './stack.js'
@@ -72,6 +72,7 @@ export async function runScenario(options: ScenarioOptions): Promise<ChaosReport
 }
 
 async function runFault(fault: Fault, stack: ChaosStack, load: Load): Promise<FaultReport> {
+  const recorded = await deliveredSoFar(stack.db)
   const from = Date.now()
   await fault.run(stack)
   const to = Date.now()
@@ -89,7 +90,7 @@ async function runFault(fault: Fault, stack: ChaosStack, load: Load): Promise<Fa
   ])
   const dispatchingAfterMs = { 'dispatcher-1': first, 'dispatcher-2': second }
   const { name, repeats, lingersMs = 0 } = fault
-  return { name, from, to, lingersMs, repeats, dispatchingAfterMs, caughtUpAfterMs }
+  return { name, from, recorded, to, lingersMs, repeats, dispatchingAfterMs, caughtUpAfterMs }
 }
 
 /** The events of the attempts that a dispatcher has logged since this call. */
