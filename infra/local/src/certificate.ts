@@ -9,10 +9,7 @@ export interface KeyAndCertificate {
 }
 
 /** A certificate authority of one machine. Clients that should trust its servers get `cert`, never `key`. */
-export interface Authority extends KeyAndCertificate {
-  /** File with `cert`, where there is one: for NODE_EXTRA_CA_CERTS. */
-  certFile?: string
-}
+export type Authority = KeyAndCertificate
 
 const DAY_MS = 24 * 60 * 60 * 1000
 const AUTHORITY_DAYS = 3650
@@ -34,22 +31,22 @@ export async function loadAuthority(folder: string): Promise<Authority> {
   const keyFile = join(folder, 'ca-key.pem')
   const certFile = join(folder, 'ca.pem')
   if (existsSync(keyFile) && existsSync(certFile)) {
-    return { key: readFileSync(keyFile, 'utf8'), cert: readFileSync(certFile, 'utf8'), certFile }
+    return { key: readFileSync(keyFile, 'utf8'), cert: readFileSync(certFile, 'utf8') }
   }
   const authority = await createAuthority()
   mkdirSync(folder, { recursive: true })
   writeFileSync(certFile, authority.cert)
   writeFileSync(keyFile, authority.key, { mode: 0o600 })
-  return { ...authority, certFile }
+  return authority
 }
 
 /** A server certificate, signed by the authority, for DNS names and IP addresses. */
 export const issueCertificate = (
-  { key, cert }: KeyAndCertificate,
+  ca: Authority,
   hosts: readonly string[] = LOOPBACK,
 ): Promise<KeyAndCertificate> =>
   generate(hosts[0] ?? 'localhost', SERVER_DAYS, {
-    ca: { key, cert },
+    ca,
     extensions: [
       { name: 'basicConstraints', cA: false, critical: true },
       { name: 'keyUsage', digitalSignature: true, critical: true },

@@ -5,8 +5,6 @@ import { promisify } from 'node:util'
 import { findPrograms } from './programs.js'
 
 const runFile = promisify(execFile)
-/** Its lists and its cache for one download: those of the system belong to root. */
-const APT_FOLDERS = ['apt/lists/partial', 'apt/cache/archives/partial']
 
 interface DistributionPackage {
   name: string
@@ -21,11 +19,12 @@ interface DistributionPackage {
 
 /**
  * What downloads the package $1 and unpacks it into the current folder, for package managers that hand out packages
- * without installing them. `alone` as $2 leaves out what the package needs.
+ * without installing them. `alone` as $2 leaves out what the package needs. apt's own lists and cache belong to root.
  */
 const SCRIPTS = {
   // Without the error mode a failed update ends with status 0.
   'apt-get': `
+    mkdir -p apt/lists/partial apt/cache/archives/partial
     apt() {
       apt-get -o Dir::State::lists="$PWD/apt/lists" -o Dir::Cache="$PWD/apt/cache" -o APT::Sandbox::User=root \\
         -o Debug::NoLocking=1 -o APT::Update::Error-Mode=any "$@"
@@ -37,14 +36,17 @@ const SCRIPTS = {
       names=$(echo "$plan" | sed -n 's/^Inst \\([^ ]*\\).*/\\1/p')
     fi
     apt download $names
-    for file in *.deb; do dpkg-deb -x "$file" .; done`,
+    for file in *.deb; do dpkg-deb -x "$file" .; done
+    rm -r apt *.deb`,
   dnf: `
     dnf -y download --resolve --destdir="$PWD" "$1"
-    for file in *.rpm; do rpm2cpio "$file" | cpio -idm --quiet; done`,
+    for file in *.rpm; do rpm2cpio "$file" | cpio -idm --quiet; done
+    rm *.rpm`,
   // Signature, control data and content are three archives in one file, which tar reads as one.
   apk: `
     apk fetch --no-cache --recursive --output "$PWD" "$1"
-    for file in *.apk; do tar -xzf "$file"; done`,
+    for file in *.apk; do tar -xzf "$file"; done
+    rm *.apk`,
 } as const
 
 export type PackageManager = keyof typeof SCRIPTS
@@ -56,12 +58,10 @@ export async function unpackPackage(manager: PackageManager, wanted: Distributio
   const startedAt = performance.now()
   const partial = `${cacheDir}.${process.pid}`
   rmSync(partial, { recursive: true, force: true })
-  for (const place of APT_FOLDERS) mkdirSync(join(partial, place), { recursive: true })
+  mkdirSync(partial, { recursive: true })
   try {
     const script = ['-ec', SCRIPTS[manager], 'sh', name, alone ? 'alone' : '']
     await runFile('/bin/sh', script, { cwd: partial, env })
-    for (const entry of readdirSync(partial))
-      if (/\.(deb|rpm|apk)$|^apt$/.test(entry)) rmSync(join(partial, entry), { recursive: true })
     rmSync(cacheDir, { recursive: true, force: true })
     renameSync(partial, cacheDir)
   } catch (error) {
@@ -76,22 +76,15 @@ export async function unpackPackage(manager: PackageManager, wanted: Distributio
 export const unpackedProgram = (folder: string, names: readonly string[]): string | undefined =>
   findPrograms(names, join(folder, 'usr/bin'))[0]
 
-/** The variables with which a program of an unpacked package finds its libraries there. */
+/** The variables with which a program of an unpacked package finds its libraries there, also in folders such as x86_64-linux-gnu. */
 export function unpackedEnvironment(folder: string): Record<string, string> {
   const libraries = ['usr/lib64', 'lib64', 'usr/lib', 'lib']
     .map((base) => join(folder, base))
     .filter(existsSync)
-    // Also the multi-arch ones, such as x86_64-linux-gnu.
-    .flatMap((base) => [
-      ...readdirSync(base)
-        .filter(isMultiArch)
-        .map((name) => join(base, name)),
-      base,
-    ])
-  return { LD_LIBRARY_PATH: libraries.join(':') }
+  const multiArch = (base: string) => readdirSync(base).filter((name) => name.endsWith('-linux-gnu'))
+  const folders = libraries.flatMap((base) => [...multiArch(base).map((name) => join(base, name)), base])
+  return { LD_LIBRARY_PATH: folders.join(':') }
 }
-
-const isMultiArch = (name: string): boolean => name.endsWith('-linux-gnu')
 
 export function lastLine(error: unknown): string {
   const { stderr, message } = error as { stderr?: string; message?: string }

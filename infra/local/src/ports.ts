@@ -9,20 +9,13 @@ import { createServer } from 'node:net'
  */
 const leases = new Map<number, Socket>()
 
-/** Below the ranges that Linux and macOS give to outgoing connections and to `listen(0)`: nobody gets one by chance. */
-const RANDOM_PORTS = { from: 15_000, to: 32_000 }
-const TRIES = 200
 /** What machines without IPv6 say of ::1: nobody else is there either. */
 const WITHOUT_IPV6 = new Set(['EADDRNOTAVAIL', 'EAFNOSUPPORT'])
 
 /** Leases a free port of 127.0.0.1 for the life of this process, for a server that must be told its port. */
-export async function leasePort(): Promise<number> {
-  for (let tries = 0; tries < TRIES; tries += 1) {
-    const port = randomInt(RANDOM_PORTS.from, RANDOM_PORTS.to)
-    if (await lease(port)) return port
-  }
-  throw new Error(`no free port on 127.0.0.1 between ${RANDOM_PORTS.from} and ${RANDOM_PORTS.to}`)
-}
+export const leasePort = (): Promise<number> =>
+  // Below the ranges that Linux and macOS give to outgoing connections and to `listen(0)`: nobody gets one by chance.
+  leaseNextPort(randomInt(15_000, 32_000))
 
 /** Leases the first free port from `wanted` upwards, passing over those in `avoid`. */
 export async function leaseNextPort(wanted: number, avoid: ReadonlySet<number> = new Set()): Promise<number> {

@@ -127,7 +127,7 @@ describe("a distribution's package", () => {
   })
 
   it('comes with dnf', async () => {
-    lend('tar', 'gzip', 'cat', 'cp')
+    lend('tar', 'gzip', 'cat', 'cp', 'rm')
     const rpm = archive('valkey-8.1.rpm')
     program(
       join(bin, 'dnf'),
@@ -140,7 +140,7 @@ describe("a distribution's package", () => {
   })
 
   it('comes with apk, under its second name where the first is unknown', async () => {
-    lend('tar', 'gzip', 'cp')
+    lend('tar', 'gzip', 'cp', 'rm')
     const apk = archive('redis-8.1.apk')
     program(
       join(bin, 'apk'),
@@ -248,6 +248,7 @@ describe('a container engine', () => {
 
 describe('where nothing leads to a server', () => {
   it('one error names all that was tried, and the ways out', async () => {
+    lend('mkdir')
     program(join(bin, 'apt-get'), 'echo "E: Failed to fetch" >&2; exit 100')
     const failure: unknown = await find().catch((error: unknown) => error)
     const text = String(failure)
