@@ -1,6 +1,7 @@
 import { spawnSync } from 'node:child_process'
 import { existsSync, readdirSync } from 'node:fs'
 import { dirname, join } from 'node:path'
+import { MUSL, familySync } from 'detect-libc'
 import { findPrograms, noServer, type System, thisSystem } from './programs.js'
 
 export type PostgresPrograms = { postgres: string; initdb: string }
@@ -31,8 +32,9 @@ export function installedPostgres({
     const [initdb] = findPrograms(['initdb'], dirname(postgres))
     if (initdb && majorOf(postgres) >= MINIMUM) return { postgres, initdb }
   }
+  const reason = familySync() === MUSL ? 'they need glibc, and this system has musl' : 'they do not run here'
   const tried = [
-    `the embedded programs: they do not run on ${process.platform}-${process.arch}, or need glibc and find musl`,
+    `the embedded programs for ${process.platform}-${process.arch}: ${reason}`,
     `programs of this system of version ${MINIMUM} or newer: none (others: ${found.join(', ') || 'none'})`,
   ]
   const or = 'DATABASE_URL to a running server'
