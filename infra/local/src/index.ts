@@ -1,7 +1,8 @@
 export { type Authority, createAuthority, issueCertificate, loadAuthority } from './certificate.js'
 export { unpackedProgram, unpackPackage } from './distribution-package.js'
 export { type Guarded, startGuarded } from './child.js'
-export { type Inbox, startInbox } from './inbox/inbox.js'
+export { type Inbox, type SmtpFault, startInbox } from './inbox/inbox.js'
+export type { Mail, MailFilter } from './inbox/mail.js'
 export { leasePort } from './ports.js'
 export {
   createDatabase,
@@ -12,7 +13,13 @@ export {
 } from './postgres.js'
 export { findPrograms } from './programs.js'
 export { type Answer, reply } from './receiver/answers.js'
-export { type ReceivedDelivery, type Receiver, startReceiver } from './receiver/receiver.js'
+export {
+  type DeliveryFilter,
+  type Hook,
+  type ReceivedDelivery,
+  type Receiver,
+  startReceiver,
+} from './receiver/receiver.js'
 export { type RedisServer, startRedis, startSentinel } from './redis.js'
 export { type ServerProcess } from './server-process.js'
 export { scratchFolder } from './scratch-folder.js'

@@ -92,10 +92,10 @@ describe('receiver', () => {
     response.body.on('error', () => {}).destroy()
   })
 
-  it('counts connections, which senders may reuse', async () => {
+  it('distinguishes reused connections from new ones', async () => {
     await deliver('/a')
     await deliver('/a')
-    expect(receiver.deliveries()).toHaveLength(2)
+    expect(receiver.deliveries().map((delivery) => delivery.connection)).toEqual([1, 1])
     expect(receiver.connections).toBe(1)
   })
 

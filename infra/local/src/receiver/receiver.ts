@@ -45,6 +45,8 @@ export interface ReceivedDelivery {
   /** The verified event, or whatever JSON an unverified path got. */
   event?: WebhookEvent
   answer: Answer
+  /** Counts up with every TCP connection: equal numbers mean a connection was reused. */
+  connection: number
 }
 
 export interface DeliveryFilter {
@@ -66,6 +68,7 @@ export async function startReceiver({ port: wanted = 0, authority, host, publicH
   const received: ReceivedDelivery[] = []
   let count = 0
   let connections = 0
+  const connectionNumbers = new WeakMap<object, number>()
 
   const nextAnswer = (path: string): Answer => {
     const entry = hooks.get(path)
@@ -88,6 +91,7 @@ export async function startReceiver({ port: wanted = 0, authority, host, publicH
       body,
       ...checked,
       answer,
+      connection: connectionNumbers.get(request.socket) ?? 0,
     })
     received.splice(0, Math.max(0, received.length - KEPT))
     act(answer, request, response)
@@ -97,7 +101,10 @@ export async function startReceiver({ port: wanted = 0, authority, host, publicH
   const server = createServer(await issueCertificate(signer, names), (request, response) => {
     take(request, response).catch(() => request.socket.destroy()) // the sender broke off in the middle
   })
-  server.on('secureConnection', () => (connections += 1))
+  server.on('secureConnection', (socket) => {
+    connections += 1
+    connectionNumbers.set(socket, connections)
+  })
   server.listen(wanted, host ?? '127.0.0.1')
   await once(server, 'listening')
   const port = portOf(server)
