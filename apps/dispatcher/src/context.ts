@@ -36,6 +36,7 @@ import { createObserver } from './observers/observer.js'
 import { EndpointLimiter } from './fairness/endpoint-limiter.js'
 import { Operations } from './operations/operations.js'
 import { PauseSwitch } from './operations/pause-switch.js'
+import { EmptiedRedisWatch } from './queues/emptied-redis-watch.js'
 import { JobPresence } from './queues/job-presence.js'
 import { post } from './sending/http-sender.js'
 import { Recoverer } from './recovering/recoverer.js'
@@ -173,6 +174,14 @@ export function createContext(config: DispatcherConfig, ports: Partial<Ports> = 
     firstAttempts,
   })
   const recoverer = new Recoverer({ db, queues, observer, now })
+  const redisWatch = new EmptiedRedisWatch({
+    connection: producerRedis,
+    key: `${config.queuePrefix}:marker`,
+    onEmptied: () => {
+      observer.redisEmptied()
+      sweeper.redisLostJobs()
+    },
+  })
   const engine = new Engine({
     workers: [
       createDispatchWorker({
@@ -188,6 +197,7 @@ export function createContext(config: DispatcherConfig, ports: Partial<Ports> = 
     sweeper,
     retention: new Retention({ db, observer, now }),
     recoverer,
+    redisWatch,
     firstAttempts,
     canceller,
     stopRetries,
@@ -212,7 +222,7 @@ export function createContext(config: DispatcherConfig, ports: Partial<Ports> = 
   producerRedis.on('close', () => (wasDisconnected = true))
   producerRedis.on('ready', () => {
     observer.redisConnected()
-    if (wasDisconnected) sweeper.redisReconnected()
+    if (wasDisconnected) sweeper.redisLostJobs()
     wasDisconnected = false
   })
 
@@ -233,6 +243,7 @@ export function createContext(config: DispatcherConfig, ports: Partial<Ports> = 
     canceller,
     sweeper,
     recoverer,
+    redisWatch,
     engine,
     admin,
     /** Of wrong operator tokens. */

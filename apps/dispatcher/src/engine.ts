@@ -3,6 +3,7 @@ import type { Worker } from 'bullmq'
 import type { BacklogCanceller } from './attempts/backlog-canceller.js'
 import type { FirstAttempts } from './dispatching/first-attempts.js'
 import type { EndpointLimiter } from './fairness/endpoint-limiter.js'
+import type { EmptiedRedisWatch } from './queues/emptied-redis-watch.js'
 import type { Recoverer } from './recovering/recoverer.js'
 import type { Retention } from './retention/retention.js'
 import type { Sweeper } from './sweeping/sweeper.js'
@@ -13,6 +14,7 @@ export type EngineDeps = {
   sweeper: Sweeper
   retention: Retention
   recoverer: Pick<Recoverer, 'start' | 'stop'>
+  redisWatch: Pick<EmptiedRedisWatch, 'start' | 'stop'>
   firstAttempts: Pick<FirstAttempts, 'concluded'>
   canceller: Pick<BacklogCanceller, 'stop'>
   /** Ends the retries that wait for the database. */
@@ -33,11 +35,12 @@ export class Engine {
   constructor(private readonly deps: EngineDeps) {}
 
   start(): void {
-    const { workers, sweeper, retention, recoverer, onError } = this.deps
+    const { workers, sweeper, retention, recoverer, redisWatch, onError } = this.deps
     for (const worker of workers) worker.run().catch(onError)
     sweeper.start()
     retention.start()
     recoverer.start()
+    redisWatch.start()
   }
 
   /**
@@ -51,6 +54,7 @@ export class Engine {
       sweeper,
       retention,
       recoverer,
+      redisWatch,
       firstAttempts,
       canceller,
       stopRetries,
@@ -61,6 +65,7 @@ export class Engine {
       sweeper.stop(),
       retention.stop(),
       recoverer.stop(),
+      redisWatch.stop(),
       ...workers.map((worker) => worker.close()),
     ])
       .then(() => Promise.all([firstAttempts.concluded(), canceller.stop()]))

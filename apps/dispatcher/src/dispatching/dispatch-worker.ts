@@ -26,11 +26,11 @@ type DispatchWorkerDeps = {
 export function createDispatchWorker({ queue, concurrency, events, queues, observer }: DispatchWorkerDeps) {
   /** Failures propagate, so that BullMQ runs the job again, later each time. */
   async function runAlone(job: Job<EventsJob, void>, event: QueuedEventRef, token: string): Promise<void> {
-    // Every earlier start either failed or was deferred, so starts beyond the failures mean that the job was deferred.
-    const wasDeferred = job.data.deferred === true || job.attemptsStarted > job.attemptsMade + 1
-    const deferral = await events.run(event, { wasDeferred, wasLost: wasLost(job) })
+    const { deferred: deferredFor } = job.data
+    const deferral = await events.run(event, { deferredFor, wasLost: wasLost(job) })
     if (!deferral) return
     observer.deferred(deferral.reason)
+    if (deferral.reason !== deferredFor) await job.updateData({ ...job.data, deferred: deferral.reason })
     await job.moveToDelayed(Date.now() + deferral.deferMs, token)
     throw new bullmq.DelayedError()
   }
@@ -51,7 +51,7 @@ export function createDispatchWorker({ queue, concurrency, events, queues, obser
       observer.deferred(deferral.reason)
       await queues.splitOff(event, {
         delayMs: deferral.deferMs,
-        deferred: true,
+        deferred: deferral.reason,
         // Its own job has no history of its own: whether it may have been sent goes with it.
         ...(wasLost(job) && { failed: true }),
         priority: job.priority,

@@ -1,4 +1,4 @@
-import { LARGE_EVENT_BYTES, type QueuedEventRef } from '@signet/webhook-core/queue'
+import { LARGE_EVENT_BYTES, type EventDeferralReason, type QueuedEventRef } from '@signet/webhook-core/queue'
 import type { Deferral, Preparation, PreparedBody } from '../preparing/preparation.js'
 import type { AdmissionWindow } from './admission-window.js'
 import type { DispatchOutcome, DispatchService } from './dispatch-service.js'
@@ -13,8 +13,8 @@ export type EventServiceDeps = {
   firstAttempts: Pick<FirstAttempts, 'run'>
 }
 
-/** What happened to the event's job before: it was put off, or an earlier run was lost, because its worker died or it failed. */
-export type EventHistory = { wasDeferred?: boolean | undefined; wasLost?: boolean | undefined }
+/** What happened to the event's job before: why it was put off, or an earlier run was lost, because its worker died or it failed. */
+export type EventHistory = { deferredFor?: EventDeferralReason | undefined; wasLost?: boolean | undefined }
 
 /** Processes one event: prepares it if it has no body, dispatches it, and makes the first attempt at each endpoint. */
 export class EventService {
@@ -23,7 +23,7 @@ export class EventService {
   /** Resolves once each delivery has ended or has its own job; with a deferral if the event has to be tried again later. */
   async run(event: QueuedEventRef, history: EventHistory = {}): Promise<Deferral | undefined> {
     const { accountId, bytes } = event
-    const place = this.deps.places.take(accountId, { bytes, wasDeferred: history.wasDeferred })
+    const place = this.deps.places.take(accountId, { bytes, wasDeferred: history.deferredFor !== undefined })
     if ('deferMs' in place) return { deferMs: place.deferMs, reason: 'account_full' }
     let deferral: Deferral | undefined
     try {
@@ -37,14 +37,14 @@ export class EventService {
   async #runIn(
     place: EventPlace,
     event: QueuedEventRef,
-    { wasDeferred = false, wasLost = false }: EventHistory,
+    { deferredFor, wasLost = false }: EventHistory,
   ): Promise<Deferral | undefined> {
     const { preparation } = this.deps
     const { unprepared } = await this.#admitted({ ...event, wasLost })
     if (!unprepared) return undefined
     const outcome = await preparation.run(
       { ...unprepared, bytes: event.bytes },
-      { wasDeferred, makeRoom: (bytes) => place.resize(bytes) },
+      { deferredFor, makeRoom: (bytes) => place.resize(bytes) },
       (prepared) => this.#admitted({ ...event, bytes: sizeOf(prepared), prepared }),
     )
     return 'deferMs' in outcome ? outcome : undefined

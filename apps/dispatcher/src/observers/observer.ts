@@ -174,6 +174,10 @@ export function createObserver(log: Logger, registry: Registry) {
       queueWarnings.reset()
     },
 
+    redisEmptied(): void {
+      log.warn('redis was emptied; looking for lost work')
+    },
+
     jobStalled(queue: string, jobId: string): void {
       metrics.stalled.inc({ queue })
       log.warn('a worker died; its job runs again', { queue, job_id: jobId })

@@ -1,5 +1,5 @@
 import { definitionOf, isHtml } from '@signet/webhook-core'
-import { LARGE_EVENT_BYTES } from '@signet/webhook-core/queue'
+import { LARGE_EVENT_BYTES, type EventDeferralReason } from '@signet/webhook-core/queue'
 import type { RecordingContent, RecordingRef } from '@signet/webhook-core/stores'
 import type { QueuedEvent } from '../events/event-store.js'
 import { FairSemaphore } from '../fairness/fair-semaphore.js'
@@ -8,8 +8,7 @@ import type { PartsReader } from './parts-reader.js'
 
 /** `unconverted`: why it carries HTML that should be Markdown. */
 export type PreparedBody = { body: Buffer; unconverted: UnconvertedReason | null }
-/** Why it is deferred: the account has as many events in the process as it may have, or conversions wait. */
-export type Deferral = { deferMs: number; reason: 'account_full' | 'conversions_full' }
+export type Deferral = { deferMs: number; reason: EventDeferralReason }
 
 export type PreparationDeps = {
   parts: Pick<PartsReader, 'measure' | 'read'>
@@ -17,7 +16,7 @@ export type PreparationDeps = {
 }
 
 export type PreparationOptions = {
-  wasDeferred?: boolean
+  deferredFor?: EventDeferralReason | undefined
   makeRoom?: (bytes: number) => { deferMs: number } | undefined
 }
 
@@ -35,20 +34,20 @@ export class Preparation {
 
   /**
    * Passes the body to `use`, or says when to come back: the event needs a conversion, and others wait for theirs.
-   * `wasDeferred`: this event was deferred before. `makeRoom` is told how large its recording is, before that is read, and may say how
+   * `deferredFor`: why it was deferred the last time. `makeRoom` is told how large its recording is, before that is read, and may say how
    * long to wait for room. Never rejects because of missing parts: only `audio_id` is guaranteed.
    */
   async run<T>(
     event: QueuedEvent & { bytes?: number },
-    { wasDeferred = false, makeRoom = () => undefined }: PreparationOptions,
+    { deferredFor, makeRoom = () => undefined }: PreparationOptions,
     use: (prepared: PreparedBody) => Promise<T>,
   ): Promise<T | Deferral> {
     const { conversions } = this.deps
     const { accountId } = event
     const ref = recordingOf(event)
     if (!ref) return use({ body: Buffer.from(pingBody(event)), unconverted: null })
-    // Avoids reading a mebibyte again only to find that there is still no room.
-    if (wasDeferred && !conversions.hasRoomFor(accountId))
+    // It has HTML. Avoids reading a mebibyte again only to find that there is still no room.
+    if (deferredFor === 'conversions_full' && !conversions.hasRoomFor(accountId))
       return { deferMs: conversions.deferMs(accountId), reason: 'conversions_full' }
     const release = await this.#loading.acquire(accountId)
     try {

@@ -68,8 +68,8 @@ export class Sweeper {
     this.#sweeps.start()
   }
 
-  /** Sweeps now, and once more when the grace period of the most recent work is over. */
-  redisReconnected(): void {
+  /** Redis may have lost jobs. Sweeps now, and once more when the grace period of the most recent work is over. */
+  redisLostJobs(): void {
     if (this.#sweeps.stopping.aborted) return
     void this.#sweeps.request()
     clearTimeout(this.#afterGrace)

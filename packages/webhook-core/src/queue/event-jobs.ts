@@ -10,11 +10,14 @@ export const LARGE_EVENT_BYTES = 256 * 1024
 /** An event as a job names it, with its size if it is large. */
 export type QueuedEventRef = { eventId: EventId; accountId: string; bytes?: number }
 
+/** Why an event comes back later: its account has as many in the process as it may have, or too many conversions wait. */
+export type EventDeferralReason = 'account_full' | 'conversions_full'
+
 /**
- * A job of the `events` queue: the events that were published together, usually. `deferred`: the only one has been told before
- * to come back later. `failed`: it failed in the job that it came with.
+ * A job of the `events` queue: the events that were published together, usually. `deferred`: why the only one was told last to come
+ * back later. `failed`: it failed in the job that it came with.
  */
-export type EventsJob = { events: QueuedEventRef[]; deferred?: boolean; failed?: boolean }
+export type EventsJob = { events: QueuedEventRef[]; deferred?: EventDeferralReason; failed?: boolean }
 
 /** What a process takes from the queue at once, and what another one has to do again if that process dies. */
 export const MAX_EVENTS_PER_JOB = 32

@@ -4,6 +4,7 @@ export {
   isListJobId,
   LARGE_EVENT_BYTES,
   MAX_EVENTS_PER_JOB,
+  type EventDeferralReason,
   type EventsJob,
   type EventToPublish,
   type QueuedEventRef,
