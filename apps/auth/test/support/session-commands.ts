@@ -146,29 +146,40 @@ const move = (model: Model, { server }: Real, ms: number): void => {
   server.clock.advance(ms)
 }
 
-/** Counter and end of each session, by its id, as the server knows them. */
-async function rowsOf({ server, user }: Real): Promise<Map<string, string>> {
-  const { rows } = await server.context.db.query<{ id: string; counter: number; over: boolean }>(
-    `select id, refresh_counter as counter, revoked_at is not null as over from sessions where user_id = $1`,
+/** What the database says: what bars the user, and counter and end of each session, by its id. */
+type Stored = { barred: Bar; sessions: ReadonlyMap<string, string> }
+
+async function stored({ server, user }: Real): Promise<Stored> {
+  const { db } = server.context
+  const { rows: users } = await db.query<{ barred: Bar }>(
+    `select case when deleted_at is not null then 'deleted' when banned_until is not null then 'banned' end as barred
+     from users where id = $1`,
     [user.user.id],
   )
-  return new Map(rows.map(({ id, counter, over }) => [id, `${counter} ${over ? 'over' : 'open'}`]))
+  const { rows } = await db.query<{ id: string; counter: number; end: string | null }>(
+    `select id, refresh_counter as counter, revoked_reason as end from sessions where user_id = $1`,
+    [user.user.id],
+  )
+  return {
+    barred: users[0] === undefined ? 'erased' : users[0].barred,
+    sessions: new Map(rows.map(({ id, counter, end }) => [id, `${counter} ${end}`])),
+  }
 }
 
-/** Whether a model says the same of every session as the server. */
-const agrees = (model: Model, rows: Map<string, string>, access: (line: number) => string): boolean =>
-  rows.size === (model.barred === 'erased' ? 0 : model.lines.length) &&
-  (model.barred === 'erased' ||
+/** Whether a model says the same as the database. */
+const agrees = (model: Model, { barred, sessions }: Stored, access: (line: number) => string): boolean =>
+  barred === model.barred &&
+  sessions.size === (barred === 'erased' ? 0 : model.lines.length) &&
+  (barred === 'erased' ||
     model.lines.every(
       ({ counter, end }, line) =>
-        rows.get(String(claimsOf(access(line))['session_id'])) ===
-        `${counter} ${end === null ? 'open' : 'over'}`,
+        sessions.get(String(claimsOf(access(line))['session_id'])) === `${counter} ${end}`,
     ))
 
 /** Tries each token that changes nothing when it is tried, and all that access tokens may do. */
 async function expectEqual(model: Model, real: Real): Promise<void> {
   const { server } = real
-  expect(agrees(model, await rowsOf(real), (line) => real.access(line))).toBe(true)
+  expect(agrees(model, await stored(real), (line) => real.access(line))).toBe(true)
   const foreseen = real.tokens().flatMap((token) => {
     const after = model.clone()
     const outcome = after.refresh(token)
@@ -206,7 +217,7 @@ export class Requests implements fc.AsyncCommand<Model, Real> {
     if (this.name.includes('upgrade')) move(model, real, 30 * SECOND_MS)
     const actions = this.choices.map((choose) => choose(model))
     const answers = await Promise.all(actions.map(({ ask }) => ask(real)))
-    const rows = await rowsOf(real)
+    const found = await stored(real)
     const orders = [actions, [...actions].reverse()].map((order) => {
       const after = model.clone()
       const outcomes = new Map(order.map((action) => [action, action.foresee(after)]))
@@ -224,13 +235,15 @@ export class Requests implements fc.AsyncCommand<Model, Real> {
           return typeof outcome === 'object' ? [[outcome.line, String(answer.body['access_token'])]] : []
         }),
       )
-      return fits && agrees(after, rows, (line) => access.get(line) ?? real.access(line))
+      return fits && agrees(after, found, (line) => access.get(line) ?? real.access(line))
     })
     if (order === undefined) {
       const said = answers.map(({ status, text }) => `${status} ${text.slice(0, 120)}`)
-      const foreseen = JSON.stringify(orders.map(({ outcomes, after }) => ({ outcomes, lines: after.lines })))
+      const foreseen = JSON.stringify(
+        orders.map(({ outcomes, after: { barred, lines } }) => ({ outcomes, barred, lines })),
+      )
       throw new Error(
-        `${actions.map(({ name }) => name).join(' beside ')} came to ${said.join(' and ')} with ${JSON.stringify([...rows.values()])}, not to any of ${foreseen}`,
+        `${actions.map(({ name }) => name).join(' beside ')} came to ${said.join(' and ')} with ${found.barred} and ${JSON.stringify([...found.sessions.values()])}, not to any of ${foreseen}`,
       )
     }
     Object.assign(model, order.after)

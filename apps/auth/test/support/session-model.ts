@@ -9,6 +9,7 @@ type Line = {
   openedAt: number
   movedAt: number
   strong: boolean
+  /** Why it is over, in the words of the `sessions` table. */
   end: string | null
   /** What was exchanged last before the newest upgrades. */
   upgradedFrom?: { counter: number; at: number }
@@ -91,7 +92,7 @@ export class Model {
     // Whoever is deleted stays so, whether or not they are also banned.
     if (this.barred === 'deleted' && how !== 'erased') return 'ok'
     this.barred = how
-    if (how !== null) this.#end(how, () => true)
+    if (how !== null) this.#end(how === 'banned' ? 'ban' : 'deletion', () => true)
     return 'ok'
   }
 
