@@ -2,6 +2,7 @@ import { afterAll, afterEach, beforeEach, describe, expect, it } from '@jest/glo
 import { connectRedis } from '@signet/redis'
 import { testRedis, waitFor } from '@signet/testkit'
 import { Queue } from 'bullmq'
+import { Redis } from 'ioredis'
 import { QueueWorker } from '../src/queues/queue-worker.js'
 import { gate, type Gate } from './support/gate.js'
 
@@ -73,6 +74,21 @@ describe('QueueWorker', () => {
     expect(await waiting()).toBe(1)
     started['b']?.end.open()
     await hasStarted('d')
+  })
+
+  it('blocks its connection for less than after which one without an answer counts as lost, however late the next job is', async () => {
+    const monitor = await new Redis(url).monitor()
+    const blocked: number[] = []
+    monitor.on('monitor', (_time: string, [command = '', key = '', seconds = '']: string[]) => {
+      if (command.toLowerCase() === 'bzpopmin' && key.startsWith(prefix)) blocked.push(Number(seconds))
+    })
+    await queue.add('job', { name: 'late', units: 1 }, { delay: 3_600_000 })
+    work(1)
+    // The first time it does not know yet of a job that is to come.
+    await waitFor(() => blocked.length >= 2, { describe: 'two blocking reads' })
+    const { socketTimeout = 0 } = (connection as Redis).options
+    expect(Math.max(...blocked) * 1000).toBeLessThan(socketTimeout / 2)
+    monitor.disconnect()
   })
 
   it('takes a job that is larger than all of it', async () => {

@@ -2,6 +2,7 @@ import pTimeout from 'p-timeout'
 import pg from 'pg'
 import { ConnectionGate } from './connection-gate.js'
 import { isUnanswered } from './pg-errors.js'
+import { SilentConnections, type Target } from './silent-connections.js'
 
 /** What a store function needs: the pool or a transaction. */
 export type Queryable = {
@@ -57,6 +58,8 @@ export type DbOptions = {
   planOnce?: boolean
   /** Every transaction is read-only, for pages that only show: PostgreSQL refuses what would change something. */
   readOnly?: boolean
+  /** Asks the server about statements that take longer than a second, and closes connections where it works on none. */
+  closeSilent?: boolean
   /** Called when an idle connection breaks. Without a listener, that would crash the process. */
   onIdleError?: (error: Error) => void
   /** For traces. Never receives parameters. */
@@ -74,6 +77,7 @@ export class Db implements Queryable {
   readonly pool: pg.Pool
   readonly #trace: TraceStatement | undefined
   readonly #gate: ConnectionGate | undefined
+  readonly #silent: SilentConnections | undefined
   #closed: Promise<void> | undefined
 
   constructor(options: DbOptions) {
@@ -100,10 +104,11 @@ export class Db implements Queryable {
       keepAlive: true,
     })
     this.pool.on('error', options.onIdleError ?? (() => undefined))
+    if (options.closeSilent) this.#silent = new SilentConnections(this.pool, options)
   }
 
   query<R extends object>(text: string | { name: string; text: string }, values: readonly unknown[] = []) {
-    return this.#admitted(() => run<R>(this.pool, text, values, this.#trace))
+    return this.#admitted(() => run<R>(this.#target(this.pool), text, values, this.#trace))
   }
 
   /**
@@ -113,6 +118,10 @@ export class Db implements Queryable {
   transaction<T>(work: (tx: Tx) => Promise<T>): Promise<T> {
     const whole = () => this.#admitted(() => this.#transaction(work))
     return this.#trace ? this.#trace('transaction', whole) : whole()
+  }
+
+  #target(target: pg.Pool | pg.PoolClient): Target {
+    return this.#silent ? this.#silent.watched(target) : target
   }
 
   async #admitted<T>(work: () => Promise<T>): Promise<T> {
@@ -130,28 +139,29 @@ export class Db implements Queryable {
     let broken: Error | undefined
     const onError = (error: Error) => (broken = error)
     client.on('error', onError)
+    const target = this.#target(client)
     try {
-      await client.query('begin')
+      await target.query({ text: 'begin' })
       const committed: (() => void)[] = []
       const tx = {
-        ...queryable(client, this.#trace),
+        ...queryable(target, this.#trace),
         afterCommit: (then: () => void) => void committed.push(then),
         async rehearse(scene: () => Promise<void>) {
           const before = committed.length
-          await client.query('savepoint rehearsal')
+          await target.query({ text: 'savepoint rehearsal' })
           await scene()
-          await client.query('rollback to savepoint rehearsal')
+          await target.query({ text: 'rollback to savepoint rehearsal' })
           committed.splice(before)
         },
       }
       const result = await work(tx as Tx)
-      await client.query('commit')
+      await target.query({ text: 'commit' })
       for (const then of committed) then()
       return result
     } catch (error) {
       // A rollback would only queue behind the statement without an answer.
       if (isUnanswered(error)) broken = error
-      else await client.query('rollback').catch((failure: Error) => (broken = failure))
+      else await target.query({ text: 'rollback' }).catch((failure: Error) => (broken = failure))
       throw error
     } finally {
       client.off('error', onError)
@@ -170,7 +180,7 @@ export class Db implements Queryable {
     const onError = (error: Error) => (broken = error)
     client.on('error', onError)
     try {
-      return await work(queryable(client, this.#trace))
+      return await work(queryable(this.#target(client), this.#trace))
     } catch (error) {
       broken ??= error instanceof Error && !('severity' in error) ? error : undefined
       throw error
@@ -207,6 +217,7 @@ export class Db implements Queryable {
 
   /** May be called more than once. The pool itself would throw, and the rest of the clean-up would not run. */
   close(): Promise<void> {
+    this.#silent?.close()
     return (this.#closed ??= this.pool.end())
   }
 }
@@ -221,12 +232,12 @@ function sessionOptions({ preferIndexes, planOnce, readOnly }: DbOptions): strin
   return settings.join(' ') || undefined
 }
 
-const queryable = (client: pg.PoolClient, trace: TraceStatement | undefined): Queryable => ({
+const queryable = (client: Target, trace: TraceStatement | undefined): Queryable => ({
   query: (text, values = []) => run(client, text, values, trace),
 })
 
 function run<R extends object>(
-  target: pg.Pool | pg.PoolClient,
+  target: Target,
   text: string | { name: string; text: string },
   values: readonly unknown[],
   trace: TraceStatement | undefined,
@@ -239,7 +250,7 @@ function run<R extends object>(
 }
 
 async function send<R extends object>(
-  target: pg.Pool | pg.PoolClient,
+  target: Target,
   statement: { name?: string; text: string },
   values: readonly unknown[],
 ) {

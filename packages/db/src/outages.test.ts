@@ -44,6 +44,43 @@ describe('when the server falls silent', () => {
     }
   })
 
+  it('gives up what has no time limit as soon as the server says that it works on nothing, and idle connections with it', async () => {
+    const line = await startLine()
+    const db = new Db({ connectionString: line.url, max: 3, closeSilent: true })
+    try {
+      await Promise.all([1, 2, 3].map(() => db.query('select pg_sleep(0.1)')))
+      const failure = line.silence(() => db.query('select 1'))
+      const error: unknown = await failure.catch((reason: unknown) => reason)
+      expect(error).toMatchObject({ message: 'Connection terminated: the server is silent' })
+      expect(isUnavailable(error)).toBe(true)
+      // Each of the others would fail in the same way.
+      expect((await db.query('select 1 as one')).rows).toEqual([{ one: 1 }])
+      const failed = db.transaction((tx) => line.silence(() => tx.query('select 1')))
+      expect(isUnavailable(await failed.catch((reason: unknown) => reason))).toBe(true)
+    } finally {
+      line.close()
+      await db.close()
+    }
+  })
+
+  it('lets what the server works on take its time, a statement and a wait for a lock', async () => {
+    const patient = new Db({ connectionString: url, max: 3, closeSilent: true, applicationName: 'patient' })
+    const probes = () =>
+      db.query<{ count: number }>(
+        `select count(*)::integer as count from pg_stat_activity where application_name = 'patient-probe' and query like '%pg_stat_activity%'`,
+      )
+    const waiting = await patient.transaction(async (tx) => {
+      await tx.query('select pg_advisory_xact_lock(13)')
+      const lock = patient.query<{ one: number }>('select 1 as one from pg_advisory_xact_lock(13)')
+      const slow = patient.query<{ one: number }>('select 1 as one from pg_sleep(4)')
+      while ((await probes()).rows[0]?.count === 0) await new Promise((resolve) => setTimeout(resolve, 20))
+      expect((await slow).rows).toEqual([{ one: 1 }])
+      return { lock }
+    })
+    expect((await waiting.lock).rows).toEqual([{ one: 1 }])
+    await patient.close()
+  })
+
   it('leaves a statement that takes too long to the server', async () => {
     const shortTimeout = new Db({ connectionString: url, max: 1, statementTimeoutMs: 100 })
     const error: unknown = await shortTimeout.query('select pg_sleep(60)').catch((reason: unknown) => reason)

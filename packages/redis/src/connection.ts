@@ -82,18 +82,27 @@ export function redisOptions(settings: RedisSettings, role: RedisRole): RedisOpt
 
 /**
  * Closes Redis connections that stop responding. Otherwise a crashed machine would go unnoticed until TCP gives up, about a
- * quarter of an hour later. BullMQ's blocking reads end after 10 s on their own. Commands of a `request` connection time out
- * earlier, but that does not close it.
+ * quarter of an hour later, and after lost packets TCP may wait for as long again. Blocking reads must end earlier
+ * (apps/dispatcher/src/queues/queue-worker.ts). Commands of a `request` connection time out before, but that does not close it.
  */
-const SOCKET_TIMEOUT_MS = { worker: 30_000, request: 5_000 }
+const SOCKET_TIMEOUT_MS = 5_000
+const CONNECT_TIMEOUT_MS = 2_000
 
-const reconnectDelayMs = (attempt: number) => Math.min(50 * 2 ** Math.min(attempt, 6), 2000)
+const reconnectDelayMs = (attempt: number) => Math.min(50 * 2 ** Math.min(attempt, 6), 1000)
 
 function sharedOptions(url: string, role: RedisRole) {
   const { username, password, db, tls } = parseRedisUrl(url)
   const waiting =
     role === 'worker'
       ? { maxRetriesPerRequest: null }
-      : { maxRetriesPerRequest: 1, connectTimeout: 2000, commandTimeout: 2000, disconnectTimeout: 200 }
-  return { ...waiting, socketTimeout: SOCKET_TIMEOUT_MS[role], username, password, db, tls }
+      : { maxRetriesPerRequest: 1, commandTimeout: 2000, disconnectTimeout: 200 }
+  return {
+    ...waiting,
+    connectTimeout: CONNECT_TIMEOUT_MS,
+    socketTimeout: SOCKET_TIMEOUT_MS,
+    username,
+    password,
+    db,
+    tls,
+  }
 }

@@ -130,7 +130,8 @@ describe('connectRedis', () => {
   })
 
   it('lets workers wait for Redis, and requests give up within two seconds', () => {
-    expect(redisOptions({ url: 'redis://h' }, 'worker').maxRetriesPerRequest).toBeNull()
+    const worker = redisOptions({ url: 'redis://h' }, 'worker')
+    expect(worker).toMatchObject({ maxRetriesPerRequest: null, connectTimeout: 2000, socketTimeout: 5000 })
     expect(redisOptions({ url: 'redis://h' }, 'request')).toMatchObject({
       enableOfflineQueue: false,
       commandTimeout: 2000,

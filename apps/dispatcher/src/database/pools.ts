@@ -2,6 +2,8 @@ import { Db, type DbOptions } from '@signet/db'
 import { ENRICHMENT_TIMEOUT_MS } from '@signet/webhook-core/stores'
 
 const STATEMENT_TIMEOUT_MS = 30_000
+/** TCP tries again 1 s after a lost first packet, then after 3 s and 7 s: it is quicker to begin anew. */
+const CONNECTION_TIMEOUT_MS = 3_000
 /** Many times what the statements of one account wait for those of others while nothing is wrong. */
 const APART_LOCK_TIMEOUT_MS = 1_000
 /** One for each part of the three batches that may be read at a time. */
@@ -18,13 +20,21 @@ export function createPools(databaseUrl: string, onIdleError: (error: Error) => 
       ...options,
     })
   const pools = {
-    db: pool('', { max: 10, planOnce: true, statementTimeoutMs: STATEMENT_TIMEOUT_MS }),
+    db: pool('', {
+      max: 10,
+      planOnce: true,
+      statementTimeoutMs: STATEMENT_TIMEOUT_MS,
+      connectionTimeoutMs: CONNECTION_TIMEOUT_MS,
+      closeSilent: true,
+    }),
     /** For results of accounts that may be blocked: what those wait for must not take the turns of others for long. */
     apart: pool('-apart', {
       max: 2,
       planOnce: true,
       statementTimeoutMs: STATEMENT_TIMEOUT_MS,
       lockTimeoutMs: APART_LOCK_TIMEOUT_MS,
+      connectionTimeoutMs: CONNECTION_TIMEOUT_MS,
+      closeSilent: true,
     }),
     /** PostgreSQL ends statements that enrichment no longer waits for, and slow ones cannot block results. */
     recordings: pool('-enrichment', {
@@ -43,5 +53,11 @@ export function createPools(databaseUrl: string, onIdleError: (error: Error) => 
 
 type DbOptionsOfPool = Pick<
   DbOptions,
-  'max' | 'planOnce' | 'readOnly' | 'statementTimeoutMs' | 'lockTimeoutMs'
+  | 'max'
+  | 'planOnce'
+  | 'readOnly'
+  | 'statementTimeoutMs'
+  | 'lockTimeoutMs'
+  | 'connectionTimeoutMs'
+  | 'closeSilent'
 >

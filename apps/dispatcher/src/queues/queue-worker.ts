@@ -21,6 +21,9 @@ export type QueueWorkerOptions<Data> = {
 /** After a Redis error. The default of 15 s would prolong every outage. */
 const RETRY_DELAY_MS = 500
 
+/** Less than after which a connection without an answer counts as lost (packages/redis). By default it would be up to 10 s. */
+const MAX_BLOCK_SECONDS = 2
+
 /**
  * Another worker takes over a lost worker's job once its lock has expired and the next check for stalled jobs has run: at
  * most 13 s later. Locks are renewed every 5 s, so only a process that blocks for longer loses one. A job is never dropped
@@ -66,6 +69,10 @@ export class QueueWorker<Data> extends bullmq.Worker<Data, void> {
     this.mainLoopRunning = this.#takeJobs()
     await this.mainLoopRunning
     this.running = false
+  }
+
+  protected override getBlockTimeout(blockUntil: number): number {
+    return Math.min(super.getBlockTimeout(blockUntil), MAX_BLOCK_SECONDS)
   }
 
   override close(force?: boolean): Promise<void> {

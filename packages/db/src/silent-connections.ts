@@ -1,0 +1,139 @@
+import pg from 'pg'
+
+export type SilentConnectionsOptions = { connectionString: string; applicationName?: string }
+
+/** What runs a statement: a pool, or a connection. */
+export type Target = {
+  query<R extends pg.QueryResultRow>(statement: pg.QueryConfig): Promise<pg.QueryResult<R>>
+}
+
+/** What a driver's connection has and its types do not say. */
+type Internals = {
+  processID: number | null
+  connection: { stream: { destroy(error: Error): void; bytesRead: number; writableLength: number } }
+}
+
+/** `seen`: what had come and gone when the server was last found idle. Any more shows that the connection lives. */
+type Waiting = { since: number; seen?: string }
+
+/** A statement that takes longer is asked about. */
+const SUSPICIOUS_MS = 1_000
+const INTERVAL_MS = 500
+const PROBE_TIMEOUT_MS = 1_000
+
+/**
+ * Closes connections that wait for the answer to a statement on which the server does not work. After packets were lost, TCP may
+ * take as long again to notice, and for good ones a time limit would have to be longer than any statement. So the server is asked,
+ * through another connection. A statement that is slow, or waits for a lock, is active there and goes on.
+ */
+export class SilentConnections {
+  readonly #waiting = new Map<pg.ClientBase, Waiting>()
+  readonly #idle = new Set<pg.PoolClient>()
+  #timer: NodeJS.Timeout | undefined
+  #probe: Promise<pg.Client> | undefined
+
+  constructor(
+    pool: pg.Pool,
+    private readonly options: SilentConnectionsOptions,
+  ) {
+    pool.on('release', (_error, client) => this.#idle.add(client))
+    for (const event of ['acquire', 'remove'] as const) pool.on(event, (client) => this.#idle.delete(client))
+  }
+
+  /** Its statements are rejected as those of a lost connection where nobody works on them. */
+  watched(target: pg.Pool | pg.PoolClient): Target {
+    return {
+      query: async <R extends pg.QueryResultRow>(statement: pg.QueryConfig) => {
+        if (!(target instanceof pg.Pool)) return this.#watch(target, () => target.query<R>(statement))
+        const client = await target.connect()
+        // As the pool does: without a listener the loss of a connection would end the process, and one with an error is not used again.
+        let broken: Error | undefined
+        const onError = (error: Error) => (broken = error)
+        client.on('error', onError)
+        try {
+          return await this.#watch(client, () => client.query<R>(statement))
+        } catch (error) {
+          broken ??= error as Error
+          throw error
+        } finally {
+          client.off('error', onError)
+          client.release(broken)
+        }
+      },
+    }
+  }
+
+  close(): void {
+    clearTimeout(this.#timer)
+    this.#endProbe()
+  }
+
+  async #watch<T>(client: pg.ClientBase, statement: () => Promise<T>): Promise<T> {
+    this.#waiting.set(client, { since: performance.now() })
+    this.#timer ??= setTimeout(() => void this.#look(), SUSPICIOUS_MS).unref()
+    try {
+      return await statement()
+    } finally {
+      this.#waiting.delete(client)
+    }
+  }
+
+  async #look(): Promise<void> {
+    const now = performance.now()
+    const suspicious = [...this.#waiting].filter(([, { since }]) => now - since >= SUSPICIOUS_MS)
+    if (suspicious.length === 0) this.#endProbe()
+    else await this.#examine(suspicious).catch(() => this.#endProbe())
+    this.#timer =
+      this.#waiting.size === 0 ? undefined : setTimeout(() => void this.#look(), INTERVAL_MS).unref()
+  }
+
+  async #examine(suspicious: readonly [pg.ClientBase, Waiting][]): Promise<void> {
+    this.#probe ??= this.#connect()
+    const probe = await this.#probe
+    // A server that only just became idle may have answered, and the answer be on its way.
+    const { rows } = await probe.query<{ pid: number }>(
+      `select pid from pg_stat_activity where pid = any ($1::integer[]) and usename = current_user
+         and state like 'idle%' and state_change < clock_timestamp() - interval '0.5 seconds'`,
+      [suspicious.map(([client]) => internalsOf(client).processID)],
+    )
+    const idle = new Set(rows.map(({ pid }) => pid))
+    const dead: pg.ClientBase[] = []
+    for (const [client, waiting] of suspicious) {
+      const { processID, connection } = internalsOf(client)
+      // Another statement by now, or none.
+      if (this.#waiting.get(client) !== waiting || processID === null) continue
+      const { bytesRead, writableLength } = connection.stream
+      const seen = idle.has(processID) ? `${bytesRead} ${writableLength}` : undefined
+      if (seen !== undefined && seen === waiting.seen) dead.push(client)
+      waiting.seen = seen
+    }
+    if (dead.length === 0) return
+    // First those that wait for a statement: they are probably lost, too, and whoever tries again must not get one of them.
+    for (const client of [...this.#idle, ...dead]) destroy(client)
+  }
+
+  async #connect(): Promise<pg.Client> {
+    const { connectionString, applicationName = 'signet' } = this.options
+    const client = new pg.Client({
+      connectionString,
+      application_name: `${applicationName}-probe`,
+      connectionTimeoutMillis: PROBE_TIMEOUT_MS,
+      query_timeout: PROBE_TIMEOUT_MS,
+    })
+    client.on('error', () => undefined)
+    await client.connect()
+    return client
+  }
+
+  #endProbe(): void {
+    // Its regular end would wait for a server that does not respond.
+    this.#probe?.then(destroy, () => undefined)
+    this.#probe = undefined
+  }
+}
+
+const internalsOf = (client: pg.ClientBase): Internals => client as unknown as Internals
+
+/** `isUnavailable` recognizes the message. */
+const destroy = (client: pg.ClientBase): void =>
+  internalsOf(client).connection.stream.destroy(new Error('Connection terminated: the server is silent'))
