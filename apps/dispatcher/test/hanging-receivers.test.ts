@@ -107,23 +107,36 @@ describe('an account whose receivers are slower than it publishes', () => {
 
   const arrived = (path: string) => receiver.deliveries().filter((one) => one.path.startsWith(path)).length
 
-  it('delays no other account, however many of its events wait within its allowance', async () => {
-    const [slow, other] = [dispatcher.subscriber(), dispatcher.subscriber()]
+  /** An account of five endpoints, not so slow that their deliveries would be deferred. */
+  async function aSlowAccount(path: string): Promise<Subscriber> {
+    const slow = dispatcher.subscriber()
     for (let number = 0; number < 5; number += 1) {
-      await slow.endpoint(receiver.url(`/slow/${number}`))
-      // Not so slow that its deliveries would be deferred.
-      receiver.hook(`/slow/${number}`, { otherwise: reply(200, { delayMs: 400 }) })
+      await slow.endpoint(receiver.url(`${path}/${number}`))
+      receiver.hook(`${path}/${number}`, { otherwise: reply(200, { delayMs: 400 }) })
     }
-    const endpoint = await other.endpoint(receiver.url('/other'))
-    // Endpoints that are not measured yet would have their deliveries deferred.
-    await slow.summary()
-    await waitFor(() => receiver.deliveries().length === 5 && dispatcher.limiter.size === 0)
-    await slow.summaries(200)
-    await waitFor(() => arrived('/slow') >= 20)
-    await other.summary()
-    await other.ping(endpoint.id)
-    await waitFor(() => arrived('/other') === 2)
-    // The 128 events that the process cannot take at once need 640 deliveries to end before these.
-    expect(arrived('/slow')).toBeLessThan(400)
-  })
+    return slow
+  }
+
+  it.each([1, 3])(
+    'delays no other account, however many events of %i such accounts wait within their allowances',
+    async (count) => {
+      const other = dispatcher.subscriber()
+      const slow = await Promise.all(Array.from({ length: count }, (_, i) => aSlowAccount(`/slow/${i}`)))
+      const endpoint = await other.endpoint(receiver.url('/other'))
+      // Endpoints that are not measured yet would have their deliveries deferred.
+      for (const one of slow) {
+        const before = arrived('/slow')
+        await one.summary()
+        await waitFor(() => arrived('/slow') === before + 5 && dispatcher.limiter.size === 0)
+      }
+      await Promise.all(slow.map((one) => one.summaries(200)))
+      await waitFor(() => arrived('/slow') >= 5 * count + 15)
+      const before = arrived('/slow')
+      await other.summary()
+      await other.ping(endpoint.id)
+      await waitFor(() => arrived('/other') === 2)
+      // In order of the queue, what the process cannot take at once would end first: 640 deliveries, or 2,640 of three accounts.
+      expect(arrived('/slow') - before).toBeLessThan(200)
+    },
+  )
 })

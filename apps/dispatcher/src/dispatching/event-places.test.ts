@@ -1,10 +1,10 @@
 import { describe, expect, it } from '@jest/globals'
 import { EventPlaces, type EventPlace } from './event-places.js'
 
-/** Room for 36 events, 20 of them of one account. */
+/** Takes events until it has 40, 20 of them of one account. */
 function setUp() {
   let nowMs = 0
-  const places = new EventPlaces({ capacity: 4, now: () => nowMs, random: () => 0 })
+  const places = new EventPlaces({ capacity: 40, now: () => nowMs, random: () => 0 })
   const pass = (ms: number) => (nowMs += ms)
   const take = (accountId: string, options?: { bytes?: number; wasDeferred?: boolean }) =>
     places.take(accountId, options)
@@ -34,6 +34,13 @@ describe('EventPlaces', () => {
     expect(fill('a')).toHaveLength(20)
     expect(fill('b').length).toBeGreaterThanOrEqual(5)
     expect(take('c')).toHaveProperty('release')
+  })
+
+  it.each([1, 2, 3, 6])('is not full of %i accounts whose events do not end: it goes on taking events', (count) => {
+    const { take, fill } = setUp()
+    const taken = Array.from({ length: count }, (_, account) => fill(`slow ${account}`)).flat()
+    expect(taken.length).toBeLessThan(40)
+    expect(take('quick')).toHaveProperty('release')
   })
 
   it('leaves places for others also to an account that had all of them because its events ended at once', () => {

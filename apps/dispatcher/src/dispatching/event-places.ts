@@ -18,7 +18,10 @@ export type EventPlace = {
   release(hasEnded?: boolean): void
 }
 
-/** An account whose events here end within this time needs no limit: they make room faster than others could need it. */
+/**
+ * An account whose events here end within this time needs no limit: they make room faster than others could need it. What nobody has
+ * measured does not count as such, or several slow accounts that begin at once would fill the process.
+ */
 const SHORT_STAY_MS = 3000
 /** An event takes one place, and one more for each of these: while it is prepared and sent there are several copies of it. */
 const BYTES_PER_PLACE = 32 * 1024
@@ -73,7 +76,7 @@ class AccountState {
 
   constructor(now: number, expectedRate: number) {
     this.lastRelease = now
-    this.rate = new ReleaseRate(now, expectedRate)
+    this.rate = new ReleaseRate(now, 0)
     this.eventRate = new ReleaseRate(now, expectedRate)
   }
 
@@ -90,7 +93,7 @@ class AccountState {
  */
 export class EventPlaces {
   readonly #forAnyone: number
-  /** Until an account has been measured: as many as may wait here then. */
+  /** How fast the events of an account end until that is known, for when those come back that find no room. */
   readonly #expectedRate: number
   /** What is larger counts as this where it is to fit beside others. */
   readonly #largest: number
@@ -102,10 +105,10 @@ export class EventPlaces {
 
   constructor({ capacity, now, random }: EventPlacesOptions) {
     this.#forAnyone = capacity + MAX_EVENTS_PER_JOB
-    this.#expectedRate = this.#forAnyone / 2 / SHORT_STAY_MS
-    this.#largest = this.#forAnyone / 4
-    // Alone an account may have half of the places. The last tenth is for those that have little.
-    this.#shares = new AccountShares({ size: this.#forAnyone / 0.9, timesFree: 1 })
+    this.#expectedRate = capacity / 2 / SHORT_STAY_MS
+    this.#largest = capacity / 5
+    // Alone an account may have half of the places, and however many share them, they never fill what the process takes.
+    this.#shares = new AccountShares({ size: capacity, timesFree: 1 })
     this.#now = now ?? (() => performance.now())
     this.#random = random ?? Math.random
     this.#lastRelease = this.#now()
@@ -145,7 +148,7 @@ export class EventPlaces {
   }
 
   #endsSoon({ places, rate }: AccountState, now: number): boolean {
-    return places <= rate.at(now) * SHORT_STAY_MS && this.#shares.used < this.#forAnyone
+    return places < rate.at(now) * SHORT_STAY_MS && this.#shares.used < this.#forAnyone
   }
 
   #deferMs({ line, eventRate }: AccountState, now: number, wasDeferred: boolean): number {
