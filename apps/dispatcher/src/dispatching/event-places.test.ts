@@ -36,12 +36,15 @@ describe('EventPlaces', () => {
     expect(take('c')).toHaveProperty('release')
   })
 
-  it.each([1, 2, 3, 6])('is not full of %i accounts whose events do not end: it goes on taking events', (count) => {
-    const { take, fill } = setUp()
-    const taken = Array.from({ length: count }, (_, account) => fill(`slow ${account}`)).flat()
-    expect(taken.length).toBeLessThan(40)
-    expect(take('quick')).toHaveProperty('release')
-  })
+  it.each([1, 2, 3, 6])(
+    'is not full of %i accounts whose events do not end: it goes on taking events',
+    (count) => {
+      const { take, fill } = setUp()
+      const taken = Array.from({ length: count }, (_, account) => fill(`slow ${account}`)).flat()
+      expect(taken.length).toBeLessThan(40)
+      expect(take('quick')).toHaveProperty('release')
+    },
+  )
 
   it('leaves places for others also to an account that had all of them because its events ended at once', () => {
     const { take, placeOf, fill, end } = setUp()
