@@ -48,6 +48,13 @@ export class ChaosRedis {
     this.#server = await startRedis({ dir: this.#dir, port: this.port, appendOnly: true })
   }
 
+  /** What `FLUSHALL` does: all is gone, and no connection breaks. */
+  async empty(): Promise<void> {
+    const redis = new Redis(this.port, '127.0.0.1')
+    await redis.flushall()
+    redis.disconnect()
+  }
+
   /** Kills the master and waits until the sentinels have made the replica the master. What it had not been sent is lost. */
   async failOver(): Promise<void> {
     const [replica, sentinel] = [this.#replica, this.#sentinels[0]]

@@ -36,7 +36,7 @@ export type ChaosStack = {
   logOf(name: ProcessName, from: number): { text: string; to: number }
   /** `root`: the checkout to start it from, compiled; this one by default. */
   start(name: ProcessName, root?: string): Promise<void>
-  redis: Pick<ChaosRedis, 'kill' | 'startAgain' | 'failOver'>
+  redis: Pick<ChaosRedis, 'kill' | 'startAgain' | 'empty' | 'failOver'>
   /** By how many milliseconds the process's clock is fast. */
   setClock(name: ProcessName, offsetMs: number): void
   close(): Promise<void>

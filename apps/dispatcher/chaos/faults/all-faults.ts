@@ -1,5 +1,6 @@
 import { jumpClocks } from './clocks.js'
 import {
+  emptyRedis,
   freezeDispatcher,
   killApi,
   killBeforeFirstResults,
@@ -26,6 +27,7 @@ export const allFaults = (beside: string | undefined): readonly Fault[] => [
   killApi,
   killRedis({ empty: true }),
   killRedis({ empty: false }),
+  emptyRedis,
   killPostgres,
   cutRedis(30),
   cutPostgres(30),

@@ -58,13 +58,13 @@ export const killWhilePreparing = killDispatchersAt('kill both dispatchers while
 /** The write that creates the rows of deliveries with their first results. */
 export const killBeforeFirstResults = killDispatchersAt(
   'kill both dispatchers between sending and the combined write',
-  { table: 'webhook_attempts', statement: 'event_id, event_type, created_at, ord' },
+  { table: 'webhook_attempts', statement: 'event_id, key, event_type, created_at, ord' },
 )
 
 /** The write for deliveries that have rows: of events that were prepared, and of retries. */
 export const killBeforeResults = killDispatchersAt(
   'kill both dispatchers between sending and recording in rows',
-  { table: 'webhook_attempts', statement: 'event_id, ord' },
+  { table: 'webhook_attempts', statement: 'event_id, key, ord' },
 )
 
 /** ReadyForQuery outside of a transaction: PostgreSQL sends it when the statement and its commit are done. */
@@ -165,3 +165,9 @@ export const freezeDispatcher = (name: ProcessName, seconds: number): Fault => (
     stack.process(name).kill('SIGCONT')
   },
 })
+
+export const emptyRedis: Fault = {
+  name: 'empty Redis, with every connection left open',
+  repeats: 'uncounted',
+  run: ({ redis }) => redis.empty(),
+}
