@@ -49,7 +49,7 @@ const endOf = async (token: string): Promise<string | null> => {
 }
 const administer = (userId: string, body: object) =>
   put(server, `/admin/users/${userId}`, body, { token: serviceToken(), versioned: true })
-/** Until as many statements as given stand in line for a lock in the database of the server. */
+
 describe('a stolen refresh token', () => {
   it('ends the session of the party that used it first, no matter how late the other copy is used', async () => {
     const victim = await aUser(server)
@@ -219,37 +219,6 @@ it.each<[string, (user: SignedUp) => Promise<ApiAnswer>, number]>([
     return { answer }
   })
   expectError(await late.answer, status, 'user_banned')
-})
-
-describe('a sign-in that is in flight', () => {
-  it.each<[string, string, string]>([
-    [
-      'the password was changed',
-      `update users set encrypted_password = 'x' where id = $1`,
-      'invalid_credentials',
-    ],
-    ['the user was banned', `update users set banned_until = 'infinity' where id = $1`, 'user_banned'],
-    [
-      'the user was deleted softly',
-      'update users set deleted_at = now() where id = $1',
-      'invalid_credentials',
-    ],
-    ['the user was deleted', 'delete from users where id = $1', 'invalid_credentials'],
-  ])('opens no session after %s', async (_, statement, code) => {
-    const user = await aUser(server)
-    const late = await server.context.db.transaction(async (tx) => {
-      await tx.query('select 1 from users where id = $1 for update', [user.user.id])
-      const answer = signIn(user.email)
-      await waitForLocks(server, 1)
-      await tx.query(statement, [user.user.id])
-      return { answer }
-    })
-    expectError(await late.answer, 400, code)
-    const { rows } = await server.context.db.query('select 1 from sessions where user_id = $1', [
-      user.user.id,
-    ])
-    expect(rows.length).toBeLessThanOrEqual(1)
-  })
 })
 
 describe('a second factor', () => {

@@ -97,7 +97,8 @@ export class AccountDeletionService {
     const { audit, gate, users, now } = this.deps
     await audit.transaction(meta, async (tx, record) => {
       const { user, session } = caller
-      const held = await gate.hold(tx, { userId: user.id, sessionId: session.id })
+      const ids = { userId: user.id, sessionId: session.id }
+      const held = await gate.hold(tx, ids, { whilePending: true })
       requireStrong(held)
       if (held.user.deletionDueAt === null) return
       await users.update(tx, user.id, { deletionDueAt: null }, now())

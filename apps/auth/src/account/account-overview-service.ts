@@ -51,7 +51,8 @@ export class AccountOverviewService {
   async endSignIn(caller: Live, signInId: string, meta: RequestMeta): Promise<boolean> {
     const { audit, gate, ends } = this.deps
     return audit.transaction(meta, async (tx, record) => {
-      const held = await gate.hold(tx, { userId: caller.user.id, sessionId: caller.session.id })
+      const ids = { userId: caller.user.id, sessionId: caller.session.id }
+      const held = await gate.hold(tx, ids, { whilePending: true })
       const ended = await ends.signIn(tx, held.user.id, signInId, 'logout')
       const isOwn = signInId === held.session.signInId
       if (ended) record('logout', held.user, isOwn ? undefined : { session_id: signInId })

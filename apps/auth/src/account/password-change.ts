@@ -68,7 +68,7 @@ export class PasswordChanges {
    */
   async proofOf({ user, session }: Live): Promise<PasswordProof> {
     const { db, sessions, now } = this.deps
-    const amr = (await sessions.chainOf(db, session.id))?.amr ?? []
+    const amr = await sessions.amrOf(db, session.id)
     if (isRecent(amr, now())) return null
     const forgotten = amr.some(({ method }) => PASSWORDLESS_METHODS.has(method))
     if (user.passwordHash !== null && !forgotten) return 'current_password'
@@ -172,7 +172,7 @@ export class PasswordChanges {
   async #settingsAskForPassword(session: Session): Promise<boolean> {
     const { db, sessions, rules } = this.deps
     if (!rules.requireCurrentPassword) return false
-    const amr = (await sessions.chainOf(db, session.id))?.amr ?? []
+    const amr = await sessions.amrOf(db, session.id)
     return !amr.some(({ method }) => PASSWORDLESS_METHODS.has(method))
   }
 }

@@ -13,7 +13,7 @@ export const isRecent = (amr: readonly AmrEntry[], now: Date): boolean =>
 
 type Deps = {
   db: Db
-  sessions: Pick<SessionStore, 'chainOf'>
+  sessions: Pick<SessionStore, 'amrOf'>
   credentials: Pick<CredentialStore, 'passkeysOf'>
   now: () => Date
 }
@@ -25,7 +25,7 @@ export class RecentProofs {
   /** Whether this person has to sign in again first; never true for people who have nothing to sign in with. */
   async isDue({ user, session }: Live): Promise<boolean> {
     const { db, sessions, credentials, now } = this.deps
-    const amr = (await sessions.chainOf(db, session.id))?.amr ?? []
+    const amr = await sessions.amrOf(db, session.id)
     if (isRecent(amr, now())) return false
     return canSignIn(user) || (await credentials.passkeysOf(db, user.id)).length > 0
   }

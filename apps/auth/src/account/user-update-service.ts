@@ -251,7 +251,7 @@ export class UserUpdateService {
     const { users, tokens, sessions, ends, now } = this.deps
     await users.update(tx, user.id, { passwordHash: hash }, now())
     await tokens.removeAll(tx, user.id)
-    const amr = (await sessions.chainOf(tx, session.id))?.amr ?? []
+    const amr = await sessions.amrOf(tx, session.id)
     const recovered = amr.some(({ method }) => method === 'recovery')
     await ends.others(tx, user.id, session.id, recovered ? 'password_recovered' : 'password_changed')
     audit('user_updated_password', user)

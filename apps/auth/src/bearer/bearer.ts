@@ -43,6 +43,7 @@ export class Bearer {
     // That is what the specification says; clients that name an API version expect otherwise.
     if (reason !== null && (reason !== 'logout' || isVersioned(req))) throw sessionNotFound()
     if (session === null && sessionOf(claims) !== null) throw sessionNotFound()
+    this.deps.gate.requireKept(reader.user)
     return reader
   })
 

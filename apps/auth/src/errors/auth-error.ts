@@ -25,6 +25,14 @@ export const addressExists = (kind: 'email' | 'phone'): AppError =>
 export const userBanned = (kind: 'invalid' | 'forbidden'): AppError =>
   authError(kind, 'user_banned', 'User is banned')
 
+/** 403: all that the owner may do is keep the account (docs/specification.md#deletion-by-the-owner). */
+export const deletionPending = (): AppError =>
+  authError(
+    'forbidden',
+    'account_deletion_pending',
+    'This account is about to be deleted. Sign in on the account page to keep it.',
+  )
+
 /** 401, as clients of this protocol expect: signing in again with the second factor helps. */
 export const insufficientAal = (): AppError =>
   authError(

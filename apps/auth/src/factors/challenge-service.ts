@@ -193,7 +193,8 @@ export class ChallengeService {
     meta: RequestMeta,
   ): Promise<Locked> {
     const { gate, factors, challenges, rules, now } = this.deps
-    const held = await gate.hold(tx, { userId: caller.user.id, sessionId: caller.session.id })
+    const ids = { userId: caller.user.id, sessionId: caller.session.id }
+    const held = await gate.hold(tx, ids, { whilePending: true })
     const factor = await factors.find(tx, held.user.id, factorId)
     if (factor === null) throw factorNotFound()
     const challenge = isUuid(challengeId) ? await challenges.find(tx, factor.id, challengeId) : null
@@ -255,7 +256,7 @@ export class ChallengeService {
     challenge: Challenge,
     usedStep: number | null,
   ): Promise<SignedIn> {
-    const { gate, users, sessions, ends, factors, challenges, levels, now } = this.deps
+    const { users, sessions, ends, factors, challenges, levels, now } = this.deps
     const { user, session } = held
     const at = now()
     // From now on a change of address needs the factor, so one that began without it must not go on.
@@ -267,8 +268,7 @@ export class ChallengeService {
     const upgrade = { factorId: factor.id, method: FACTOR_METHODS[factor.factorType], isNew }
     await levels.upgrade(tx, held, upgrade, at)
     await ends.weaker(tx, user.id, session.id, 'factor_verified')
-    // Read again: the user and session have changed.
-    return sessions.resume(tx, await gate.hold(tx, { userId: user.id, sessionId: session.id }))
+    return sessions.resume(tx, held)
   }
 
   #hashOf(challengeId: string, code: string): Buffer {

@@ -70,7 +70,7 @@ export class RecoveryCodeService {
     const { gate, store, guesses, failed, audit, now } = this.deps
     // A wrong code must stay counted, so the transaction returns the error instead of throwing it.
     const outcome = await audit.transaction(meta, async (tx, record) => {
-      const held = await gate.hold(tx, idsOf(caller))
+      const held = await gate.hold(tx, idsOf(caller), { whilePending: true })
       const { user } = held
       requireFactor(user)
       const attempt = await orRefusal(guesses.beginFactor(tx, `recovery codes of ${user.id}`))
@@ -98,12 +98,11 @@ export class RecoveryCodeService {
   }
 
   async #raise(tx: Tx, held: Held): Promise<SignedIn> {
-    const { levels, ends, gate, sessions, now } = this.deps
+    const { levels, ends, sessions, now } = this.deps
     const { user, session } = held
     await levels.upgrade(tx, held, { factorId: null, method: RECOVERY_CODE, isNew: false }, now())
     await ends.weaker(tx, user.id, session.id, 'factor_verified')
-    // Read again: the session has changed.
-    return sessions.resume(tx, await gate.hold(tx, { userId: user.id, sessionId: session.id }))
+    return sessions.resume(tx, held)
   }
 
   #notify(tx: Tx, kind: NoticeKind, user: User, left: number, meta: RequestMeta): Promise<void> {

@@ -1,7 +1,7 @@
 import { signJwt } from '@signet/jwt'
 import type { LiveKeys } from '../keys/live-keys.js'
 import { hasVerifiedFactor } from '../users/user.js'
-import { authError } from '../errors/auth-error.js'
+import { deletionPending } from '../errors/auth-error.js'
 import type { SignedIn } from './session.js'
 
 export type AccessToken = { readonly text: string; readonly expiresIn: number; readonly expiresAt: number }
@@ -21,12 +21,7 @@ export class AccessTokens {
 
   async issue({ user, session, amr }: Omit<SignedIn, 'refreshToken'>, now: Date): Promise<AccessToken> {
     // The only place that makes tokens, so the account can be used nowhere until its owner keeps it.
-    if (user.deletionDueAt !== null)
-      throw authError(
-        'forbidden',
-        'account_deletion_pending',
-        'This account is about to be deleted. Sign in on the account page to keep it.',
-      )
+    if (user.deletionDueAt !== null) throw deletionPending()
     const iat = Math.floor(now.getTime() / 1000)
     const exp = Math.min(iat + this.options.lifeSeconds, this.#lowAalEnd({ user, session }))
     const text = await signJwt(await this.options.keys.forSigning(), {

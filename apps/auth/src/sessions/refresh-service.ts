@@ -1,12 +1,13 @@
 import { Batches, isDeadlock, isLockTimeout, type Db } from '@signet/db'
 import type { AuditLog } from '../audit/audit-log.js'
 import { auditPayload } from '../audit/audit.js'
-import { authError, invalid, userBanned } from '../errors/auth-error.js'
+import { authError, deletionPending, invalid, userBanned } from '../errors/auth-error.js'
 import type { Observer } from '../observers/observer.js'
 import type { RequestMeta } from '../requests/request-meta.js'
-import type { Found, RefreshStore } from './refresh-store.js'
+import type { RefreshStore } from './refresh-store.js'
 import type { PresentedToken, RefreshTokens } from './refresh-token.js'
-import { limitTimesAt, type SessionLimits, type SignedIn } from './session.js'
+import { limitTimesAt, type SessionLimits, type SignedIn, type StoredSession } from './session.js'
+import { signedIn } from './stored-session.js'
 
 type Deps = {
   db: Db
@@ -36,7 +37,7 @@ type Request = { presented: PresentedToken; meta: RequestMeta }
  * the tokens, and ends the session. With rotation off, old tokens are refused without ending anything.
  */
 export class RefreshService {
-  readonly #batches: Batches<Request, Found | undefined>
+  readonly #batches: Batches<Request, StoredSession | undefined>
 
   constructor(private readonly deps: Deps) {
     this.#batches = new Batches({
@@ -73,7 +74,7 @@ export class RefreshService {
     throw sessionBusy()
   }
 
-  #exchange(requests: readonly Request[], how: 'waiting' | 'passing'): Promise<Map<string, Found>> {
+  #exchange(requests: readonly Request[], how: 'waiting' | 'passing'): Promise<Map<string, StoredSession>> {
     const { db, store, refreshTokens, now } = this.deps
     const nonce = refreshTokens.newNonce()
     const exchanges = requests.map((request) => this.#exchangeOf(request, nonce))
@@ -81,7 +82,7 @@ export class RefreshService {
     return store.exchange(db, exchanges, nonce, this.#rulesAt(at), how, at)
   }
 
-  async #advanced({ presented, meta }: Request, found: Found, begunAt: Date): Promise<SignedIn> {
+  async #advanced({ presented, meta }: Request, found: StoredSession, begunAt: Date): Promise<SignedIn> {
     const { user } = found
     // The statement already wrote these entries to the table.
     this.deps.audit.publish(
@@ -89,7 +90,7 @@ export class RefreshService {
       meta,
     )
     await this.#restartInterval(presented, begunAt, meta)
-    return this.#withCurrent(found)
+    return signedIn(this.deps.refreshTokens, found)
   }
 
   /**
@@ -119,14 +120,18 @@ export class RefreshService {
     const nonce = refreshTokens.newNonce()
     const advancedAfter = new Date(at.getTime() - reuseIntervalMs)
     const rules = { ...this.#rulesAt(at), rotation, advancedAfter }
-    const found = await store.checkReuse(db, this.#exchangeOf(request, nonce), nonce, rules, at)
-    switch (found?.verdict) {
+    const checked = await store.checkReuse(db, this.#exchangeOf(request, nonce), nonce, rules, at)
+    if (checked === null) throw notFound()
+    const { found, verdict } = checked
+    switch (verdict) {
       case 'changed':
         return null
       case 'same_child':
-        return this.#withCurrent(found)
+        return signedIn(refreshTokens, found)
       case 'banned':
         throw userBanned('invalid')
+      case 'deletion_pending':
+        throw deletionPending()
       case 'expired':
         throw authError('invalid', 'session_expired', 'Invalid Refresh Token: Session Expired')
       case 'reuse':
@@ -139,17 +144,8 @@ export class RefreshService {
       case 'already_used':
         throw alreadyUsed()
       case 'unknown':
-      case undefined:
-        throw authError(
-          'invalid',
-          'refresh_token_not_found',
-          'Invalid Refresh Token: Refresh Token Not Found',
-        )
+        throw notFound()
     }
-  }
-
-  #withCurrent({ user, session, amr, counter, salt }: Found): SignedIn {
-    return { user, session, amr, refreshToken: this.deps.refreshTokens.of(session.id, counter, salt) }
   }
 
   #exchangeOf({ presented, meta }: Request, nonce: Buffer) {
@@ -168,6 +164,9 @@ const sessionBusy = (cause?: unknown) =>
     cause,
     retryAfterSeconds: 1,
   })
+
+const notFound = () =>
+  authError('invalid', 'refresh_token_not_found', 'Invalid Refresh Token: Refresh Token Not Found')
 
 const alreadyUsed = () =>
   authError('invalid', 'refresh_token_already_used', 'Invalid Refresh Token: Already Used')

@@ -1,11 +1,11 @@
 import type { Queryable } from '@signet/db'
 import { tellEndedSessions, type AccountEventStore } from '../account-events/account-event-store.js'
 import type { Tables } from '../database/tables.js'
-import { accountColumn, toUser, type AccountRow } from '../users/user-rows.js'
-import type { User } from '../users/user.js'
+import { accountColumn } from '../users/user-rows.js'
+import { mayUseSession } from './admission.js'
 import { macMatches, type MacCheck, type PresentedToken } from './refresh-token.js'
-import { toAmr, type AmrJson } from './session-store.js'
-import type { Aal, AmrEntry, LimitTimes, Session } from './session.js'
+import type { LimitTimes, StoredSession } from './session.js'
+import { STORED_COLUMNS, toStoredSession, type StoredSessionRow } from './stored-session.js'
 
 /** A token, and what the exchange stores with its session. */
 export type Exchange = { presented: PresentedToken; check: MacCheck; userAgent: string; ip: string }
@@ -15,17 +15,10 @@ export type RefreshRules = LimitTimes & {
   audited: boolean
 }
 
-/** The session a refresh token belongs to. Its current token is the `counter`-th, made with `salt`. */
-export type Found = {
-  user: User
-  counter: number
-  session: Pick<Session, 'id' | 'aal' | 'createdAt'>
-  amr: AmrEntry[]
-  salt: Buffer
-}
-
 export type Verdict =
   | 'banned'
+  /** The account is about to be deleted. */
+  | 'deletion_pending'
   /** Past a limit, or replaced by a newer sign-in. */
   | 'expired'
   /** The session has ended, or never had this token. */
@@ -38,15 +31,6 @@ export type Verdict =
   | 'already_used'
   /** The session can be advanced: it was locked, or had changed, when the exchange was tried. */
   | 'changed'
-
-type FoundRow = AccountRow & {
-  session_id: string
-  aal: Aal
-  session_created_at: Date
-  amr: AmrJson
-  refresh_salt: Buffer
-  refresh_counter: number
-}
 
 // The first parameters of both statements.
 const [NOW, NONCE, CREATED_AFTER, ACTIVE_AFTER, LOW_AAL_CREATED_AFTER, AUDITED] = [
@@ -79,7 +63,7 @@ export class RefreshStore {
       or coalesce(coalesce(s.refreshed_at, s.created_at) < ${ACTIVE_AFTER}, false)
       or (s.aal = 'aal1' and coalesce(s.created_at < ${LOW_AAL_CREATED_AFTER}, false) and exists (
         select 1 from ${t.mfaFactors} m where m.user_id = s.user_id and m.status = 'verified')))`
-    const session = `s.id as session_id, s.user_id, s.refresh_counter, s.aal, s.created_at as session_created_at, s.amr, s.refresh_salt, s.ip`
+    const session = `${STORED_COLUMNS}, s.user_id, s.ip`
     const answer = `${accountColumn(t)}, f.session_id, f.aal, f.session_created_at, f.amr, f.refresh_salt, f.refresh_counter`
     const audit = (rows: string, actions: string, traits = 'null::jsonb') => `
       insert into ${t.auditLogEntries} (payload, ip_address, created_at)
@@ -95,7 +79,7 @@ export class RefreshStore {
           join ${t.sessions} s on s.id = p.id
           join ${t.users} u on u.id = s.user_id
         where s.refresh_counter = p.counter and s.revoked_at is null and ${isAuthentic} and not ${isExpired}
-          and u.deleted_at is null and coalesce(u.banned_until <= ${NOW}, true)
+          and ${mayUseSession(NOW)}
         for no key update of s ${lock}
       ), advanced as (
         update ${t.sessions} s
@@ -127,6 +111,7 @@ export class RefreshStore {
               and not (s.upgraded_from is not distinct from p.counter and s.upgraded_from_at >= $14)
               then case when $13 then 'reuse' else 'already_used' end
             when ${isExpired} then 'expired'
+            when u.deletion_due_at is not null then 'deletion_pending'
             when s.refresh_counter = p.counter then 'changed'
             else 'same_child'
           end as verdict, p.ip as asking_ip
@@ -168,12 +153,12 @@ export class RefreshStore {
     rules: RefreshRules,
     how: 'waiting' | 'passing',
     now: Date,
-  ): Promise<Map<string, Found>> {
-    const { rows } = await db.query<FoundRow>(
+  ): Promise<Map<string, StoredSession>> {
+    const { rows } = await db.query<StoredSessionRow>(
       { name: `refresh_${how}`, text: this.#exchange[how] },
       shared(exchanges, nonce, rules, now),
     )
-    return new Map(rows.map((row) => [row.session_id, toFound(row)]))
+    return new Map(rows.map((row) => [row.session_id, toStoredSession(row)]))
   }
 
   /**
@@ -187,14 +172,14 @@ export class RefreshStore {
     nonce: Buffer,
     rules: RefreshRules & { rotation: boolean; advancedAfter: Date },
     now: Date,
-  ): Promise<(Found & { verdict: Verdict }) | null> {
-    const { rows } = await db.query<FoundRow & { verdict: Verdict }>(
+  ): Promise<{ found: StoredSession; verdict: Verdict } | null> {
+    const { rows } = await db.query<StoredSessionRow & { verdict: Verdict }>(
       { name: 'refresh_check_reuse', text: this.#checkReuse },
       [...shared([exchange], nonce, rules, now), rules.rotation, rules.advancedAfter],
     )
     const [row] = rows
     if (row?.verdict === 'reuse') this.accountEvents.written(db)
-    return row ? { ...toFound(row), verdict: row.verdict } : null
+    return row ? { found: toStoredSession(row), verdict: row.verdict } : null
   }
 }
 
@@ -212,11 +197,3 @@ const shared = (exchanges: readonly Exchange[], nonce: Buffer, rules: RefreshRul
   exchanges.map(({ userAgent }) => userAgent),
   exchanges.map(({ ip }) => ip),
 ]
-
-const toFound = (row: FoundRow): Found => ({
-  user: toUser(row),
-  session: { id: row.session_id, aal: row.aal, createdAt: row.session_created_at },
-  amr: toAmr(row.amr),
-  counter: row.refresh_counter,
-  salt: row.refresh_salt,
-})

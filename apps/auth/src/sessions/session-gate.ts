@@ -1,5 +1,5 @@
 import type { Db, Tx } from '@signet/db'
-import { authError, insufficientAal, userBanned } from '../errors/auth-error.js'
+import { authError, deletionPending, insufficientAal, userBanned } from '../errors/auth-error.js'
 import type { UserStore } from '../users/user-store.js'
 import { hasVerifiedFactor, isBanned, type User } from '../users/user.js'
 import type { SessionStore } from './session-store.js'
@@ -22,8 +22,17 @@ type Found = { user: User; session: Session | null }
 export class SessionGate {
   constructor(private readonly deps: Deps) {}
 
-  /** Refuses a session that has ended or is past its limits, and a user who may not have one. */
+  /**
+   * Refuses a session that has ended or is past its limits, and a user who may not have one, or may not use it because the account
+   * is about to be deleted.
+   */
   admit(found: Found | null): Live {
+    const live = this.#admitWhilePending(found)
+    this.requireKept(live.user)
+    return live
+  }
+
+  #admitWhilePending(found: Found | null): Live {
     const { limits, now } = this.deps
     // Checked before the session, which a ban has ended: a banned user should learn the reason.
     const user = this.admitUser(found?.user ?? null)
@@ -41,11 +50,19 @@ export class SessionGate {
     return user
   }
 
-  /** For pages, which start over instead of showing an error. */
+  /** Refuses a user whose account is about to be deleted. */
+  requireKept({ deletionDueAt }: User): void {
+    if (deletionDueAt !== null) throw deletionPending()
+  }
+
+  /**
+   * For pages, which start over instead of showing an error, and offer to keep an account that is about to be deleted: all else that
+   * its session asks for is refused by {@link hold}.
+   */
   async find(userId: string, sessionId: string): Promise<Live | null> {
     const found = await this.deps.sessions.findCaller(this.deps.db, userId, sessionId)
     try {
-      return this.admit(found)
+      return this.#admitWhilePending(found)
     } catch {
       return null
     }
@@ -53,12 +70,18 @@ export class SessionGate {
 
   /**
    * Checks again inside a transaction, and keeps the result valid until its end: user and session are locked, so a
-   * ban, a logout or a reuse comes either before, and this refuses, or after the transaction.
+   * ban, a logout or a reuse comes either before, and this refuses, or after the transaction. `whilePending` is for what the owner of
+   * an account that is about to be deleted may do: show a second factor, keep the account, sign out.
    */
-  async hold(tx: Tx, { userId, sessionId }: { userId: string; sessionId: string }): Promise<Held> {
+  async hold(
+    tx: Tx,
+    { userId, sessionId }: { userId: string; sessionId: string },
+    { whilePending = false } = {},
+  ): Promise<Held> {
     const { users, sessions } = this.deps
     const user = await users.lockById(tx, userId)
-    return this.admit(user && { user, session: await sessions.lock(tx, userId, sessionId) }) as Held
+    const found = user && { user, session: await sessions.lock(tx, userId, sessionId) }
+    return (whilePending ? this.#admitWhilePending(found) : this.admit(found)) as Held
   }
 }
 

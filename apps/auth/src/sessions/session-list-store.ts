@@ -1,10 +1,11 @@
 import type { Queryable } from '@signet/db'
 import type { Tables } from '../database/tables.js'
-import { SESSION_COLUMNS, toAmr, toSession, type AmrJson, type SessionRow } from './session-store.js'
+import { SESSION_COLUMNS, toSession, type SessionRow } from './session-store.js'
 import type { AmrEntry, LimitTimes, Session } from './session.js'
+import { toAmr, type AmrJson } from './stored-session.js'
 
 /** A session as its owner recognises it. */
-export type ListedSession = Session & { userAgent: string; ip: string; amr: AmrEntry[] }
+export type ListedSession = Session & { userAgent: string; ip: string; amr: readonly AmrEntry[] }
 
 /** A sign-in of which something is open, by the session of its device. */
 export type OpenSignIn = {

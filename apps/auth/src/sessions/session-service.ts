@@ -2,9 +2,8 @@ import type { Db, Queryable, Tx } from '@signet/db'
 import { randomUUID } from 'node:crypto'
 import type { AuditLog } from '../audit/audit-log.js'
 import { auditPayload } from '../audit/audit.js'
-import { userBanned } from '../errors/auth-error.js'
 import type { RequestMeta } from '../requests/request-meta.js'
-import { isBanned, type User } from '../users/user.js'
+import type { User } from '../users/user.js'
 import type { UserStore } from '../users/user-store.js'
 import type { RefreshTokens } from './refresh-token.js'
 import type { SessionEnds } from './session-ends.js'
@@ -20,6 +19,7 @@ import {
   type SessionLimits,
   type SignedIn,
 } from './session.js'
+import { signedIn } from './stored-session.js'
 
 type Deps = {
   db: Db
@@ -37,8 +37,11 @@ type Deps = {
 /** How a person signs in: the `amr` entry, and for a passkey which one and how strong it was. */
 type Proof = { method: string; aal: Aal; passkeyId: string | null }
 
+/** Who signs in. Nothing else that was read before the session opens matters. */
+type Owner = Pick<User, 'id'>
+
 type Opening = Proof & {
-  user: User
+  user: Owner
   passwordHash: string | null
   auditRows: string | null
   countedIn: Buffer | null
@@ -68,22 +71,22 @@ export class SessionService {
     const { passwordHash } = user
     const auditRows = audit.rowsFor(payloads)
     const opening = { ...weak(method), user, passwordHash, auditRows, countedIn }
-    const signedIn = limits.singlePerUser
+    const opened = limits.singlePerUser
       ? await db.transaction((tx) => this.#openAlone(tx, opening, meta))
       : await this.#open(db, opening, meta)
-    if (signedIn !== null) audit.publish(payloads, meta)
-    return signedIn
+    if (opened !== null) audit.publish(payloads, meta)
+    return opened
   }
 
   /** Opens a session as part of a larger change that writes the audit entries. */
-  open(tx: Tx, user: User, method: string, meta: RequestMeta): Promise<SignedIn> {
+  open(tx: Tx, user: Owner, method: string, meta: RequestMeta): Promise<SignedIn> {
     return this.#openFor(tx, user, weak(method), meta)
   }
 
   /** As {@link open}, with a passkey. With user verification it counts as two factors: the device, and what unlocks it. */
   openByPasskey(
     tx: Tx,
-    user: User,
+    user: Owner,
     { passkeyId, userVerified }: { passkeyId: string; userVerified: boolean },
     meta: RequestMeta,
   ): Promise<SignedIn> {
@@ -99,17 +102,14 @@ export class SessionService {
    * A session of its own for an application, out of one that the sign-in pages keep. It has the proofs and the age of
    * that one: passing it on neither strengthens a sign-in nor prolongs it.
    */
-  async openBeside(tx: Tx, { user, session: { id: besideId, aal, createdAt } }: Held): Promise<SignedIn> {
+  async openBeside(tx: Tx, { user, session: { id: besideId, createdAt } }: Held): Promise<SignedIn> {
     const { sessions, bounds, ends, refreshTokens, limits, now } = this.deps
     const id = randomUUID()
     const refreshSalt = refreshTokens.newSalt()
     await sessions.openBeside(tx, { id, besideId, notAfter: this.#endOf(createdAt), refreshSalt }, now())
     await bounds.makeRoom(tx, user.id, now(), besideId)
-    const chain = await sessions.chainOf(tx, id)
-    if (chain === null) throw sessionNotFound()
     if (limits.singlePerUser) await ends.others(tx, user.id, id, 'single_session')
-    const refreshToken = refreshTokens.of(id, 0, refreshSalt)
-    return { user, session: { id, aal, createdAt }, amr: chain.amr, refreshToken }
+    return this.#stored(tx, id)
   }
 
   /** As {@link openBeside}, in a separate transaction. */
@@ -130,11 +130,8 @@ export class SessionService {
   }
 
   /** The sign-in result of a session that is already open. */
-  async resume(tx: Tx, { user, session }: Held): Promise<SignedIn> {
-    const chain = await this.deps.sessions.chainOf(tx, session.id)
-    if (chain === null) throw sessionNotFound()
-    const refreshToken = this.deps.refreshTokens.of(session.id, chain.counter, chain.salt)
-    return { user, session, amr: chain.amr, refreshToken }
+  resume(tx: Tx, { session }: Held): Promise<SignedIn> {
+    return this.#stored(tx, session.id)
   }
 
   /**
@@ -161,21 +158,28 @@ export class SessionService {
     })
   }
 
-  async #openFor(tx: Tx, user: User, proof: Proof, meta: RequestMeta): Promise<SignedIn> {
+  async #openFor(tx: Tx, user: Owner, proof: Proof, meta: RequestMeta): Promise<SignedIn> {
     const opening = { ...proof, user, passwordHash: null, auditRows: null, countedIn: null }
-    const signedIn = await (this.deps.limits.singlePerUser
+    const { gate, users, limits } = this.deps
+    const opened = await (limits.singlePerUser
       ? this.#openAlone(tx, opening, meta)
       : this.#open(tx, opening, meta))
-    if (signedIn !== null) return signedIn
-    throw isBanned(user, this.deps.now()) ? userBanned('forbidden') : userNotFound()
+    if (opened !== null) return opened
+    gate.admitUser(await users.findById(tx, user.id))
+    throw userNotFound()
   }
 
   /** The user's row is locked once the session is open, so the second of two concurrent sign-ins sees the first. */
   async #openAlone(tx: Tx, opening: Opening, meta: RequestMeta): Promise<SignedIn | null> {
-    const signedIn = await this.#open(tx, opening, meta)
-    if (signedIn !== null)
-      await this.deps.ends.others(tx, opening.user.id, signedIn.session.id, 'single_session')
-    return signedIn
+    const opened = await this.#open(tx, opening, meta)
+    if (opened !== null) await this.deps.ends.others(tx, opening.user.id, opened.session.id, 'single_session')
+    return opened
+  }
+
+  async #stored(tx: Tx, id: string): Promise<SignedIn> {
+    const found = await this.deps.sessions.find(tx, id)
+    if (found === null) throw sessionNotFound()
+    return signedIn(this.deps.refreshTokens, found)
   }
 
   async #open(
@@ -185,12 +189,11 @@ export class SessionService {
   ): Promise<SignedIn | null> {
     const { sessions, bounds, refreshTokens } = this.deps
     const now = this.deps.now()
-    const session = { id: randomUUID(), aal, createdAt: now }
-    const refreshSalt = refreshTokens.newSalt()
-    const beside = await sessions.open(
+    const found = await sessions.open(
       db,
       {
-        ...session,
+        id: randomUUID(),
+        aal,
         userId: user.id,
         method,
         passkeyId,
@@ -198,21 +201,16 @@ export class SessionService {
         ip: meta.ip,
         network: meta.client.key,
         notAfter: this.#endOf(now),
-        refreshSalt,
+        refreshSalt: refreshTokens.newSalt(),
         passwordHash,
         auditRows,
         countedIn,
       },
       now,
     )
-    if (beside === null) return null
-    if (beside >= MAX_OPEN_SESSIONS) await bounds.makeRoom(db, user.id, now)
-    return {
-      user: { ...user, lastSignInAt: now, updatedAt: now },
-      session,
-      amr: [{ method, at: now, isNew: false }],
-      refreshToken: refreshTokens.of(session.id, 0, refreshSalt),
-    }
+    if (found === null) return null
+    if (found.beside >= MAX_OPEN_SESSIONS) await bounds.makeRoom(db, user.id, now)
+    return signedIn(refreshTokens, found.opened)
   }
 
   #endOf(createdAt: Date): Date | null {

@@ -5,8 +5,23 @@ import type { Tables } from '../database/tables.js'
 import { KNOWN_NETWORKS } from '../users/known-networks.js'
 import { accountColumn, toUser, type AccountRow } from '../users/user-rows.js'
 import type { User } from '../users/user.js'
+import { mayHaveSession } from './admission.js'
 import { takeBackGuess } from './right-guess.js'
-import { MAX_OPEN_SESSIONS, type Aal, type AmrEntry, type EndReason, type Session } from './session.js'
+import {
+  MAX_OPEN_SESSIONS,
+  type Aal,
+  type AmrEntry,
+  type EndReason,
+  type Session,
+  type StoredSession,
+} from './session.js'
+import {
+  STORED_COLUMNS,
+  toAmr,
+  toStoredSession,
+  type AmrJson,
+  type StoredSessionRow,
+} from './stored-session.js'
 
 export type NewSession = {
   id: string
@@ -50,9 +65,6 @@ export type TokenHolder = { userId: string; sessionId: string | null }
 
 export type FoundCaller = { user: User; session: Session | null }
 
-/** What the newest refresh token of a session is made of, and its `amr`. */
-export type Chain = { counter: number; salt: Buffer; amr: AmrEntry[] }
-
 /** Times are dates in a row, and text inside JSON. */
 export type SessionRow<Time = Date> = {
   id: string
@@ -70,14 +82,8 @@ export type SessionRow<Time = Date> = {
 }
 type CallerRow = AccountRow & { session: SessionRow<string> | null; place: number }
 
-/** The column `amr`, newest first. */
-export type AmrJson = readonly { method: string; at: string; is_new?: boolean }[]
-
 export const SESSION_COLUMNS =
   'id, user_id, coalesce(sign_in_id, id) as sign_in_id, handed_over, aal, factor_id, passkey_id, refreshed_at, not_after, revoked_at, revoked_reason, created_at'
-
-export const toAmr = (json: AmrJson): AmrEntry[] =>
-  json.map(({ method, at, is_new: isNew = false }) => ({ method, at: new Date(at), isNew }))
 
 export class SessionStore {
   readonly #open: string
@@ -87,13 +93,12 @@ export class SessionStore {
     private readonly t: Tables,
     private readonly accountEvents: Pick<AccountEventStore, 'written'>,
   ) {
-    // The user's row is locked first: a ban, a deletion or a password change holds it until done.
+    // The user's row is locked first: a ban, a deletion, a new role or password holds it until done, and what the row says then counts.
     this.#open = `
       with owner as (
-        update ${t.users} set last_sign_in_at = $7, updated_at = $7
-        where id = $2 and deleted_at is null and coalesce(banned_until <= $7, true)
-          and coalesce(encrypted_password = $10, $10::text is null)
-        returning id
+        update ${t.users} u set last_sign_in_at = $7, updated_at = $7
+        where id = $2 and ${mayHaveSession('$7')} and coalesce(encrypted_password = $10, $10::text is null)
+        returning id, ${accountColumn(t)}
       ), audit as (
         insert into ${t.auditLogEntries} (payload, ip_address, created_at)
         select payload, $5, $7 from owner cross join jsonb_array_elements(coalesce($11::jsonb, '[]')) as payload
@@ -114,10 +119,10 @@ export class SessionStore {
       ), taken_back as (
         ${takeBackGuess(t, '$14::bytea')}
       )
-      insert into ${t.sessions} (id, user_id, aal, user_agent, ip, not_after, created_at, updated_at, amr, refresh_salt,
+      insert into ${t.sessions} as s (id, user_id, aal, user_agent, ip, not_after, created_at, updated_at, amr, refresh_salt,
         passkey_id)
       select $1, owner.id, $3, $4, $5, $6, $7, $7, $8, $9, $13::uuid from owner
-      returning (select count(*)::int from (
+      returning ${STORED_COLUMNS}, (select account from owner) as account, (select count(*)::int from (
         select 1 from ${t.sessions} where user_id = $2 and revoked_at is null limit ${MAX_OPEN_SESSIONS}) o) as beside`
     this.#callers = `
       select ${accountColumn(t)}, asked.place::int,
@@ -128,27 +133,35 @@ export class SessionStore {
   }
 
   /**
-   * Session, audit entries, the guess and the user's sign-in time: one statement. Returns how many open sessions there were
-   * before, up to the maximum; null when the user may no longer sign in.
+   * Session, audit entries, the guess and the user's sign-in time: one statement. Returns the session with its user, and how many
+   * open ones there were before, up to the maximum; null when the user may no longer sign in.
    */
-  async open(db: Queryable, session: NewSession, now: Date): Promise<number | null> {
-    const { rows } = await db.query<{ beside: number }>({ name: 'session_open', text: this.#open }, [
-      session.id,
-      session.userId,
-      session.aal,
-      session.userAgent,
-      session.ip,
-      session.notAfter,
-      now,
-      JSON.stringify([{ method: session.method, at: now }]),
-      session.refreshSalt,
-      session.passwordHash,
-      session.auditRows,
-      session.network,
-      session.passkeyId,
-      session.countedIn,
-    ])
-    return rows[0]?.beside ?? null
+  async open(
+    db: Queryable,
+    session: NewSession,
+    now: Date,
+  ): Promise<{ opened: StoredSession; beside: number } | null> {
+    const { rows } = await db.query<StoredSessionRow & { beside: number }>(
+      { name: 'session_open', text: this.#open },
+      [
+        session.id,
+        session.userId,
+        session.aal,
+        session.userAgent,
+        session.ip,
+        session.notAfter,
+        now,
+        JSON.stringify([{ method: session.method, at: now }]),
+        session.refreshSalt,
+        session.passwordHash,
+        session.auditRows,
+        session.network,
+        session.passkeyId,
+        session.countedIn,
+      ],
+    )
+    const [row] = rows
+    return row ? { opened: toStoredSession(row), beside: row.beside } : null
   }
 
   /** The user of each bearer token and, if the token names one that exists, the session; in the requested order. */
@@ -200,13 +213,23 @@ export class SessionStore {
     return rows[0] ? toSession(rows[0]) : null
   }
 
-  async chainOf(db: Queryable, id: string): Promise<Chain | null> {
-    const { rows } = await db.query<{ refresh_counter: number; refresh_salt: Buffer; amr: AmrJson }>(
-      `select refresh_counter, refresh_salt, amr from ${this.t.sessions} where id = $1`,
+  /** Only a transaction that has locked both reads them as they will be when it ends. */
+  async find(tx: Tx, id: string): Promise<StoredSession | null> {
+    const { t } = this
+    const { rows } = await tx.query<StoredSessionRow>(
+      `select ${accountColumn(t)}, ${STORED_COLUMNS}
+       from ${t.sessions} s join ${t.users} u on u.id = s.user_id where s.id = $1`,
       [id],
     )
-    const row = rows[0]
-    return row ? { counter: row.refresh_counter, salt: row.refresh_salt, amr: toAmr(row.amr) } : null
+    return rows[0] ? toStoredSession(rows[0]) : null
+  }
+
+  /** Empty for no session. */
+  async amrOf(db: Queryable, id: string): Promise<readonly AmrEntry[]> {
+    const { rows } = await db.query<{ amr: AmrJson }>(`select amr from ${this.t.sessions} where id = $1`, [
+      id,
+    ])
+    return rows[0] ? toAmr(rows[0].amr) : []
   }
 
   /** Whether the user has signed in before, as far as ended sessions are kept. */

@@ -46,6 +46,7 @@ export type Session = {
 
 declare const live: unique symbol
 declare const held: unique symbol
+declare const stored: unique symbol
 
 /** A session that the gate has let pass, with its user. Only {@link SessionGate} makes one. */
 export type Live = { readonly user: User; readonly session: Session & { readonly [live]: true } }
@@ -56,14 +57,23 @@ export type Held = Live & { readonly [held]: true }
 /** How a person proved who they are, and when (claim `amr`). `isNew`: with a factor that was only just added. */
 export type AmrEntry = { readonly method: string; readonly at: Date; readonly isNew: boolean }
 
-/** A session with all that a token response is made of. */
-export type SignedIn = {
+/**
+ * An open session with its user, as the statement that opened, refreshed or read it found both: what was read before a password was
+ * compared may be out of date. Only `toStoredSession` makes one, out of a row.
+ */
+export type StoredSession = {
   readonly user: User
   readonly session: Pick<Session, 'id' | 'aal' | 'createdAt'>
   /** Newest first. */
   readonly amr: readonly AmrEntry[]
-  readonly refreshToken: string
+  /** Its current refresh token is the `counter`-th, made with `salt`. */
+  readonly counter: number
+  readonly salt: Buffer
+  readonly [stored]: true
 }
+
+/** A session with all that a token response is made of. Only `signedIn` makes one, out of a stored session. */
+export type SignedIn = Omit<StoredSession, 'counter' | 'salt'> & { readonly refreshToken: string }
 
 /** The limits of AUTH_SESSIONS_*, in milliseconds; undefined is off. */
 export type SessionLimits = {
