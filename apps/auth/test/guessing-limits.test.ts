@@ -156,6 +156,20 @@ describe('guessing the code of a second factor', () => {
     await raise(user, factor)
   })
 
+  it('keeps nobody waiting for a request that looked at the clock later and arrived first', async () => {
+    const user = await aUser(server)
+    const factor = await enroll(user)
+    await raise(user, factor)
+    const session = { access_token: await signInFrom(user.email) }
+    const challengeId = await challenge(session, factor.id)
+    const wrong = () => verify(session, factor.id, { challenge_id: challengeId, code: '000000' })
+    expectError(await wrong(), 422, 'mfa_verification_failed')
+    server.clock.set(new Date(server.clock.now().getTime() - 1))
+    expectError(await wrong(), 422, 'mfa_verification_failed')
+    const right = { challenge_id: challengeId, code: codeOf(factor) }
+    expect((await verify(session, factor.id, right)).status).toBe(200)
+  })
+
   const signInFrom = async (email: string) => {
     const { body } = await post(server, tokenPath, { email, password: PASSWORD })
     return String(body['access_token'])

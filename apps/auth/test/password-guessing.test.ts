@@ -105,6 +105,31 @@ describe('guessing the password of one account', () => {
     expect(statuses(together)).toEqual([200, 200, 200, 200, 200])
   })
 
+  it('keeps nobody waiting for a request that looked at the clock later and arrived first', async () => {
+    const email = await aUserAt('192.0.2.1')
+    for (const address of ['192.0.2.1', stranger()]) {
+      expect((await guess(email, address, PASSWORD)).status).toBe(200)
+      server.clock.set(new Date(server.clock.now().getTime() - 1))
+      expect((await guess(email, address, PASSWORD)).status).toBe(200)
+    }
+  })
+
+  it('counts once, in whatever order requests looked at the clock', async () => {
+    const email = await aUserAt('192.0.2.1')
+    const latest = server.clock.now()
+    const answers: ApiAnswer[] = []
+    for (const msAgo of [3, 0, 5, 1, 4]) {
+      server.clock.set(new Date(latest.getTime() - msAgo))
+      answers.push(await guess(email, stranger()))
+    }
+    expect(tried(answers)).toBe(5)
+    // A second after the latest of them, not after the last one that arrived.
+    server.clock.set(new Date(latest.getTime() + 999))
+    expectError(await guess(email, stranger()), 429, 'over_request_rate_limit')
+    server.clock.advance(1)
+    expect((await guess(email, stranger())).status).toBe(400)
+  })
+
   it('is taken back, when right, by the statement that opens the session', async () => {
     const email = await aUserAt('192.0.2.1')
     const query = jest.spyOn(server.context.db, 'query')

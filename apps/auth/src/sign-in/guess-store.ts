@@ -147,18 +147,22 @@ export class GuessStore {
   }
 }
 
-/** SQL over row `a`, with the names of the parameters that it needs. */
+/**
+ * SQL over row `a`, with the names of the parameters that it needs. A request that looked at the clock first may arrive second, or at a
+ * replica whose clock is slow: no time has passed for it since the guess before, so only a wait that is due refuses it.
+ */
 function counting({
   freeAttempts,
   maxDelaySeconds,
   now,
 }: Record<'freeAttempts' | 'maxDelaySeconds' | 'now', string>) {
-  const left = `greatest(0, a.failures - floor(extract(epoch from ${now}::timestamptz - a.last_at) / ${FORGET_SECONDS}))::int`
+  const at = `greatest(${now}::timestamptz, a.last_at)`
+  const left = `greatest(0, a.failures - floor(extract(epoch from ${at} - a.last_at) / ${FORGET_SECONDS}))::int`
   const wait = `make_interval(secs => case when ${left} < ${freeAttempts}::int then 0
     else least(${maxDelaySeconds}::float8, 2 ^ least(${left} - ${freeAttempts}::int, ${REMEMBERED})) end)`
   const counted = `on conflict (id) do update
-    set failures = least(${left} + 1, ${freeAttempts}::int + ${REMEMBERED}), last_at = excluded.last_at
-    where a.last_at + ${wait} <= ${now}::timestamptz
+    set failures = least(${left} + 1, ${freeAttempts}::int + ${REMEMBERED}), last_at = ${at}
+    where a.last_at + ${wait} <= ${at}
     returning a.id`
   return { counted, wait }
 }
