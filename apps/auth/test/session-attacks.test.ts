@@ -250,6 +250,28 @@ describe('a second factor', () => {
     expectError(await refresh(user.refresh_token), 400, 'refresh_token_already_used')
   })
 
+  it('gives it to tabs with any token since the last exchange, after two in a row', async () => {
+    const user = await aUser(server)
+    const factor = await steps.enroll(user)
+    const strong = await steps.raise(user, factor)
+    const made = await post(server, '/recovery-codes', {}, { token: strong.access_token })
+    const first = (await signIn(user.email)).body as Session
+    const second = (await refresh(first.refresh_token)).body as Session
+    const raised = await steps.raise(second, factor)
+    server.clock.set(new Date(server.clock.now().getTime() - 25_000))
+    const code = (made.body['codes'] as string[])[0]
+    const again = await post(server, '/recovery-codes/verify', { code }, { token: raised.access_token })
+    expect(again.status).toBe(200)
+    for (const { refresh_token: token } of [first, second, raised])
+      expect((await refresh(token)).body).toMatchObject({ refresh_token: again.body['refresh_token'] })
+    // Each for an interval of its own: the second proof does not prolong what the first one ended.
+    server.clock.advance(6000)
+    expect((await refresh(raised.refresh_token)).body).toMatchObject({
+      refresh_token: again.body['refresh_token'],
+    })
+    expectError(await refresh(second.refresh_token), 400, 'refresh_token_already_used')
+  })
+
   it('ends the session for the token before that, once the interval is over', async () => {
     const user = await aUser(server)
     const factor = await steps.enroll(user)

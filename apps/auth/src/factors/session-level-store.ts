@@ -13,19 +13,22 @@ export type Upgrade =
   | { factorId: string; method: (typeof FACTOR_METHODS)[keyof typeof FACTOR_METHODS]; isNew: boolean }
   | { factorId: null; method: typeof RECOVERY_CODE; isNew: false }
 
+/** More than anybody shows within the reuse interval; every further one forgets the oldest. */
+const SUPERSEDED_TOKENS = 16
+
 /** How factors raise and lower the level of sessions. */
 export class SessionLevelStore {
   constructor(private readonly t: Tables) {}
 
   /**
    * Makes a session aal2, and advances its refresh token as a refresh does. No token is presented: another tab may have exchanged the
-   * last one just before, and repeat that.
+   * last one just before, and repeat that, or may hold the token of an upgrade just before.
    */
   async upgrade(tx: Tx, { session }: Held, { factorId, method, isNew }: Upgrade, now: Date): Promise<void> {
     await tx.query(
       `update ${this.t.sessions} set aal = 'aal2', factor_id = $2, updated_at = $3, refreshed_at = $3,
-         refresh_counter = refresh_counter + 1, upgraded_from = coalesce(upgraded_from, refresh_counter - 1),
-         upgraded_from_at = coalesce(upgraded_from_at, refreshed_at),
+         refresh_counter = refresh_counter + 1,
+         superseded_at = ($3::timestamptz || coalesce(superseded_at, array[refreshed_at]))[:${SUPERSEDED_TOKENS}],
          amr = jsonb_build_array($4::jsonb || jsonb_build_object('is_new',
            $6 or amr @> jsonb_build_array(jsonb_build_object('method', $7::text, 'is_new', true))))
            || ${amrWithout('$5::text[]')}

@@ -23,7 +23,7 @@ export type Verdict =
   | 'expired'
   /** The session has ended, or never had this token. */
   | 'unknown'
-  /** The last token that was exchanged, inside the interval or current when it was presented: the current one answers it again. */
+  /** The last token, or one that only upgrades followed, inside the interval or current when it was presented: the current one answers. */
   | 'same_child'
   /** Reuse: this token just ended the session. */
   | 'reuse'
@@ -84,7 +84,7 @@ export class RefreshStore {
       ), advanced as (
         update ${t.sessions} s
         set refresh_counter = s.refresh_counter + 1, refreshed_at = ${NOW}, updated_at = ${NOW},
-          user_agent = r.user_agent, ip = r.ip, upgraded_from = null, upgraded_from_at = null
+          user_agent = r.user_agent, ip = r.ip, superseded_at = null
         from ready r where s.id = r.id
         returning ${session}
       ), audit as (
@@ -108,7 +108,7 @@ export class RefreshStore {
             when s.refresh_counter > p.counter
               and not (s.refresh_counter = p.counter + 1
                 and (not $13::boolean or s.refreshed_at >= $14 or seen.refresh_counter = p.counter))
-              and not (s.upgraded_from is not distinct from p.counter and s.upgraded_from_at >= $14)
+              and not coalesce(s.superseded_at[s.refresh_counter - p.counter] >= $14, false)
               then case when $13 then 'reuse' else 'already_used' end
             when ${isExpired} then 'expired'
             when u.deletion_due_at is not null then 'deletion_pending'

@@ -116,6 +116,20 @@ export const upgrading =
     }
   }
 
+/** A second proof of a session that has shown one: no time has to pass for it. */
+const recovering =
+  (line: number): Choice =>
+  () => ({
+    name: `show a recovery code in session ${line}`,
+    foresee: (now) => now.recover(line),
+    async ask(real) {
+      const token = real.access(line)
+      const made = await post(real.server, '/recovery-codes', {}, { token })
+      const [code] = (made.body['codes'] ?? []) as string[]
+      return code === undefined ? made : post(real.server, '/recovery-codes/verify', { code }, { token })
+    },
+  })
+
 export const loggingOut =
   (which: number, scope: 'global' | 'local' | 'others'): Choice =>
   (model) => {
@@ -266,7 +280,7 @@ export class ClockMove implements fc.AsyncCommand<Model, Real> {
 
 /**
  * Goes to the corners that few random orders reach, whatever state they left: a token that comes back late, a second factor
- * in a session that ended for reuse, by a logout and by a ban, and a ban from its beginning to its end.
+ * in a session that ended for reuse, by a logout and by a ban, a ban from its beginning to its end, and two proofs in a row.
  */
 export async function visitCorners(model: Model, real: Real): Promise<void> {
   const step = async (name: string, choice: Choice): Promise<void> => {
@@ -295,4 +309,12 @@ export async function visitCorners(model: Model, real: Real): Promise<void> {
   await beside('banned', 'sign in', [barring('banned'), signingIn])
   await step('sign in', signingIn)
   await beside('upgrade', 'banned', [upgrading(model.lines.length - 1), barring('banned')])
+  const twice = model.lines.length
+  await step('sign in', signingIn)
+  await step('refresh', presenting({ line: twice, counter: 0 }))
+  await step('upgrade', upgrading(twice))
+  await step('show a recovery code', recovering(twice))
+  await step('refresh between', presenting({ line: twice, counter: 1 }))
+  await new ClockMove(INTERVAL_MS + 1).run(model, real)
+  await step('refresh late', presenting({ line: twice, counter: 1 }))
 }

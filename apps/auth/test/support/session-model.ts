@@ -11,8 +11,8 @@ type Line = {
   strong: boolean
   /** Why it is over, in the words of the `sessions` table. */
   end: string | null
-  /** What was exchanged last before the newest upgrades. */
-  upgradedFrom?: { counter: number; at: number }
+  /** When its tokens were superseded, the newest first: by the last exchange, and by upgrades since. */
+  supersededAt: number[]
 }
 /** Deleted softly, which keeps the rows, or for good. */
 export type Bar = 'banned' | 'deleted' | 'erased' | null
@@ -32,7 +32,7 @@ export class Model {
   now = 0
   barred: Bar = null
   codeUsedAt = NaN
-  lines: Line[] = [{ counter: 0, openedAt: 0, movedAt: 0, strong: false, end: null }]
+  lines: Line[] = [{ counter: 0, openedAt: 0, movedAt: 0, strong: false, end: null, supersededAt: [] }]
 
   constructor(readonly limits: Limits) {}
 
@@ -40,16 +40,14 @@ export class Model {
     const line = this.line(number)
     if (this.barred !== null) return this.barred === 'banned' ? 'user_banned' : 'refresh_token_not_found'
     if (line.end !== null) return REFUSED[line.end] ?? 'refresh_token_not_found'
-    const isLast = counter === line.counter - 1 && this.now - line.movedAt <= INTERVAL_MS
-    const { upgradedFrom: before } = line
-    const isLastBefore = counter === before?.counter && this.now - before.at <= INTERVAL_MS
-    if (counter < line.counter && !isLast && !isLastBefore) {
+    const supersededAt = line.supersededAt[line.counter - counter - 1] ?? -Infinity
+    if (counter < line.counter && this.now - supersededAt > INTERVAL_MS) {
       line.end = 'reuse'
       return 'refresh_token_already_used'
     }
     if (this.#isExpired(line)) return 'session_expired'
     if (counter === line.counter)
-      Object.assign(line, { counter: counter + 1, movedAt: this.now, upgradedFrom: undefined })
+      Object.assign(line, { counter: counter + 1, movedAt: this.now, supersededAt: [this.now] })
     return { line: number, counter: line.counter }
   }
 
@@ -63,7 +61,8 @@ export class Model {
   signIn(): Outcome {
     if (this.barred !== null) return this.barred === 'banned' ? 'user_banned' : 'invalid_credentials'
     if (this.limits.single) this.#end('single_session', () => true)
-    this.lines.push({ counter: 0, openedAt: this.now, movedAt: this.now, strong: false, end: null })
+    const { now } = this
+    this.lines.push({ counter: 0, openedAt: now, movedAt: now, strong: false, end: null, supersededAt: [] })
     return { line: this.lines.length - 1, counter: 0 }
   }
 
@@ -72,9 +71,19 @@ export class Model {
     if (refusal !== 'ok') return refusal
     if (this.codeUsedAt === this.now) return 'mfa_verification_failed'
     this.codeUsedAt = this.now
+    return this.#raise(number)
+  }
+
+  /** With a recovery code, made just before. */
+  recover(number: number): Outcome {
+    const refusal = this.may('change', number)
+    return refusal === 'ok' ? this.#raise(number) : refusal
+  }
+
+  #raise(number: number): Outcome {
     const line = this.line(number)
-    line.upgradedFrom ??= { counter: line.counter - 1, at: line.movedAt }
-    Object.assign(line, { counter: line.counter + 1, movedAt: this.now, strong: true })
+    const supersededAt = [this.now, ...line.supersededAt]
+    Object.assign(line, { counter: line.counter + 1, movedAt: this.now, strong: true, supersededAt })
     this.#end('factor_verified', (other) => !other.strong)
     return { line: number, counter: line.counter }
   }
