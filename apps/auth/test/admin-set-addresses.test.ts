@@ -6,6 +6,7 @@ import {
   call,
   expectError,
   get,
+  mailTo,
   PASSWORD,
   post,
   put,
@@ -89,6 +90,43 @@ describe.each([
     const { body } = await change(id, { email: anEmail(), email_confirm: true })
     expect(identitiesOf(body)).toEqual([...new Set([...identitiesOf(before), 'email'])].sort())
     expect((await get(site.server, '/user', { token })).status).toBe(200)
+  })
+})
+
+describe('an anonymous user whose address an administrator enters', () => {
+  const entered = async () => {
+    const [{ id, token }, email] = [await anonymous(), anEmail()]
+    expect((await change(id, { email })).status).toBe(200)
+    return { id, token, email }
+  }
+
+  it('keeps the session when they confirm it later, as when they confirm it at once', async () => {
+    const { id, token, email } = await entered()
+    const renamed = await put(site.server, '/user', { data: { name: 'Ann' } }, { token })
+    expect(renamed.status).toBe(200)
+    expect((await change(id, { email_confirm: true })).status).toBe(200)
+    const { body } = await get(site.server, '/user', { token })
+    expect(body).toMatchObject({ id, email, is_anonymous: false, user_metadata: { name: 'Ann' } })
+    expect(identitiesOf(body)).toEqual(['email'])
+  })
+
+  it('keeps nothing of a stranger who signed up with it meanwhile', async () => {
+    const { id, token, email } = await entered()
+    const { server } = site
+    await post(server, '/signup', { email, password: STRANGERS_PASSWORD, data: { theirs: true } })
+    const { token: secret } = await mailTo(server, email)
+    expect((await change(id, { email_confirm: true })).status).toBe(200)
+    expect((await site.signIn({ email }, STRANGERS_PASSWORD)).status).toBe(400)
+    expectError(await post(server, '/verify', { type: 'signup', token: secret }), 403, 'otp_expired')
+    const { body } = await get(server, '/user', { token })
+    expect(body).toMatchObject({ id, email })
+    expect(body['user_metadata']).not.toHaveProperty('theirs')
+  })
+
+  it('is signed out when whoever reads its mail proves it: the administrator may have mistyped it', async () => {
+    const { id, token, email } = await entered()
+    expect(await site.prove('a magic link', email)).toMatchObject({ id })
+    expectError(await get(site.server, '/user', { token }), 403, 'session_not_found')
   })
 })
 

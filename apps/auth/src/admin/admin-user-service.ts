@@ -166,7 +166,7 @@ export class AdminUserService {
     for (const kind of KINDS) {
       const user = await this.#read(tx, id)
       if (isConfirmed(checked, kind) && user[kind] !== null)
-        await this.deps.proofs.prove(tx, user, kind, null)
+        await this.deps.proofs.confirm(tx, user, kind)
     }
     return this.#read(tx, id)
   }

@@ -50,7 +50,7 @@ export class AddressProofs {
     this.#confirmations = new Confirmations(deps)
   }
 
-  /** Someone proved that they own the account's address of this kind, or an administrator said so. */
+  /** Someone proved that they own the account's address of this kind. */
   async prove(tx: Tx, user: User, kind: Kind, claim: Claim | null): Promise<User> {
     const { signUps } = this.deps
     if (isProven(user)) {
@@ -76,6 +76,22 @@ export class AddressProofs {
         ...(isSelfMade && claim?.identityId == null ? identityClaims(user, kind) : {}),
       },
     })
+  }
+
+  /**
+   * An administrator says that the account's address is its owner's. Only an administrator gives an anonymous account one, for whoever
+   * holds it: so nothing of that person is lost, as when it is entered and confirmed at once. Any other account may be a stranger's.
+   */
+  async confirm(tx: Tx, user: User, kind: Kind): Promise<User> {
+    const value = user[kind]
+    const isHolders = user.isAnonymous && !isProven(user) && !hasForeignIdentity(user, null)
+    if (!isHolders || value === null) return this.prove(tx, user, kind, null)
+    const { signUps, tokens } = this.deps
+    const said = await signUps.findAdministrators(tx, user.id)
+    // Others may have signed up with the address meanwhile, and requested links.
+    await signUps.removeAll(tx, user.id)
+    await tokens.removeAll(tx, user.id)
+    return this.#confirmations.set(tx, user, { kind, value }, passwordOf(said))
   }
 
   /** Someone proved a confirmed address again: only updates `app_metadata`. */
