@@ -69,7 +69,14 @@ describe('the deletion of an account by its owner', () => {
     const notice = await server.inbox.waitForMail({ to: user.email, subject: 'Your account will be deleted' })
     expect(notice.text).toContain(` ${dateTimeText('en', due ?? new Date(0))}`)
     expect(notice.links).toContain('https://auth.example.com/auth/v1/ui/account')
-    await server.context.deletions.keep(await onPages(user), META)
+    const keeping = await onPages(user)
+    await server.context.deletions.keep(keeping, META)
+    // The sign-in that was refused, and whoever else waited for the account to be kept.
+    const { rows } = await server.context.db.query(
+      'select id from sessions where user_id = $1 and revoked_at is null',
+      [user.user.id],
+    )
+    expect(rows).toEqual([{ id: keeping.session.id }])
     expect((await signIn(user)).status).toBe(200)
     server.clock.advance(8 * DAY)
     await server.context.cleanup.run()

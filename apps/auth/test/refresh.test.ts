@@ -106,6 +106,35 @@ describe('the refresh grant', () => {
     expectError(await refresh(user.refresh_token), 400, 'refresh_token_already_used')
   })
 
+  it.each([
+    ['current', (user: Session) => Promise.resolve(user.refresh_token)],
+    [
+      'one before',
+      async (user: Session) => {
+        await child(user.refresh_token)
+        return user.refresh_token
+      },
+    ],
+  ])(
+    'gives the token that is the %s the role that the user has once the session is free',
+    async (_, tokenOf) => {
+      const user = await aUser(server)
+      const token = await tokenOf(user)
+      const { db } = server.context
+      await db.query(`update users set role = 'service_role' where id = $1`, [user.user.id])
+      const { late } = await db.transaction(async (tx) => {
+        await tx.query('select 1 from sessions where user_id = $1 for no key update', [user.user.id])
+        const answer = refresh(token)
+        await waitForLocks(server, 1)
+        await db.query(`update users set role = 'authenticated' where id = $1`, [user.user.id])
+        return { late: answer }
+      })
+      const { status, body } = await late
+      expect(status).toBe(200)
+      expect(claimsOf(body['access_token'])['role']).toBe('authenticated')
+    },
+  )
+
   it('treats a grandparent as an attack even inside the interval; the session ends although the request fails', async () => {
     const user = await aUser(server)
     const parent = await child(user.refresh_token)
@@ -178,14 +207,14 @@ describe('the refresh grant', () => {
     query.mockRestore()
   })
 
-  it('queries the database once for an active token, twice for any other', async () => {
+  it('queries the database once for an active token, and for another one once more, and for its user', async () => {
     const user = await aUser(server)
     const query = jest.spyOn(server.context.db, 'query')
     const transaction = jest.spyOn(server.context.db, 'transaction')
     await refresh(user.refresh_token)
     expect([refreshStatements(query), transaction.mock.calls.length]).toEqual([1, 0])
     await refresh(user.refresh_token)
-    expect([refreshStatements(query), transaction.mock.calls.length]).toEqual([3, 0])
+    expect([refreshStatements(query), transaction.mock.calls.length]).toEqual([4, 0])
     query.mockRestore()
     transaction.mockRestore()
   })

@@ -92,9 +92,9 @@ export class AccountDeletionService {
     return outcome
   }
 
-  /** The owner has changed their mind. */
+  /** The owner has changed their mind. Whoever else signed in meanwhile saw no more than the offer to keep the account, and is signed out. */
   async keep(caller: Live, meta: RequestMeta): Promise<void> {
-    const { audit, gate, users, now } = this.deps
+    const { audit, gate, users, ends, now } = this.deps
     await audit.transaction(meta, async (tx, record) => {
       const { user, session } = caller
       const ids = { userId: user.id, sessionId: session.id }
@@ -102,6 +102,7 @@ export class AccountDeletionService {
       requireStrong(held)
       if (held.user.deletionDueAt === null) return
       await users.update(tx, user.id, { deletionDueAt: null }, now())
+      await ends.others(tx, user.id, session.id, 'deletion_requested')
       record('user_deletion_cancelled', held.user)
     })
   }

@@ -67,7 +67,10 @@ export class RefreshService {
         round === 0
           ? await this.#batches.add(request)
           : (await this.#exchange([request], 'waiting')).get(request.presented.sessionId)
-      if (found) return this.#advanced(request, found, begunAt)
+      if (found) {
+        await this.#advanced(request, found, begunAt)
+        return round === 0 ? signedIn(this.deps.refreshTokens, found) : this.#afterWaiting(found)
+      }
       const sameChild = await this.#checkReuse(request)
       if (sameChild !== null) return sameChild
     }
@@ -82,7 +85,7 @@ export class RefreshService {
     return store.exchange(db, exchanges, nonce, this.#rulesAt(at), how, at)
   }
 
-  async #advanced({ presented, meta }: Request, found: StoredSession, begunAt: Date): Promise<SignedIn> {
+  async #advanced({ presented, meta }: Request, found: StoredSession, begunAt: Date): Promise<void> {
     const { user } = found
     // The statement already wrote these entries to the table.
     this.deps.audit.publish(
@@ -90,7 +93,14 @@ export class RefreshService {
       meta,
     )
     await this.#restartInterval(presented, begunAt, meta)
-    return signedIn(this.deps.refreshTokens, found)
+  }
+
+  /** A role that was taken away while this waited for the session must not be in the token. */
+  async #afterWaiting(found: StoredSession): Promise<SignedIn> {
+    const { db, store, refreshTokens } = this.deps
+    const current = await store.withUserOfNow(db, found)
+    if (current === null) throw notFound()
+    return signedIn(refreshTokens, current)
   }
 
   /**
@@ -127,7 +137,7 @@ export class RefreshService {
       case 'changed':
         return null
       case 'same_child':
-        return signedIn(refreshTokens, found)
+        return this.#afterWaiting(found)
       case 'banned':
         throw userBanned('invalid')
       case 'deletion_pending':

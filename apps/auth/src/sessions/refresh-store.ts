@@ -1,7 +1,7 @@
 import type { Queryable } from '@signet/db'
 import { tellEndedSessions, type AccountEventStore } from '../account-events/account-event-store.js'
 import type { Tables } from '../database/tables.js'
-import { accountColumn } from '../users/user-rows.js'
+import { accountColumn, toUser, type AccountRow } from '../users/user-rows.js'
 import { mayUseSession } from './admission.js'
 import { macMatches, type MacCheck, type PresentedToken } from './refresh-token.js'
 import type { LimitTimes, StoredSession } from './session.js'
@@ -52,6 +52,7 @@ export class RefreshStore {
   readonly #exchange: { readonly [How in 'waiting' | 'passing']: string }
   readonly #checkReuse: string
   readonly #restartInterval: string
+  readonly #user: string
 
   constructor(
     t: Tables,
@@ -93,6 +94,7 @@ export class RefreshStore {
       select ${answer} from advanced f join ${t.users} u on u.id = f.user_id`
     this.#exchange = { waiting: exchange(''), passing: exchange('skip locked') }
     this.#restartInterval = `update ${t.sessions} set refreshed_at = $3 where id = $1 and refresh_counter = $2`
+    this.#user = `select ${accountColumn(t)} from ${t.users} u where u.id = $1`
     // `seen` is not locked, so it stays as it was when the statement began: a token that was current then and waited for an
     // exchange in progress is no reuse, however long the commit of that exchange took. A session that ended meanwhile is checked again:
     // only its row is as new as the lock, and its user may have been banned in the same transaction.
@@ -140,6 +142,15 @@ export class RefreshStore {
     at: Date,
   ): Promise<void> {
     await db.query(this.#restartInterval, [sessionId, counter, at])
+  }
+
+  /**
+   * The session with its user of now: a statement that waited for a lock sees only the row that it locked as it is after that. Null
+   * when the user is gone.
+   */
+  async withUserOfNow(db: Queryable, found: StoredSession): Promise<StoredSession | null> {
+    const { rows } = await db.query<AccountRow>({ name: 'refresh_user', text: this.#user }, [found.user.id])
+    return rows[0] ? { ...found, user: toUser(rows[0]) } : null
   }
 
   /**
