@@ -94,7 +94,7 @@ export class AdminUserService {
       if (!inserted) throw await this.#whyNotInserted(tx, id, { email, phone })
       await this.#insertIdentities(tx, id, email, phone)
       if (checked.bannedUntil) await users.update(tx, id, { bannedUntil: checked.bannedUntil }, now())
-      await vouched.vouch(tx, { id }, { kinds: ['email', 'phone'], passwordHash })
+      await vouched.vouch(tx, { id }, { kinds: ['email', 'phone'], aud, passwordHash })
       const user = await this.#confirm(tx, id, checked)
       record('user_signedup', traitsOf(user))
       return user
@@ -120,7 +120,7 @@ export class AdminUserService {
       const changes = changesOf(user, checked)
       refuseLargeMetadata(changes, user)
       await users.update(tx, id, changes, now())
-      await this.#vouch(tx, user, checked, passwordHash)
+      await this.#vouch(tx, admin, user, checked, passwordHash)
       if (checked.bannedUntil != null && checked.bannedUntil > now()) await ends.all(tx, id, 'ban')
       if (passwordHash !== undefined) await ends.all(tx, id, 'admin')
       await this.#setAddresses(tx, id, checked)
@@ -136,6 +136,7 @@ export class AdminUserService {
    */
   async #vouch(
     tx: Tx,
+    admin: Admin,
     user: User,
     checked: CheckedAttributes,
     passwordHash: string | undefined,
@@ -149,7 +150,9 @@ export class AdminUserService {
     const named = KINDS.filter((kind) => checked[kind] !== null || isConfirmed(checked, kind))
     if (passwordHash === undefined && named.length === 0) return
     const kinds = passwordHash === undefined ? named : KINDS
-    await vouched.vouch(tx, user, { kinds, passwordHash: passwordHash ?? null })
+    // Without an address the account was its holder's from the beginning, and so was the audience.
+    const aud = user.email === null && user.phone === null ? user.aud : admin.aud
+    await vouched.vouch(tx, user, { kinds, aud, passwordHash: passwordHash ?? null })
   }
 
   /** Applied at once, together with the identity that belongs to the address. */
@@ -165,8 +168,7 @@ export class AdminUserService {
   async #confirm(tx: Tx, id: string, checked: CheckedAttributes): Promise<User> {
     for (const kind of KINDS) {
       const user = await this.#read(tx, id)
-      if (isConfirmed(checked, kind) && user[kind] !== null)
-        await this.deps.proofs.confirm(tx, user, kind)
+      if (isConfirmed(checked, kind) && user[kind] !== null) await this.deps.proofs.confirm(tx, user, kind)
     }
     return this.#read(tx, id)
   }

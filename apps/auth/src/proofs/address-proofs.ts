@@ -12,13 +12,15 @@ import { isProven, type JsonObject, type User } from '../users/user.js'
 import { Confirmations } from './confirmations.js'
 
 /** What a proof of an address adds to the account: what the sign-up brought, otherwise nothing. */
-export type Claim = Pick<PendingSignUp, 'origin' | 'passwordHash' | 'userMetadata' | 'identityId'>
+export type Claim = Pick<PendingSignUp, 'origin' | 'aud' | 'passwordHash' | 'userMetadata' | 'identityId'>
 
 /** An identity whose provider vouches for the account's address. */
 export type Voucher = {
   identityId: string
   /** What the provider says about the user. */
   data: JsonObject
+  /** The audience of the request; null for one that cannot name it. */
+  aud: string | null
   /** The account was made for it just now. */
   isNew: boolean
   /** It was in the account before, so the account's sessions may be its own. */
@@ -33,6 +35,8 @@ type Deps = {
   signUps: PendingSignUpStore
   tokens: OneTimeTokenStore
   ends: SessionEnds
+  /** The audience of accounts for which nobody named one. */
+  audience: string
   now: () => Date
 }
 
@@ -69,6 +73,7 @@ export class AddressProofs {
     const kept = hadForeign ? (administrators?.userMetadata ?? {}) : user.userMetadata
     const isSelfMade = claim?.origin === 'self' || (administrators === null && user.invitedAt === null)
     return this.#confirmations.confirm(tx, alone, kind, {
+      aud: this.#audienceOf(administrators, claim),
       passwordHash: claim?.passwordHash ?? administrators?.passwordHash ?? null,
       userMetadata: {
         ...kept,
@@ -113,7 +118,7 @@ export class AddressProofs {
   async proveByProvider(
     tx: Tx,
     user: User,
-    { identityId, data, isNew, isReturning }: Voucher,
+    { identityId, data, aud, isNew, isReturning }: Voucher,
   ): Promise<User> {
     if (isNew || isProven(user)) return this.#confirmations.confirm(tx, user, 'email')
     const { identities, signUps } = this.deps
@@ -125,6 +130,7 @@ export class AddressProofs {
     // Metadata that no stranger wrote.
     const trusted = hadForeign ? (administrators?.userMetadata ?? {}) : user.userMetadata
     return this.#confirmations.confirm(tx, await this.#read(tx, user), 'email', {
+      aud: this.#audienceOf(administrators, { aud }),
       passwordHash: administrators?.passwordHash ?? null,
       userMetadata: withFitting({ userMetadata: trusted, appMetadata }, data),
     })
@@ -226,6 +232,11 @@ export class AddressProofs {
     return { user: await this.#drop(tx, user, otherThan(kind)), ...passwordOf(administrators) }
   }
 
+  /** Never the one that the account has so far: that may be what a stranger's sign-up named. */
+  #audienceOf(...named: readonly (Pick<PendingSignUp, 'aud'> | null)[]): string {
+    return named.find((each) => each?.aud != null)?.aud ?? this.deps.audience
+  }
+
   async #clear(tx: Tx, user: User, identityId: string | null, isReturning: boolean): Promise<User> {
     const { users, identities, signUps, tokens, ends, now } = this.deps
     const isShared = hasForeignIdentity(user, identityId)
@@ -236,9 +247,11 @@ export class AddressProofs {
     if (identityId === null || isShared || !isReturning) {
       await ends.all(tx, user.id, 'address_proved')
       await users.removeAuthenticators(tx, user.id)
+      // Whoever was signed in may have asked for the end of the account.
+      if (user.deletionDueAt !== null) await users.update(tx, user.id, { deletionDueAt: null }, now())
     }
     if (user.newEmail !== null || user.newPhone !== null)
-      await users.update(tx, user.id, { newEmail: null, newPhone: null }, now())
+      await users.update(tx, user.id, { newEmail: null, newPhone: null, emailChangeConfirmStatus: 0 }, now())
     return this.#read(tx, user)
   }
 

@@ -5,7 +5,7 @@ import { isProven, providersOf, type Identity, type User } from '../users/user.j
 import type { AddressChanges, UserChanges, UserStore } from '../users/user-store.js'
 
 type Deps = { users: UserStore; identities: IdentityStore; now: () => Date }
-type Brought = Pick<UserChanges, 'passwordHash' | 'userMetadata'>
+type Brought = Pick<UserChanges, 'aud' | 'passwordHash' | 'userMetadata'>
 
 /**
  * Writes what a proof of an address leads to. It decides nothing: only {@link AddressProofs}, which knows what has to go first,

@@ -94,6 +94,7 @@ export function createFoundation(parts: Parts) {
     signUps,
     tokens: stores.tokens,
     ends,
+    audience: config.jwtAud,
     now,
   })
   const gate = new SessionGate({ db, users, sessions: stores.sessions, limits, now })

@@ -137,7 +137,7 @@ export class RegistrationService {
     }
     if (isNew && rules.autoconfirm[kind]) {
       audit('user_signedup', user, { provider: kind })
-      const claim = { origin: 'self', passwordHash, userMetadata: data, identityId: null } as const
+      const claim = { origin: 'self', aud, passwordHash, userMetadata: data, identityId: null } as const
       const confirmed = await proofs.confirmNew(tx, user, kind, claim)
       return { kind: 'confirmed', user: confirmed, value: await onConfirmed(tx, confirmed) }
     }
@@ -218,7 +218,7 @@ export class RegistrationService {
   async #keepSignUp(
     tx: Tx,
     user: User,
-    { address, passwordHash, data, signUpId: id = randomUUID() }: Registration,
+    { address, aud, passwordHash, data, signUpId: id = randomUUID() }: Registration,
     { client }: MessageOrigin,
   ): Promise<string> {
     const { signUps, hashes, now } = this.deps
@@ -228,6 +228,7 @@ export class RegistrationService {
         id,
         userId: user.id,
         origin: 'self',
+        aud,
         passwordHash,
         addressKind: address.kind,
         userMetadata: data,

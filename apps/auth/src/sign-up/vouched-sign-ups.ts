@@ -22,10 +22,10 @@ type Deps = {
 }
 
 /** What an administrator says about an account, and about which addresses of it. */
-type Word = { kinds: readonly Address['kind'][]; passwordHash: string | null; data: JsonObject }
+type Word = { kinds: readonly Address['kind'][]; aud: string; passwordHash: string | null; data: JsonObject }
 
 /** The account, locked, and what an administrator says about it this time. */
-export type Target = { user: User; data: JsonObject }
+export type Target = { user: User; aud: string; data: JsonObject }
 
 /**
  * Accounts that administrators create for addresses. What they say holds even if someone else signs up with the
@@ -49,26 +49,26 @@ export class VouchedSignUps {
     const userMetadata = mergeMetadata(user.userMetadata, given)
     refuseLargeMetadata({ userMetadata }, isNew ? {} : user)
     await users.update(tx, user.id, { userMetadata }, now())
-    return { user: { ...user, userMetadata }, data: given }
+    return { user: { ...user, userMetadata }, aud, data: given }
   }
 
   /** An invitation has its own slot, so no sign-up replaces it. */
-  async invite(tx: Tx, { user, data }: Target, address: Address): Promise<Issued> {
+  async invite(tx: Tx, { user, aud, data }: Target, address: Address): Promise<Issued> {
     const { users, issuer, now } = this.deps
     const issued = await issuer.issue(tx, user, {
       slot: 'invite',
       address,
       from: undefined,
       intervalMs: 0,
-      signUp: await this.#vouch(tx, user, { kinds: ['email'], passwordHash: null, data }),
+      signUp: await this.#vouch(tx, user, { kinds: ['email'], aud, passwordHash: null, data }),
     })
     await users.update(tx, user.id, { invitedAt: now() }, now())
     return issued
   }
 
   /** The link of a sign-up with an administrator's password, which applies however the address is proved. */
-  async signUp(tx: Tx, { user, data }: Target, address: Address, passwordHash: string | null) {
-    const signUp = await this.#vouch(tx, user, { kinds: ['email'], passwordHash, data })
+  async signUp(tx: Tx, { user, aud, data }: Target, address: Address, passwordHash: string | null) {
+    const signUp = await this.#vouch(tx, user, { kinds: ['email'], aud, passwordHash, data })
     return this.deps.issuer.issue(tx, user, {
       slot: 'confirmation',
       address,
@@ -79,17 +79,13 @@ export class VouchedSignUps {
   }
 
   /** An administrator says whose an account and its addresses of these kinds are, with or without a password. */
-  async vouch(
-    tx: Tx,
-    user: Pick<User, 'id'>,
-    { kinds, passwordHash }: Pick<Word, 'kinds' | 'passwordHash'>,
-  ): Promise<void> {
-    await this.#vouch(tx, user, { kinds, passwordHash, data: {} })
+  async vouch(tx: Tx, user: Pick<User, 'id'>, word: Omit<Word, 'data'>): Promise<void> {
+    await this.#vouch(tx, user, { ...word, data: {} })
   }
 
-  /** One sign-up per account: repeated calls add to it. */
-  async #vouch(tx: Tx, { id: userId }: Pick<User, 'id'>, { kinds, passwordHash, data }: Word) {
-    const { signUps, now } = this.deps
+  /** One sign-up per account: repeated calls add to it, and the first names the audience. */
+  async #vouch(tx: Tx, { id: userId }: Pick<User, 'id'>, { kinds, aud, passwordHash, data }: Word) {
+    const { users, signUps, now } = this.deps
     const said = await signUps.findAdministrators(tx, userId)
     if (said === null) {
       const id = randomUUID()
@@ -97,12 +93,15 @@ export class VouchedSignUps {
         id,
         userId,
         origin: 'administrator',
+        aud,
         passwordHash,
         userMetadata: data,
         identityId: null,
         addressKind: kinds.length === 1 ? kinds[0] : undefined,
       } as const
       await signUps.insert(tx, word, now())
+      // Of an account that a stranger's sign-up made, too: administrators find it in their list.
+      await users.update(tx, userId, { aud }, now())
       return { id, isNew: true }
     }
     const isNewKind = kinds.some((kind) => !isVouched(said, kind))

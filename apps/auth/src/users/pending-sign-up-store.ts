@@ -9,6 +9,8 @@ export type PendingSignUp = {
   readonly userId: string
   /** Who brought it: a user, or an administrator, whose data applies however the address is proved. */
   readonly origin: 'self' | 'administrator'
+  /** Whom tokens of the account would be for; null for the default audience. */
+  readonly aud: string | null
   readonly passwordHash: string | null
   /** The address whose password it would be, or that an administrator speaks of; left out for any address of the account. */
   readonly addressKind?: Address['kind'] | undefined
@@ -23,12 +25,13 @@ type Row = {
   id: string
   user_id: string
   origin: PendingSignUp['origin']
+  aud: string | null
   password_hash: string | null
   user_metadata: JsonObject
   identity_id: string | null
   address_kind: Address['kind'] | null
 }
-const COLUMNS = 'id, user_id, origin, password_hash, user_metadata, identity_id, address_kind'
+const COLUMNS = 'id, user_id, origin, aud, password_hash, user_metadata, identity_id, address_kind'
 
 export class PendingSignUpStore {
   constructor(private readonly t: Tables) {}
@@ -38,8 +41,8 @@ export class PendingSignUpStore {
     await tx.query(
       `with others as (update ${this.t.pendingSignUps} set contested = true where user_id = $2 and origin = 'self')
        insert into ${this.t.pendingSignUps}
-         (id, user_id, origin, password_hash, user_metadata, identity_id, created_at, address_kind, requested_by, contested)
-       values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $3 = 'self' and exists (
+         (id, user_id, origin, password_hash, user_metadata, identity_id, created_at, address_kind, requested_by, aud, contested)
+       values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $3 = 'self' and exists (
          select 1 from ${this.t.pendingSignUps} where user_id = $2))`,
       [
         signUp.id,
@@ -51,6 +54,7 @@ export class PendingSignUpStore {
         now,
         signUp.addressKind ?? null,
         signUp.requestedBy ?? null,
+        signUp.aud,
       ],
     )
   }
@@ -169,6 +173,7 @@ function toSignUp(row: Row): PendingSignUp {
     id: row.id,
     userId: row.user_id,
     origin: row.origin,
+    aud: row.aud,
     passwordHash: row.password_hash,
     userMetadata: row.user_metadata,
     identityId: row.identity_id,

@@ -16,7 +16,7 @@ export type NewUser = {
   isAnonymous: boolean
 }
 
-type Fixed = 'id' | 'createdAt' | 'updatedAt' | 'identities' | 'factors' | 'aud' | 'isSsoUser'
+type Fixed = 'id' | 'createdAt' | 'updatedAt' | 'identities' | 'factors' | 'isSsoUser'
 /** What says whose the account is. */
 export type AddressChanges = Partial<Pick<User, 'email' | 'phone' | 'emailConfirmedAt' | 'phoneConfirmedAt'>>
 /** Other columns that may change after creation; undefined members are left unchanged. */
@@ -24,6 +24,7 @@ export type UserChanges = Partial<Omit<User, Fixed | keyof AddressChanges>>
 type Changes = UserChanges & AddressChanges
 
 const COLUMNS: Readonly<Record<keyof Changes, string>> = {
+  aud: 'aud',
   role: 'role',
   email: 'email',
   phone: 'phone',

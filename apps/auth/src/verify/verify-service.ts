@@ -207,7 +207,7 @@ export class VerifyService {
     const isByCode = token.slot === 'confirmation' && claim !== null && claim.identityId === null
     if (passwordHash === null && !isByCode)
       throw authError('unprocessable', 'validation_failed', 'A password is required to finish the signup')
-    const blank = { origin: 'administrator', userMetadata: {}, identityId: null } as const
+    const blank = { origin: 'administrator', aud: null, userMetadata: {}, identityId: null } as const
     return { ...(claim ?? blank), passwordHash }
   }
 

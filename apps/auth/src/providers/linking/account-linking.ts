@@ -73,10 +73,12 @@ export class AccountLinking {
     if (known) {
       const user = await users.lockById(tx, known.userId)
       if (user === null) throw new RacedError('the user was deleted meanwhile')
-      return this.#returnTo(tx, audit, user, known.id, external)
+      return this.#returnTo(tx, audit, user, { identityId: known.id, aud }, external)
     }
     const owner = await this.#holder(tx, external)
-    return owner === null ? this.#create(tx, audit, external, aud) : this.#linkTo(tx, audit, owner, external)
+    return owner === null
+      ? this.#create(tx, audit, external, aud)
+      : this.#linkTo(tx, audit, { ownerId: owner, aud }, external)
   }
 
   /** A known identity signs its user in, whatever addresses the provider reports now. */
@@ -84,16 +86,21 @@ export class AccountLinking {
     tx: Tx,
     audit: Audit,
     user: User,
-    identityId: string,
+    { identityId, aud }: { identityId: string; aud: string },
     external: External,
   ): Promise<Entered> {
     this.#refuseBanned(user)
     const updated = await this.deps.externals.update(tx, user, identityId, external)
-    return this.#admit(tx, audit, updated, external, { identityId, isNew: false, linked: false })
+    return this.#admit(tx, audit, updated, external, { identityId, aud, isNew: false, linked: false })
   }
 
   /** Links the identity to the one user who has a verified address of it. */
-  async #linkTo(tx: Tx, audit: Audit, ownerId: string, external: External): Promise<Entered> {
+  async #linkTo(
+    tx: Tx,
+    audit: Audit,
+    { ownerId, aud }: { ownerId: string; aud: string },
+    external: External,
+  ): Promise<Entered> {
     const { users, externals } = this.deps
     const owner = await users.lockById(tx, ownerId)
     if (owner === null || (await this.#holder(tx, external)) !== ownerId)
@@ -101,7 +108,7 @@ export class AccountLinking {
     this.#refuseBanned(owner)
     const { user, identityId } = await externals.add(tx, owner, external)
     audit('identity_linked', user, { provider: external.provider, identity_id: identityId })
-    return this.#admit(tx, audit, user, external, { identityId, isNew: false, linked: true })
+    return this.#admit(tx, audit, user, external, { identityId, aud, isNew: false, linked: true })
   }
 
   /** Nobody has a verified address of the identity. */
@@ -130,7 +137,7 @@ export class AccountLinking {
     const fresh = inserted ? await users.lockById(tx, id) : null
     if (fresh === null) throw new RacedError('the address was taken in the meantime')
     const { user, identityId } = await externals.add(tx, fresh, external)
-    return this.#admit(tx, audit, user, external, { identityId, isNew: true, linked: false })
+    return this.#admit(tx, audit, user, external, { identityId, aud, isNew: true, linked: false })
   }
 
   /** Confirms the address if the provider verified it; otherwise asks the user to. */
@@ -139,7 +146,7 @@ export class AccountLinking {
     audit: Audit,
     user: User,
     external: External,
-    { identityId, isNew, linked }: { identityId: string; isNew: boolean; linked: boolean },
+    { identityId, aud, isNew, linked }: { identityId: string; aud: string; isNew: boolean; linked: boolean },
   ): Promise<Entered> {
     const { proofs, requests, rules } = this.deps
     const { provider } = external
@@ -148,14 +155,14 @@ export class AccountLinking {
       audit('user_signedup', user, { provider })
       const data = identityData(external.profile)
       const isReturning = !isNew && !linked
-      const confirmed = await proofs.proveByProvider(tx, user, { identityId, data, isNew, isReturning })
+      const confirmed = await proofs.proveByProvider(tx, user, { identityId, data, aud, isNew, isReturning })
       return { user: confirmed, linked, refusal: null, confirmation: null }
     }
     if (!hasNoOwner(user, external)) {
       if (isNew) audit('user_signedup', user, { provider })
       return { user, linked, refusal: null, confirmation: null }
     }
-    const confirmation = await requests.issue(tx, audit, user, { ...external, identityId })
+    const confirmation = await requests.issue(tx, audit, user, { ...external, identityId, aud })
     const refusal = rules.allowUnverified ? null : needsVerification(provider)
     return { user, linked, refusal, confirmation }
   }

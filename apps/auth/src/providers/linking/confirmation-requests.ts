@@ -39,7 +39,12 @@ export class ConfirmationRequests {
     tx: Tx,
     audit: Audit,
     user: User,
-    { provider, from, identityId }: Pick<External, 'provider' | 'from'> & { identityId: string },
+    {
+      provider,
+      from,
+      identityId,
+      aud,
+    }: Pick<External, 'provider' | 'from'> & { identityId: string; aud: string },
   ): Promise<PendingConfirmation | null> {
     const { issuer, tokens, hashes, signUps, intervalMs, now } = this.deps
     if (user.email === null) return null
@@ -49,7 +54,7 @@ export class ConfirmationRequests {
     if (lastSentAt !== null && lastSentAt.getTime() + intervalMs > now().getTime()) return null
     const signUp = { id: known ?? randomUUID(), isNew: known === null }
     if (known === null) {
-      const brought = { passwordHash: null, userMetadata: {}, identityId }
+      const brought = { aud, passwordHash: null, userMetadata: {}, identityId }
       await signUps.insert(
         tx,
         { ...brought, id: signUp.id, userId: user.id, origin: 'self', requestedBy: hashes.ofClient(from) },

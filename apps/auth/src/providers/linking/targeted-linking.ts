@@ -81,7 +81,7 @@ export class TargetedLinking {
     const { user, identityId } = await externals.add(tx, invited, external)
     audit('invite_accepted', user, { provider: external.provider })
     const data = identityData(external.profile)
-    const voucher = { identityId, data, isNew: false, isReturning: false }
+    const voucher = { identityId, data, aud: null, isNew: false, isReturning: false }
     const accepted = await proofs.proveByProvider(tx, user, voucher)
     await tokens.removeAll(tx, user.id)
     return {
