@@ -20,9 +20,6 @@ export type AdminAct = {
 /** Accounts that the transaction will lock, as far as they are known before it begins. */
 type Concerned = { users?: readonly string[]; addresses?: readonly Address[] }
 
-/** How often a transaction begins again for an address that changes hands; the last one locks its holder out of order. */
-const ATTEMPTS = 5
-
 type Deps = { users: UserStore; gate: SessionGate; audit: AuditLog }
 
 /**
@@ -33,26 +30,17 @@ type Deps = { users: UserStore; gate: SessionGate; audit: AuditLog }
 export class AdminActs {
   constructor(private readonly deps: Deps) {}
 
-  async transaction<T>(
+  transaction<T>(
     admin: Admin,
     concerned: Concerned,
     meta: RequestMeta,
     work: (act: AdminAct) => Promise<T>,
   ): Promise<T> {
-    for (let attempt = 1; ; attempt += 1) {
-      const done = await this.deps.audit.transaction(meta, async (tx, record) => {
-        const inOrder = await this.#lock(tx, admin, concerned)
-        if (!inOrder && attempt < ATTEMPTS) return null
-        const held = await this.#hold(tx, admin)
-        const value = await work({
-          tx,
-          admin: held,
-          record: (action, traits) => record(action, held, traits),
-        })
-        return { value }
-      })
-      if (done !== null) return done.value
-    }
+    return this.deps.audit.transaction(meta, async (tx, record) => {
+      await this.#lock(tx, admin, concerned)
+      const held = await this.#hold(tx, admin)
+      return work({ tx, admin: held, record: (action, traits) => record(action, held, traits) })
+    })
   }
 
   /** The same with one user, whose row is locked. */
@@ -70,18 +58,13 @@ export class AdminActs {
   }
 
   /**
-   * Locks are taken in one order: users by their ids, then the session. So those who act on one another, on themselves, or on
-   * addresses that they exchange wait instead of blocking each other. False where an address has changed hands meanwhile: its new
-   * holder would be locked out of that order. The administrator's row is not shared with their other requests: shared locks that overlap
-   * would keep a ban waiting for as long as requests arrive.
+   * All that is known to be needed at once, users before the session: whoever is locked later may make the transaction begin again.
+   * The administrator's row is not shared with their other requests: shared locks that overlap would keep a ban waiting for as long
+   * as requests arrive.
    */
-  async #lock(tx: Tx, { live }: Admin, { users: ids = [], addresses = [] }: Concerned): Promise<boolean> {
-    // A program holds nothing of its own, and one user is locked in any case.
-    if (live === null && addresses.length === 0) return true
-    const holders = await this.#holders(tx, addresses)
-    const locked = new Set([...(live === null ? [] : [live.user.id]), ...ids, ...holders])
-    await this.deps.users.lockInOrder(tx, [...locked])
-    return (await this.#holders(tx, addresses)).every((id) => locked.has(id))
+  async #lock(tx: Tx, { live }: Admin, { users: ids = [], addresses = [] }: Concerned): Promise<void> {
+    const known = [...(live === null ? [] : [live.user.id]), ...ids, ...(await this.#holders(tx, addresses))]
+    if (known.length > 0) await this.deps.users.lockAll(tx, known)
   }
 
   async #holders(tx: Tx, addresses: readonly Address[]): Promise<string[]> {

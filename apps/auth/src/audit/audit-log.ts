@@ -1,9 +1,11 @@
-import type { Db, Tx } from '@signet/db'
+import { isDeadlock, type Db, type Tx } from '@signet/db'
+import { authError } from '../errors/auth-error.js'
 import type { Observer } from '../observers/observer.js'
 import type { RequestMeta } from '../requests/request-meta.js'
 import type { JsonObject } from '../users/user.js'
 import { auditPayload, type AuditAction, type AuditActor, type AuditPayload } from './audit.js'
 import type { AuditStore } from './audit-store.js'
+import { RestartError } from '../database/restart-error.js'
 
 export type Audit = (action: AuditAction, actor: AuditActor, traits?: JsonObject) => void
 
@@ -19,18 +21,47 @@ type Deps = {
   stored: boolean
 }
 
+/** Each waits for the users that the one before had to give up, so that only an address that keeps changing hands takes several. */
+const MAX_ATTEMPTS = 20
+/** Unique indexes have no order: users may wait for each other there, if an address changes hands between two statements. */
+const MAX_DEADLOCKS = 2
+
 /** Transactions with audit entries (docs/specification.md#audit-log). */
 export class AuditLog {
   constructor(private readonly deps: Deps) {}
 
   /**
    * Runs `work` in a transaction. What it reports through `audit` is written in the same transaction, and logged once
-   * that is committed.
+   * that is committed. It runs again after a {@link RestartError} or a deadlock.
    */
   async transaction<T>(meta: AuditOrigin, work: (tx: Tx, audit: Audit) => Promise<T>): Promise<T> {
+    let prepare: RestartError['prepare'] = () => undefined
+    for (let attempt = 1, deadlocks = 0; ; attempt += 1) {
+      try {
+        return await this.#attempt(meta, work, prepare)
+      } catch (error) {
+        if (isDeadlock(error) && (deadlocks += 1) <= MAX_DEADLOCKS) continue
+        if (!(error instanceof RestartError)) throw error
+        if (attempt === MAX_ATTEMPTS)
+          throw authError(
+            'conflict',
+            'conflict',
+            'The resource is being changed by another request, try again',
+          )
+        ;({ prepare } = error)
+      }
+    }
+  }
+
+  async #attempt<T>(
+    meta: AuditOrigin,
+    work: (tx: Tx, audit: Audit) => Promise<T>,
+    prepare: RestartError['prepare'],
+  ): Promise<T> {
     const { db, store, stored, now } = this.deps
     const payloads: AuditPayload[] = []
     const result = await db.transaction(async (tx) => {
+      prepare(tx)
       const value = await work(tx, (...entry) => void payloads.push(auditPayload(...entry)))
       if (stored && payloads.length > 0) await store.insert(tx, payloads, meta.ip, now())
       return value

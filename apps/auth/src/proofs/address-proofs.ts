@@ -1,5 +1,6 @@
 import { isUniqueViolation, type Queryable, type Tx } from '@signet/db'
 import type { Address } from '../addresses/address.js'
+import { RestartError } from '../database/restart-error.js'
 import { addressExists, authError } from '../errors/auth-error.js'
 import type { OneTimeTokenStore } from '../one-time-tokens/one-time-token-store.js'
 import type { SessionEnds } from '../sessions/session-ends.js'
@@ -148,20 +149,16 @@ export class AddressProofs {
   /** A signed-in user proved another address, which becomes the account's. */
   async adopt(tx: Tx, user: User, address: Address): Promise<User> {
     const { user: owned, passwordHash } = await this.#settle(tx, user, address.kind)
-    await this.release(tx, address)
-    return this.#confirmations
-      .set(tx, owned, address, { passwordHash })
-      .catch((error: unknown) => refuseTaken(error, address))
+    await this.#take(tx, user, address)
+    return this.#confirmations.set(tx, owned, address, { passwordHash }).catch(restartIfTaken)
   }
 
   /** A provider that a signed-in user linked vouches for an address, and the account has none. */
   async adoptFromProvider(tx: Tx, user: User, email: string): Promise<User> {
     const address = { kind: 'email', value: email } as const
     const { user: owned, passwordHash } = await this.#settle(tx, user, address.kind)
-    await this.release(tx, address)
-    return this.#confirmations
-      .takeFromIdentity(tx, owned, email, { passwordHash })
-      .catch((error: unknown) => refuseTaken(error, address))
+    await this.#take(tx, user, address)
+    return this.#confirmations.takeFromIdentity(tx, owned, email, { passwordHash }).catch(restartIfTaken)
   }
 
   /**
@@ -172,7 +169,7 @@ export class AddressProofs {
     const { signUps } = this.deps
     const { kind } = address
     const isFirst = user.email === null && user.phone === null
-    await this.release(tx, address)
+    await this.#take(tx, user, address)
     const said = isFirst ? await signUps.findAdministrators(tx, user.id) : null
     if (confirmed && isFirst) await signUps.removeAll(tx, user.id)
     // They were sent for another address.
@@ -181,7 +178,7 @@ export class AddressProofs {
       confirmed && isFirst
         ? this.#confirmations.set(tx, user, address, passwordOf(said))
         : this.#confirmations.replace(tx, user, address, confirmed)
-    return entered.catch((error: unknown) => refuseTaken(error, address))
+    return entered.catch(restartIfTaken)
   }
 
   /**
@@ -201,22 +198,33 @@ export class AddressProofs {
 
   /** An address has an owner once they proved it or an administrator said so; a mere claim does not count. */
   async isTaken(db: Queryable, address: Address): Promise<boolean> {
-    const { users, signUps } = this.deps
-    const holder = await users.findByAddress(db, address)
-    if (holder === null || isProven(holder)) return holder !== null
-    return isVouched(await signUps.findAdministrators(db, holder.id), address.kind)
+    const holder = await this.deps.users.findByAddress(db, address)
+    return holder !== null && this.#isOwner(db, holder, address.kind)
   }
 
-  /** An account that only claims the address loses it to the person who proves it. */
-  async release(tx: Tx, address: Address): Promise<void> {
+  /** An account that only claims the address loses it to the person who proves it. Returns the id of an owner, who keeps it. */
+  async release(tx: Tx, address: Address): Promise<string | null> {
     const { users, signUps, tokens } = this.deps
+    const { kind, value } = address
     const found = await users.findByAddress(tx, address)
+    // Also an owner, who keeps it: two who exchange addresses would wait for each other at the unique index.
     const holder = found && (await users.lockById(tx, found.id))
-    if (holder?.[address.kind] !== address.value || (await this.isTaken(tx, address))) return
+    if (holder?.[kind] !== value) return null
+    if (await this.#isOwner(tx, holder, kind)) return holder.id
     await signUps.removeUnvouched(tx, holder.id)
     await tokens.removeAll(tx, holder.id)
-    await this.#drop(tx, holder, address.kind)
+    await this.#drop(tx, holder, kind)
     await users.removeIfAbandoned(tx, holder.id)
+    return null
+  }
+
+  async #take(tx: Tx, user: User, address: Address): Promise<void> {
+    const owner = await this.release(tx, address)
+    if (owner !== null && owner !== user.id) throw addressExists(address.kind)
+  }
+
+  async #isOwner(db: Queryable, holder: User, kind: Kind): Promise<boolean> {
+    return isProven(holder) || isVouched(await this.deps.signUps.findAdministrators(db, holder.id), kind)
   }
 
   /**
@@ -293,8 +301,9 @@ function refuseVouched(user: User, administrators: PendingSignUp | null): void {
     throw authError('unprocessable', 'phone_not_confirmed', 'Please verify your phone first.')
 }
 
-function refuseTaken(error: unknown, { kind }: Address): never {
-  throw isUniqueViolation(error) ? addressExists(kind) : error
+/** Someone has signed up with the address, or got it, since it was released. */
+function restartIfTaken(error: unknown): never {
+  throw isUniqueViolation(error) ? new RestartError() : error
 }
 
 const hasForeignIdentity = (user: User, exceptId: string | null): boolean =>

@@ -71,6 +71,7 @@ export function createProviderServices(parts: Parts) {
   const linked = { users, identities, externals, proofs, requests, now }
   const signIns = new ExternalSignIn({
     db,
+    identities,
     linking: new AccountLinking({ ...linked, rules: linkingRules(config) }),
     targeted: new TargetedLinking({ ...linked, gate: parts.gate, tokens, invitations }),
     requests,

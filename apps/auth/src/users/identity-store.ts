@@ -30,6 +30,17 @@ export class IdentityStore {
     return id
   }
 
+  /**
+   * Until its end, no other transaction signs in with, links or accepts an invitation with the same account at a provider. Taken
+   * before all other locks.
+   */
+  async lockAccount(tx: Tx, provider: string, providerId: string): Promise<void> {
+    const account = JSON.stringify([this.t.identities, provider, providerId])
+    await tx.query({ name: 'identity_lock', text: 'select pg_advisory_xact_lock(hashtextextended($1, 0))' }, [
+      account,
+    ])
+  }
+
   /** The user and the identity of an account at a provider. */
   async find(
     db: Queryable,

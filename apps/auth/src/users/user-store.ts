@@ -1,6 +1,7 @@
 import type { Queryable, Tx } from '@signet/db'
 import type { Address } from '../addresses/address.js'
 import type { Tables } from '../database/tables.js'
+import { UserLockStore } from './user-lock-store.js'
 import { accountColumn, toUser, type AccountRow } from './user-rows.js'
 import type { JsonObject, User } from './user.js'
 
@@ -73,11 +74,13 @@ const CHANGE_TOKENS = {
 
 export class UserStore {
   readonly #select: string
+  readonly #locks: UserLockStore
 
   constructor(
     private readonly t: Tables,
     private readonly accountEvents: { written(db: Queryable | Tx): void },
   ) {
+    this.#locks = new UserLockStore(t)
     this.#select = `select ${accountColumn(t)} from ${t.users} u`
   }
 
@@ -103,10 +106,7 @@ export class UserStore {
    * be as current as the row, and waiting for a lock only refreshes the row itself.
    */
   async lockById(tx: Tx, id: string): Promise<User | null> {
-    await tx.query(
-      { name: 'user_lock', text: `select 1 from ${this.t.users} where id = $1 for no key update` },
-      [id],
-    )
+    await this.#locks.take(tx, [id])
     return this.findById(tx, id)
   }
 
@@ -119,10 +119,9 @@ export class UserStore {
     }
   }
 
-  /** Locks the rows of several users, in the order of their ids, for the rest of the transaction. */
-  async lockInOrder(tx: Tx, ids: readonly string[]): Promise<void> {
-    const text = `select 1 from ${this.t.users} where id = any($1::uuid[]) order by id for no key update`
-    await tx.query({ name: 'users_lock', text }, [ids])
+  /** Locks the rows of several users for the rest of the transaction. */
+  async lockAll(tx: Tx, ids: readonly string[]): Promise<void> {
+    await this.#locks.take(tx, ids)
   }
 
   /** Locks one user whose deletion is due and has not been started elsewhere; null when there is none. */

@@ -3,6 +3,7 @@ import type { Audit, AuditLog } from '../../audit/audit-log.js'
 import type { Mailer } from '../../mail/mailer.js'
 import type { CountedMessage, SecretMessages } from '../../messages/secret-messages.js'
 import type { RequestMeta } from '../../requests/request-meta.js'
+import type { IdentityStore } from '../../users/identity-store.js'
 import type { User } from '../../users/user.js'
 import { RacedError, type AccountLinking, type Entered } from './account-linking.js'
 import type { ConfirmationRequests } from './confirmation-requests.js'
@@ -18,6 +19,7 @@ export type Purpose =
 
 type Deps = {
   db: Db
+  identities: IdentityStore
   linking: AccountLinking
   targeted: TargetedLinking
   requests: ConfirmationRequests
@@ -91,8 +93,10 @@ export class ExternalSignIn {
     }
   }
 
-  #decide(tx: Tx, audit: Audit, external: External, purpose: Purpose): Promise<Entered> {
-    const { linking, targeted } = this.deps
+  /** Those with the same account at a provider come one after another: each locks it and the address, in an order of its own. */
+  async #decide(tx: Tx, audit: Audit, external: External, purpose: Purpose): Promise<Entered> {
+    const { identities, linking, targeted } = this.deps
+    await identities.lockAccount(tx, external.provider, external.profile.subject)
     switch (purpose.kind) {
       case 'sign_in':
         return linking.enter(tx, audit, external, purpose.aud)
