@@ -32,6 +32,7 @@ import { Cookies } from './requests/cookies.js'
 import { Audiences } from './requests/audiences.js'
 import { Redirects } from './redirects/redirects.js'
 import { Bearer } from './bearer/bearer.js'
+import { randomPauseMs } from './account-requests/account-requests.js'
 import { RequestGuard } from './bearer/request-guard.js'
 import { VerifiedTokens } from './bearer/verified-tokens.js'
 import { createServices } from './services/services.js'
@@ -53,6 +54,8 @@ export type Ports = {
   log: Logger
   now: () => Date
   hasher: PasswordHasher
+  /** How long a request about an account waits behind its answer, in milliseconds. */
+  requestPauseMs: () => number
   /** Receives spans; without it none are created. */
   tracing: Tracing
   /** Base URLs of SMS gateways and CAPTCHA services. */
@@ -136,6 +139,7 @@ export async function createContext(config: AuthConfig, ports: Partial<Ports> = 
     hasher,
     limits,
     outbound,
+    requestPauseMs: ports.requestPauseMs ?? randomPauseMs,
     now,
   })
   const audiences = new Audiences(config.jwtAud, allowedAudiences(config))

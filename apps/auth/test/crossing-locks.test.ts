@@ -1,10 +1,4 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
-import { createRegistry } from '@signet/telemetry'
-import { AuditLog } from '../src/audit/audit-log.js'
-import { AuditStore } from '../src/audit/audit-store.js'
-import { tablesOf } from '../src/database/tables.js'
-import { createObserver } from '../src/observers/observer.js'
-import { UserStore } from '../src/users/user-store.js'
 import { anEmail, aUser, PASSWORD, post, put } from './support/api.js'
 import { comeBack, depart, targetOf } from './support/fake-provider.js'
 import { META } from './support/meta.js'
@@ -104,16 +98,8 @@ describe('one account at a provider', () => {
 
 describe('transactions that need the same users', () => {
   it('in opposite orders both succeed', async () => {
-    const { context, clock } = site.server
-    const t = tablesOf('')
-    const users = new UserStore(t, { written: () => undefined })
-    const audit = new AuditLog({
-      db: context.db,
-      store: new AuditStore(t),
-      observer: createObserver(context.log, createRegistry({ runtime: false })),
-      now: clock.now,
-      stored: true,
-    })
+    const { audit, stores } = site.server.context
+    const { users } = stores
     const [one, other] = [await aUser(site.server), await aUser(site.server)]
     const ids = [one.user.id, other.user.id]
     let waiting = 0

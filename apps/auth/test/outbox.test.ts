@@ -108,6 +108,22 @@ describe('the outbox', () => {
     ])
   })
 
+  it('sends what is due later when it is due, not before and without waiting for a poll', async () => {
+    const kind = aKind()
+    const { handler, sent } = aHandler({ kind })
+    const { db, stores, audit, observer, outbox } = server.context
+    const start = performance.now()
+    const now = () => new Date(server.clock.now().getTime() + performance.now() - start)
+    const shared = { db, store: stores.outbox, outbox, audit, observer, now }
+    const sender = new OutboxSender({ ...shared, handlers: [handler], pollMs: 3_600_000 })
+    stops.push(sender.start())
+    await sender.poll()
+    await add({ ...aNote(kind, 'later'), delayMs: 250 })
+    await untilEmpty(kind)
+    expect(sent).toHaveLength(1)
+    expect(performance.now() - start).toBeGreaterThanOrEqual(250)
+  })
+
   it('keeps messages encrypted', async () => {
     const kind = aKind()
     await add(aNote(kind, 'a-secret-token'))

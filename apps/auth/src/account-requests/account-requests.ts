@@ -1,3 +1,4 @@
+import { randomInt } from 'node:crypto'
 import type { Db, Tx } from '@signet/db'
 import type { MessageRequest, MessageRequests } from '../messages/message-requests.js'
 import type { SecretMessages } from '../messages/secret-messages.js'
@@ -9,6 +10,14 @@ import type { AccountWork } from './account-work.js'
 /** Its kind in the outbox. */
 export const ACCOUNT_REQUEST = 'account_request'
 
+const MAX_PAUSE_MS = 600
+
+/**
+ * Processing a request keeps the server busier where there is an account to send something to. Right behind the answer, whoever
+ * asks could see that by how fast other answers are; at a moment that they do not know it is one of many things that the server does.
+ */
+export const randomPauseMs = (): number => randomInt(MAX_PAUSE_MS + 1)
+
 /** Runs what accepts a request in a transaction. */
 export type Transact = (work: (tx: Tx) => Promise<void>) => Promise<void>
 
@@ -19,6 +28,8 @@ type Deps = {
   requests: MessageRequests
   /** A request that could not be processed for this long is dropped. */
   lifeMs: number
+  /** How long each waits before it is processed: {@link randomPauseMs}, or none in tests. */
+  pauseMs: () => number
   now: () => Date
 }
 
@@ -36,11 +47,12 @@ export class AccountRequests {
     meta: RequestMeta,
     transact: Transact = (accepting) => this.deps.db.transaction(accepting),
   ): Promise<void> {
-    const { outbox, messages, requests, lifeMs, now } = this.deps
+    const { outbox, messages, requests, lifeMs, pauseMs, now } = this.deps
     const { address, via, purpose } = request
     if (via === address.kind) messages.refuseAddress(address)
     const expiresAt = new Date(now().getTime() + lifeMs)
-    const message = { kind: ACCOUNT_REQUEST, recipient: address.value, payload: work, expiresAt }
+    const delayMs = pauseMs()
+    const message = { kind: ACCOUNT_REQUEST, recipient: address.value, payload: work, delayMs, expiresAt }
     await messages.counted([{ address, purpose }], meta, () =>
       transact(async (tx) => {
         const refusal = await requests.refusal(tx, request, meta.client)

@@ -3,6 +3,9 @@ import { Periodic } from '@signet/periodic'
 import type { OutboxHandler } from './outbox-handler.js'
 import { OutboxWorker, type OutboxWorkerDeps } from './outbox-worker.js'
 
+/** Timers may fire a little early, and what is not due yet would wait for the next poll. */
+const TIMER_TOLERANCE_MS = 5
+
 type Deps = OutboxWorkerDeps & { pollMs: number; handlers: readonly OutboxHandler<object>[] }
 
 /**
@@ -23,18 +26,24 @@ export class OutboxSender {
   }
 
   /**
-   * Sends each message once it is committed, and every `pollMs` picks up retries and messages left by a process that
+   * Sends each message once it is committed and due, and every `pollMs` picks up retries and messages left by a process that
    * died. The returned function finishes messages in flight and leaves the rest to the next process.
    */
   start(): () => Promise<void> {
     const { store } = this.deps
     // Outside the async context of the request that just committed: its trace and limits end with its answer.
-    store.onCommitted = AsyncResource.bind((kind: string) => this.#workers.get(kind)?.wake())
+    store.onCommitted = AsyncResource.bind((kind: string, delayMs: number) => {
+      const wake = () => this.#workers.get(kind)?.wake()
+      if (delayMs === 0) wake()
+      else setTimeout(wake, delayMs + TIMER_TOLERANCE_MS).unref()
+    })
     this.#polls.start()
     return async () => {
       store.onCommitted = () => undefined
+      // At once, or a worker that finishes while a poll ends would claim another message.
+      const stopped = [...this.#workers.values()].map((worker) => worker.stop())
       await this.#polls.stop()
-      await Promise.all([...this.#workers.values()].map((worker) => worker.stop()))
+      await Promise.all(stopped)
     }
   }
 

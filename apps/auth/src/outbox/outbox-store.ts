@@ -8,6 +8,7 @@ export type NewRow = {
   payload: string
   /** What to undo when it is given up: ids, because it is stored as it is. */
   undo: object | null
+  delayMs: number
   expiresAt: Date | null
 }
 
@@ -46,32 +47,33 @@ export type Claim = {
 export type Waiting = { kind: string; rows: number; since: Date }
 
 export class OutboxStore {
-  #onCommitted: (kind: string) => void = () => undefined
+  #onCommitted: (kind: string, delayMs: number) => void = () => undefined
 
   constructor(private readonly t: Tables) {}
 
-  /** Called for each message committed by this process. */
-  set onCommitted(listener: (kind: string) => void) {
+  /** Called for each message committed by this process, with the time until it is due. */
+  set onCommitted(listener: (kind: string, delayMs: number) => void) {
     this.#onCommitted = listener
   }
 
   /** Has messages of a kind sent right after the commit of what a statement through `db` put there by itself. */
-  sendAfter(db: Queryable | Tx, kind: string): void {
-    if ('afterCommit' in db) db.afterCommit(() => this.#onCommitted(kind))
-    else this.#onCommitted(kind)
+  sendAfter(db: Queryable | Tx, kind: string, delayMs = 0): void {
+    if ('afterCommit' in db) db.afterCommit(() => this.#onCommitted(kind, delayMs))
+    else this.#onCommitted(kind, delayMs)
   }
 
-  /** Sent right after the commit. */
-  async insert(tx: Tx, { id, kind, recipient, payload, undo, expiresAt }: NewRow, now: Date): Promise<void> {
+  async insert(tx: Tx, row: NewRow, now: Date): Promise<void> {
+    const { id, kind, recipient, payload, undo, delayMs, expiresAt } = row
+    const dueAt = new Date(now.getTime() + delayMs)
     await tx.query(
       {
         name: 'outbox_insert',
         text: `insert into ${this.t.outbox} (id, kind, recipient, payload, next_attempt_at, expires_at, created_at, undo)
-          values ($1, $2, $3, $4, $6, $5, $6, $7)`,
+          values ($1, $2, $3, $4, $8, $5, $6, $7)`,
       },
-      [id, kind, recipient, payload, expiresAt, now, undo],
+      [id, kind, recipient, payload, expiresAt, now, undo, dueAt],
     )
-    this.sendAfter(tx, kind)
+    this.sendAfter(tx, kind, delayMs)
   }
 
   /**

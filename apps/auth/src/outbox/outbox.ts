@@ -16,6 +16,8 @@ export type OutboxMessage = {
    * What the handler's `givenUp` gets. Not encrypted, so that it works with any key: ids, and nothing that is secret or personal.
    */
   undo?: object
+  /** How long after the commit it is sent; at once by default. */
+  delayMs?: number
   /** When it is no longer worth sending; null for never. */
   expiresAt: Date | null
 }
@@ -27,16 +29,16 @@ type Deps = { store: OutboxStore; keys: { encryption: KeyObject; recipients: Key
 export class Outbox {
   constructor(private readonly deps: Deps) {}
 
-  /** Returns the message's id. It is sent right after the commit. */
+  /** Returns the message's id. */
   async add(tx: Tx, message: OutboxMessage, meta: MessageOrigin): Promise<string> {
     const { store, keys, now } = this.deps
     const id = randomUUID()
-    const { kind, payload, undo = null, expiresAt } = message
+    const { kind, payload, undo = null, delayMs = 0, expiresAt } = message
     const { requestId, route, ip, client, language, userAgent = '' } = meta
     const envelope: Envelope = { meta: { requestId, route, ip, client, language, userAgent }, payload }
     const recipient = keyedHash(keys.recipients, 'outbox', kind, message.recipient)
     const sealed = seal(keys.encryption, `outbox:${id}`, JSON.stringify(envelope))
-    await store.insert(tx, { id, kind, recipient, payload: sealed, undo, expiresAt }, now())
+    await store.insert(tx, { id, kind, recipient, payload: sealed, undo, delayMs, expiresAt }, now())
     return id
   }
 

@@ -118,6 +118,7 @@ export function createFoundation(parts: Parts) {
     messages,
     requests,
     lifeMs: config.apiAccountRequestExp,
+    pauseMs: parts.requestPauseMs,
     now,
   })
   const registration = new RegistrationService({

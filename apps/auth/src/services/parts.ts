@@ -25,5 +25,6 @@ export type Parts = {
   hasher: PasswordHasher
   limits: RateLimits
   outbound: Outbound
+  requestPauseMs: () => number
   now: () => Date
 }

@@ -64,7 +64,13 @@ export async function startServer(
     sink: (line) => void lines.push(JSON.parse(line) as LogLine),
   })
   sharedHasher ??= createPasswordHasher({ cost: 4 })
-  const context = await createContext(config, { log, now: clock.now, hasher: sharedHasher, ...ports })
+  const context = await createContext(config, {
+    log,
+    now: clock.now,
+    hasher: sharedHasher,
+    requestPauseMs: () => 0,
+    ...ports,
+  })
   const listener = await listen(createApp(context), {
     port: Number(env['AUTH_API_PORT'] ?? 0),
     host: '127.0.0.1',
