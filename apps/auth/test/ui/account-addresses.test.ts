@@ -3,7 +3,7 @@ import { anEmail, aPhone, aUser, expectError, post } from '../support/api.js'
 import type { TestServer } from '../support/server.js'
 import type { SmsGateway } from '../support/sms-gateway.js'
 import { activityOn, onAccount, startAccount, statusOf } from './account-support.js'
-import { aBrowser, followLink, noticeOf, settle, submitted } from './support.js'
+import { aBrowser, followLink, noticeOf, openLink, settle, submitted } from './support.js'
 
 let server: TestServer
 let gateway: SmsGateway
@@ -126,6 +126,33 @@ describe('a change of email that waits to be confirmed', () => {
     const home = await browser.get('/ui/account')
     expect(home.text).toContain(`Waiting for the confirmation of ${mistyped}`)
     expect(activityOn(home)[0]).toBe('Change of the email address requested')
+  })
+
+  it('is confirmed on another device, which is signed in to nothing and asked for no number', async () => {
+    const { user, mistyped: address, browser } = await begun()
+    const phone = aBrowser(server)
+    for (const to of [address, user.email]) {
+      const mail = await server.inbox.waitForMail({ to, subject: /new email address/ })
+      const page = await openLink(phone, mail.links.find((url) => url.includes('token=')) ?? '')
+      expect(page.text).toContain(`Confirm <bdi>${to}</bdi>?`)
+      expect(page.text).toContain('This does not sign you in here.')
+      expect(page.text).not.toMatch(/number on the other device|sign in here|signed in as/i)
+      const done = await settle(phone, await phone.submit(page, '/ui/link'))
+      expect(done.text).toContain(to === address ? 'other address' : 'Your email address was changed.')
+    }
+    expect((await phone.get('/ui/account')).status).toBe(303)
+    expect((await browser.get('/ui/account')).text).toContain(address)
+  })
+
+  it('leaves the person of another account signed in, and says nothing else', async () => {
+    const { mistyped: address, user } = await begun()
+    const { browser: another, page: home } = await onAccount(server, await aUser(server))
+    const mail = await server.inbox.waitForMail({ to: address, subject: /new email address/ })
+    const page = await openLink(another, mail.links.find((url) => url.includes('token=')) ?? '')
+    expect(page.text).not.toContain('signed in as')
+    await settle(another, await another.submit(page, '/ui/link'))
+    expect((await another.get('/ui/account')).text).not.toContain(user.email)
+    expect(home.status).toBe(200)
   })
 
   it('is corrected after a short time: what was sent to the wrong address stops working', async () => {

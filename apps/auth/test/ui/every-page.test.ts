@@ -82,6 +82,7 @@ describeInBrowser('every page', () => {
         '/ui/link?type=magiclink&token=used',
         '/ui/link/confirmed',
         '/ui/link/half-confirmed',
+        '/ui/link/changed',
         '/ui/account/deleted',
       ],
     }

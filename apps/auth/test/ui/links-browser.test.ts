@@ -83,6 +83,32 @@ describeInBrowser('emailed links and codes, in Chromium', () => {
     await laptop.close()
   })
 
+  it('confirms a change of email on another device, which shows no field for a number and gets no session', async () => {
+    const user = await aUser(server)
+    const email = anEmail()
+    await open()
+    await signIn(user.email)
+    await open({}, '/account/email')
+    await page().getByLabel('New email address').fill(email)
+    await press('Send confirmation')
+    const laptop = await anotherWindow()
+    const other = await laptop.newPage()
+    const confirm = async (to: string) => {
+      const { links } = await server.inbox.waitForMail({ to, subject: /new email address/ })
+      await other.goto(links.find((url) => url.includes('token=')) ?? '')
+      expect(await other.getByLabel('Number on the other device').count()).toBe(0)
+      await other.getByRole('button', { name: 'Confirm' }).click()
+      return other.locator('main').textContent()
+    }
+    expect(await confirm(email)).toContain('Now confirm at the other address')
+    expect(await confirm(user.email)).toContain('Your email address was changed.')
+    await open({}, '/account')
+    expect(await page().locator('main').textContent()).toContain(email)
+    await other.goto(page().url())
+    expect(other.url()).not.toContain('/account')
+    await laptop.close()
+  })
+
   it('resets a password without JavaScript, on a phone whose email is read on a laptop', async () => {
     await reopen({ javaScriptEnabled: false, viewport: { width: 320, height: 640 } })
     const user = await aUser(server)

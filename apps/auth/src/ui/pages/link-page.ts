@@ -13,6 +13,8 @@ export type LinkView = {
   notice: string | undefined
   /** What the link is for. */
   confirmsAddress: boolean
+  /** Nobody is signed in by it, and nobody is already. */
+  onlyConfirms: boolean
   setsPassword: boolean
   /** Who is signed in in this browser, if it is another person. */
   signedInAs: string | null
@@ -35,6 +37,7 @@ export const linkPage = (t: UiTexts, view: LinkView): Page => ({
         : html`<p>${t.html('link.switches', { current: view.signedInAs, address: view.address })}</p>`
     }
     ${view.elsewhere === null ? null : originOf(t, view.elsewhere)}
+    ${view.onlyConfirms ? html`<p>${t('me.email.only-confirms')}</p>` : null}
     <form method="post" action="${view.proceed.action}">
       ${view.proceed.fields}
       <button type="submit">${labelOf(t, view)}</button>
@@ -43,7 +46,8 @@ export const linkPage = (t: UiTexts, view: LinkView): Page => ({
     ${foot(link(view.signIn, t('link.not-me')))}`,
 })
 
-const labelOf = (t: UiTexts, { setsPassword, elsewhere }: LinkView): string => {
+const labelOf = (t: UiTexts, { confirmsAddress, setsPassword, elsewhere }: LinkView): string => {
+  if (confirmsAddress) return t('me.confirm')
   if (elsewhere === null) return t(setsPassword ? 'link.password' : 'continue')
   return t(setsPassword ? 'link.password-here' : 'link.sign-in-here')
 }

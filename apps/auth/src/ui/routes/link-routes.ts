@@ -54,13 +54,10 @@ export const linkRoutes = (deps: UiDeps): Route[] => [
             return deps.pages.redirect(await followLink(deps, { ...link, target }, meta))
           }
           const proof = { kind: 'link', token: link.token } as const
-          // A person signed in here goes on with that session, which may have used a second factor.
-          const person = link.type === 'email_change' ? await deps.progress.personOf(sent.browser) : null
-          const goesOn = person?.user.id === opened.preview.userId
           const request = {
             type: link.type,
             proof,
-            answer: goesOn ? 'nothing' : 'session',
+            answer: isOfChange(link) ? 'nothing' : 'session',
             followed: true,
             confirmed: true,
             withoutSignUp: setsOwn,
@@ -68,7 +65,10 @@ export const linkRoutes = (deps: UiDeps): Route[] => [
           const verified = await deps.verifications.verify(request, meta)
           if (verified.kind === 'first_half')
             return deps.pages.redirect(deps.pages.path('/link/half-confirmed', sent.context))
-          if (verified.kind === 'confirmed') return backToAccount(deps, sent, 'email')
+          if (verified.kind === 'confirmed')
+            return (await isPersonOf(deps, sent, opened))
+              ? backToAccount(deps, sent, 'email')
+              : deps.pages.redirect(deps.pages.path('/link/changed', sent.context))
           if (verified.kind !== 'signed_in') throw new PageRefusal('invalid', 'link.useless')
           const goingOn = from === 'here' ? sent.context : withoutVerifier(sent.context)
           const next = setsOwn ? 'password' : goingOn.next
@@ -85,6 +85,15 @@ export const linkRoutes = (deps: UiDeps): Route[] => [
     handle({ req }) {
       const t = deps.pages.texts(req)
       return deps.pages.render(t, confirmedPage(t, t('me.done.email-half')))
+    },
+  }),
+  route({
+    method: 'get',
+    path: '/ui/link/changed',
+    docs: pageDocs('Say that an email address was changed'),
+    handle({ req }) {
+      const t = deps.pages.texts(req)
+      return deps.pages.render(t, confirmedPage(t, t('me.done.email')))
     },
   }),
   ...(deps.linksMayGoOn ? otherDeviceRoutes(deps) : []),
@@ -107,6 +116,7 @@ const otherDeviceRoutes = (deps: UiDeps): Route[] => [
           const opened = await open(deps, sent, (name) => sent.text(name))
           if (opened?.from !== 'elsewhere' || opened.preview.challenge === null || opened.origin === null)
             throw otpExpired()
+          if (isOfChange(opened.link)) throw new PageRefusal('invalid', 'link.useless')
           const { link, origin } = opened
           const { challenge } = opened.preview
           const number = sent.text('number').replaceAll(' ', '')
@@ -157,6 +167,16 @@ type Opened = {
  */
 const isOfAnother = ({ from, preview }: Opened): boolean => from === 'elsewhere' && preview.contested
 
+/**
+ * The link of a change only confirms an address: the change goes on where it began, with the session that is there. Nobody is
+ * signed in by it, and no other device waits for it.
+ */
+const isOfChange = ({ type }: LinkProof): boolean => type === 'email_change'
+
+/** Whether the person that a link is for is signed in here. */
+const isPersonOf = async ({ progress }: UiDeps, { browser }: Caller, { preview }: Opened): Promise<boolean> =>
+  (await progress.personOf(browser))?.user.id === preview.userId
+
 /** A link that would work, and who asked for it. */
 async function open(
   deps: UiDeps,
@@ -189,13 +209,15 @@ async function show(
   const { pages, progress, guard, now, linksMayGoOn } = deps
   const { link, preview, from, origin } = opened
   const person = await progress.personOf(caller.browser)
-  const signedInAs = person === null ? null : nameOf(caller.t, person.user)
+  const onlyConfirms = isOfChange(link) && from !== 'application'
+  const signedInAs = person === null || onlyConfirms ? null : nameOf(caller.t, person.user)
   const more = { type: link.type, token: link.token, asked: opened.asked }
   const { ip } = guard.metaOf(req)
   const page = linkPage(caller.t, {
     address: preview.address,
     notice: missing,
-    confirmsAddress: link.type === 'email_change',
+    confirmsAddress: isOfChange(link),
+    onlyConfirms: onlyConfirms && person?.user.id !== preview.userId,
     setsPassword: from !== 'application' && (link.type === 'recovery' || isOfAnother(opened)),
     signedInAs: signedInAs === preview.address ? null : signedInAs,
     elsewhere:
@@ -205,9 +227,13 @@ async function show(
             origin,
             now: now().getTime(),
             sameNetwork: networkOf(origin.ip) === networkOf(ip),
-            confirm: linksMayGoOn
-              ? { action: pages.action('/link/confirm'), fields: pages.fields(caller, 'link-confirm', more) }
-              : null,
+            confirm:
+              linksMayGoOn && !onlyConfirms
+                ? {
+                    action: pages.action('/link/confirm'),
+                    fields: pages.fields(caller, 'link-confirm', more),
+                  }
+                : null,
           },
     proceed: { action: pages.action('/link'), fields: pages.fields(caller, 'link', more) },
     signIn: pages.action(''),
