@@ -64,11 +64,12 @@ export function verifyRoutes(deps: Deps): Route[] {
       }),
       limit,
       async handle({ req }) {
-        // Email previews and scanners send HEAD requests for every link; they must not consume the link.
-        if (req.method === 'HEAD') return { status: 204, headers: { 'Cache-Control': 'no-store' } }
         const link = { ...linkOf(req), target: redirects.targetOf(req) }
         const page = deps.linkPage(link)
-        return seeOther(page ?? (await followLink(deps, link, guard.metaOf(req))))
+        if (page !== null) return seeOther(page)
+        // Email previews and scanners send HEAD requests for every link. Only using the link tells where GET leads, and they must not.
+        if (req.method === 'HEAD') return { status: 204, headers: { 'Cache-Control': 'no-store' } }
+        return seeOther(await followLink(deps, link, guard.metaOf(req)))
       },
     }),
     route<undefined, BodyOf<typeof fields>>({

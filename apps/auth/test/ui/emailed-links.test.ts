@@ -47,7 +47,10 @@ describe('a link of the pages', () => {
     const { browser, link } = await askedFor(user.email)
     for (let i = 0; i < 3; i += 1) {
       const scanner = aBrowser(server)
-      await fetch(link, { method: 'HEAD' })
+      const [head, get] = await Promise.all(
+        ['HEAD', 'GET'].map((method) => fetch(link, { method, redirect: 'manual' })),
+      )
+      expect([head?.status, head?.headers.get('location')]).toEqual([303, get?.headers.get('location')])
       const seen = await openLink(scanner, link)
       expect([seen.status, seen.headers.get('x-frame-options')]).toEqual([200, 'DENY'])
     }
