@@ -1,20 +1,55 @@
-import type { Db } from './db.js'
+import { setTimeout as sleep } from 'node:timers/promises'
+import pTimeout from 'p-timeout'
+import type { Db, Tx } from './db.js'
+import { noAnswer } from './pg-errors.js'
+
+export type AdvisoryLockOptions = {
+  /** The server gives the lock to others when it has not heard of the holder for this long, in milliseconds; 5000 by default. */
+  timeoutMs?: number
+}
+
+const TIMEOUT_MS = 5_000
+const RENEWALS_PER_TIMEOUT = 5
 
 /**
- * Runs `work` while holding the session advisory lock `name`, or returns undefined at once if another process holds it. For
- * periodic jobs that run on one instance at a time. The lock ends with its connection, so a killed process cannot keep it.
+ * Runs `work` while holding the advisory lock `name`, or returns undefined at once if another process holds it. For periodic jobs that
+ * run on one instance at a time. The lock belongs to a transaction that the server ends by itself when its client says nothing: a process
+ * that was killed, cut off or frozen cannot keep it. `work` may still be running then, on other connections. It is told by `lost`, must
+ * do no harm beside the next holder, and its result is replaced by the error.
  */
-export function withAdvisoryLock<T>(db: Db, name: string, work: () => Promise<T>): Promise<T | undefined> {
-  return db.connection(async (connection) => {
-    const { rows } = await connection.query<{ locked: boolean }>(
-      'select pg_try_advisory_lock(hashtextextended($1, 0)) as locked',
-      [name],
+export function withAdvisoryLock<T>(
+  db: Db,
+  name: string,
+  work: (lost: AbortSignal) => Promise<T>,
+  { timeoutMs = TIMEOUT_MS }: AdvisoryLockOptions = {},
+): Promise<T | undefined> {
+  // It changes nothing and has no snapshot between statements, so it keeps vacuum from nothing however long it takes.
+  return db.transaction(async (tx) => {
+    const { rows } = await tx.query<{ locked: boolean }>(
+      `select set_config('idle_in_transaction_session_timeout', $2, true),
+         pg_try_advisory_xact_lock(hashtextextended($1, 0)) as locked`,
+      [name, String(timeoutMs)],
     )
     if (!rows[0]?.locked) return undefined
+    const lost = new AbortController()
+    const ended = new AbortController()
+    const renewed = renew(tx, timeoutMs, ended.signal).catch((error: unknown) => lost.abort(error))
     try {
-      return await work()
+      return await work(lost.signal)
     } finally {
-      await connection.query('select pg_advisory_unlock(hashtextextended($1, 0))', [name])
+      ended.abort()
+      await renewed
+      // Also instead of what the work failed with, so that nothing more is sent on this connection.
+      lost.signal.throwIfAborted()
     }
   })
+}
+
+/** Lets the server hear of this process until `ended`. Rejects once that fails. */
+async function renew(tx: Tx, timeoutMs: number, ended: AbortSignal): Promise<void> {
+  for (;;) {
+    await sleep(timeoutMs / RENEWALS_PER_TIMEOUT, undefined, { signal: ended }).catch(() => undefined)
+    if (ended.aborted) return
+    await pTimeout(tx.query('select 1'), { milliseconds: timeoutMs, message: noAnswer() })
+  }
 }

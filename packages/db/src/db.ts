@@ -1,6 +1,7 @@
 import pTimeout from 'p-timeout'
 import pg from 'pg'
 import { ConnectionGate } from './connection-gate.js'
+import { NOTICE_LOST_CLIENTS } from './lost-clients.js'
 import { isUnanswered } from './pg-errors.js'
 import { SilentConnections, type Target } from './silent-connections.js'
 
@@ -169,7 +170,7 @@ export class Db implements Queryable {
     }
   }
 
-  /** Runs `work` on a dedicated connection, for session state such as advisory locks. */
+  /** Runs `work` on a dedicated connection. State of the session would outlive a client that is gone: use transactions for locks. */
   connection<T>(work: (connection: Queryable) => Promise<T>): Promise<T> {
     return this.#admitted(() => this.#connection(work))
   }
@@ -223,13 +224,14 @@ export class Db implements Queryable {
 }
 
 /** A startup parameter. An `options` parameter in the connection string replaces it. */
-function sessionOptions({ preferIndexes, planOnce, readOnly }: DbOptions): string | undefined {
+function sessionOptions({ preferIndexes, planOnce, readOnly }: DbOptions): string {
   const settings = [
+    NOTICE_LOST_CLIENTS,
     ...(preferIndexes ? ['-c enable_seqscan=off'] : []),
     ...(planOnce ? ['-c plan_cache_mode=force_generic_plan'] : []),
     ...(readOnly ? ['-c default_transaction_read_only=on'] : []),
   ]
-  return settings.join(' ') || undefined
+  return settings.join(' ')
 }
 
 const queryable = (client: Target, trace: TraceStatement | undefined): Queryable => ({

@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { basename } from 'node:path'
 import pg from 'pg'
+import { NOTICE_LOST_CLIENTS } from './lost-clients.js'
 
 export type MigrateOptions = {
   databaseUrl: string
@@ -29,7 +30,12 @@ export async function migrate(options: MigrateOptions): Promise<string[]> {
   // Loaded on demand: it brings a compiler for migrations in TypeScript, and a service that is up to date needs none of it.
   const { runner } = await import('node-pg-migrate')
   // The runner's own client has no listener for a lost connection and is not closed reliably.
-  const client = new pg.Client({ connectionString: options.databaseUrl, application_name: 'migrate' })
+  const client = new pg.Client({
+    connectionString: options.databaseUrl,
+    application_name: 'migrate',
+    // Other replicas wait for the lock, which is one of the session here.
+    options: NOTICE_LOST_CLIENTS,
+  })
   client.on('error', (error) => log.warn('the connection of the migrations broke', { error }))
   await client.connect()
   try {

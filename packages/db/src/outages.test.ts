@@ -1,6 +1,5 @@
-import { once } from 'node:events'
-import { connect, createServer, type AddressInfo, type Socket } from 'node:net'
 import { describe, expect, it } from '@jest/globals'
+import { startLine } from '../test/line.js'
 import { ownDatabase } from '../test/own-database.js'
 import { Db, isStatementTimeout, isUnavailable } from './index.js'
 
@@ -30,7 +29,7 @@ describe('when the server goes away', () => {
 
 describe('when the server falls silent', () => {
   it('gives it up soon after the time that a statement may take, also in a transaction', async () => {
-    const line = await startLine()
+    const line = await startLine(url)
     const db = new Db({ connectionString: line.url, max: 1, statementTimeoutMs: 100 })
     try {
       const failure = db.transaction((tx) => line.silence(() => tx.query('select 1')))
@@ -45,7 +44,7 @@ describe('when the server falls silent', () => {
   })
 
   it('gives up what has no time limit as soon as the server says that it works on nothing, and idle connections with it', async () => {
-    const line = await startLine()
+    const line = await startLine(url)
     const db = new Db({ connectionString: line.url, max: 3, closeSilent: true })
     try {
       await Promise.all([1, 2, 3].map(() => db.query('select pg_sleep(0.1)')))
@@ -99,35 +98,3 @@ it('calls a standby unavailable, since it cannot write', async () => {
     .catch((reason: unknown) => reason)
   expect(isUnavailable(error)).toBe(true)
 })
-
-/** A way to the cluster that can fall silent without closing, like a machine that lost its power. */
-async function startLine() {
-  const sockets = new Set<Socket>()
-  const { hostname, port } = new URL(url)
-  const server = createServer((near) => {
-    const far = connect(Number(port), hostname)
-    for (const [from, to] of [
-      [near, far],
-      [far, near],
-    ] as const) {
-      sockets.add(from)
-      from.on('error', () => to.destroy()).on('close', () => to.destroy())
-      from.pipe(to)
-    }
-  })
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port: near } = server.address() as AddressInfo
-  return {
-    url: Object.assign(new URL(url), { hostname: '127.0.0.1', port: String(near) }).href,
-    /** The connections that there are say nothing any more; new ones do. */
-    silence<T>(work: () => Promise<T>): Promise<T> {
-      for (const socket of sockets) socket.unpipe().pause()
-      return work()
-    },
-    close() {
-      for (const socket of sockets) socket.destroy()
-      server.close()
-    },
-  }
-}

@@ -19,9 +19,14 @@ export const isLockTimeout = (error: unknown): boolean => codeOf(error) === '55P
 /** True if `statement_timeout` or an operator cancelled the statement. */
 export const isStatementTimeout = (error: unknown): boolean => codeOf(error) === '57014'
 
+/** What the driver says of a statement without an answer. */
+const NO_ANSWER = 'Query read timeout'
+
+export const noAnswer = () => new Error(NO_ANSWER)
+
 /** True if the server did not respond at all within the time limit of statements. */
 export const isUnanswered = (error: unknown): error is Error =>
-  error instanceof Error && error.message === 'Query read timeout'
+  error instanceof Error && error.message === NO_ANSWER
 
 /** True if the server aborted the transaction because of a deadlock or a serialization conflict. */
 export const isDeadlock = (error: unknown): boolean => ['40P01', '40001'].includes(codeOf(error))
