@@ -8,15 +8,19 @@ import { gate, type Gate } from './support/gate.js'
 
 type Data = { name: string; units: number }
 
+const hasName = (data: unknown): data is Data => typeof data === 'object' && data !== null && 'name' in data
+
 describe('QueueWorker', () => {
   const { url, prefix } = testRedis()
   const connection = connectRedis({ url }, 'worker')
   let queue: Queue<Data>
   let started: Record<string, { end: Gate; release: () => void }>
+  let dropped: (string | undefined)[]
   const workers: QueueWorker<Data>[] = []
   beforeEach(() => {
     queue = new Queue('units', { connection, prefix })
     started = {}
+    dropped = []
   })
   afterEach(async () => {
     for (const { end } of Object.values(started)) end.open()
@@ -29,8 +33,13 @@ describe('QueueWorker', () => {
   function work(capacity: number): QueueWorker<Data> {
     const worker = new QueueWorker<Data>('units', {
       queue: { connection, prefix },
+      parse: (data) => (hasName(data) ? data : null),
+      onDropped: (jobId) => dropped.push(jobId),
       capacity,
-      unitsOf: ({ units }) => units,
+      unitsOf({ units }) {
+        if (units < 0) throw new Error('no units')
+        return units
+      },
       async process({ data }, _token, release) {
         const end = gate()
         started[data.name] = { end, release }
@@ -97,6 +106,28 @@ describe('QueueWorker', () => {
     await hasStarted('large')
     started['large']?.end.open()
     await hasStarted('next')
+  })
+
+  it('drops a job whose data is not what was written, or no JSON, and goes on', async () => {
+    await add(...['lost', 'broken', 'next'].map((name) => ({ name, units: 1 })))
+    await connection.del(queue.toKey('lost'))
+    await connection.hset(queue.toKey('broken'), 'data', '{"name":')
+    work(1)
+    await hasStarted('next')
+    expect(dropped).toEqual(['lost', 'broken'])
+    expect(Object.keys(started)).toEqual(['next'])
+    expect(await connection.exists(queue.toKey('lost'), queue.toKey('broken'))).toBe(0)
+    expect(await queue.getActiveCount()).toBe(1)
+  })
+
+  it('goes on after a job that fails before it can be run', async () => {
+    const worker = work(1)
+    const errors: Error[] = []
+    worker.on('error', (error) => errors.push(error))
+    await add({ name: 'bad', units: -1 }, { name: 'next', units: 1 })
+    await hasStarted('next')
+    expect(errors.map(({ message }) => message)).toEqual(['no units'])
+    expect(Object.keys(started)).toEqual(['next'])
   })
 
   it('leaves no job for others to find stalled when it is closed', async () => {

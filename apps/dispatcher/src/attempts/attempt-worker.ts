@@ -1,7 +1,8 @@
-import { queueNames, type DeliveryJob } from '@signet/webhook-core/queue'
+import { queueNames } from '@signet/webhook-core/queue'
 import type { Job } from 'bullmq'
 import type { Observer } from '../observers/observer.js'
 import { bullmq } from '../queues/bullmq.js'
+import { parseAttemptJob, type AttemptJob } from '../queues/job-data.js'
 import { internalFailureDelayMs, QueueWorker, type WorkerConnection } from '../queues/queue-worker.js'
 import { UnrecordedAttempt, type AttemptService } from './attempt-service.js'
 
@@ -52,6 +53,8 @@ export function createAttemptWorker({ queue, concurrency, attempts, observer }: 
   }
   const worker = new QueueWorker<AttemptJob>(queueNames.deliveries, {
     queue,
+    parse: parseAttemptJob,
+    onDropped: (jobId) => observer.jobDropped(queueNames.deliveries, jobId),
     capacity: concurrency,
     process,
     backoff: (failures, error) =>
@@ -64,9 +67,3 @@ export function createAttemptWorker({ queue, concurrency, attempts, observer }: 
   })
   return worker
 }
-
-/**
- * `unrecorded`: how many of its runs made an attempt whose result could not be recorded. Like the runs whose workers died, they are
- * lost; `lost` is of how many of both the attempt has been recorded.
- */
-type AttemptJob = DeliveryJob & { lost?: number; unrecorded?: number }

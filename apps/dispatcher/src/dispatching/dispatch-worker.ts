@@ -7,6 +7,7 @@ import {
 import type { Job } from 'bullmq'
 import { bullmq } from '../queues/bullmq.js'
 import type { Observer } from '../observers/observer.js'
+import { parseEventsJob } from '../queues/job-data.js'
 import { internalFailureDelayMs, QueueWorker, type WorkerConnection } from '../queues/queue-worker.js'
 import type { EventService } from './event-service.js'
 
@@ -61,6 +62,8 @@ export function createDispatchWorker({ queue, concurrency, events, queues, obser
 
   const worker = new QueueWorker<EventsJob>(queueNames.events, {
     queue,
+    parse: parseEventsJob,
+    onDropped: (jobId) => observer.jobDropped(queueNames.events, jobId),
     capacity: concurrency,
     unitsOf: (data) => data.events.length,
     async process(job, token, release) {

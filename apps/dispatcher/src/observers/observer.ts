@@ -165,6 +165,14 @@ export function createObserver(log: Logger, registry: Registry) {
       log.error('job failed on our side; retrying', { queue, job_id: jobId, error })
     },
 
+    jobDropped(queue: string, jobId: string | undefined): void {
+      metrics.jobsDropped.inc({ queue })
+      log.error('a job without its data was dropped; the sweeper makes another if its work is not done', {
+        queue,
+        job_id: jobId,
+      })
+    },
+
     queueError(queue: string, error: unknown): void {
       metrics.queueErrors.inc({ queue })
       queueWarnings.warn(error, { queue })
@@ -232,6 +240,7 @@ function createMetrics(registry: Registry) {
     bodyReads: counter('body_reads_total', 'Reads of the body cache', 'result'),
     databaseWaits: counter('database_waits_total', 'Statements retried because the database was unavailable'),
     jobFailures: counter('job_failures_total', 'Jobs that failed on our side', 'queue'),
+    jobsDropped: counter('dropped_jobs_total', 'Jobs dropped because Redis had lost their data', 'queue'),
     queueErrors: counter('queue_errors_total', 'Errors from Redis and BullMQ', 'queue'),
     stalled: counter('stalled_jobs_total', 'Jobs taken over from workers that died', 'queue'),
   }

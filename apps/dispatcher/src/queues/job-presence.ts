@@ -7,6 +7,7 @@ import {
 } from '@signet/webhook-core/queue'
 import type { DeliveryId, EventId } from '@signet/webhook-core'
 import type { Cluster, Redis } from 'ioredis'
+import { parseEventsJob, parseJson } from './job-data.js'
 
 /** Ids of jobs, and contents of jobs, that are read in one round trip. */
 const PAGE = 1000
@@ -76,7 +77,8 @@ export class JobPresence {
         const contents = await this.#contents(lists)
         for (const [index, data] of contents.entries()) {
           const jobId = lists[index]
-          if (data && jobId) yield { jobId, events: (JSON.parse(data) as EventsJob).events }
+          const job = data ? parseEventsJob(parseJson(data)) : null
+          if (job && jobId) yield { jobId, events: job.events }
         }
         if (jobIds.length < PAGE) break
       }

@@ -1,13 +1,18 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { DELIVERY_BACKOFF } from '@signet/webhook-core/queue'
-import type { Job, WorkerOptions } from 'bullmq'
+import type { Job, JobJson, WorkerOptions } from 'bullmq'
 import type { Cluster, Redis } from 'ioredis'
 import { bullmq } from './bullmq.js'
+import { parseJson } from './job-data.js'
 
 export type WorkerConnection = { connection: Redis | Cluster; prefix: string }
 
 export type QueueWorkerOptions<Data> = {
   queue: WorkerConnection
+  /** Null if Redis has something else than what the queue was given, such as the rest of a job whose hash it has evicted. */
+  parse: (data: unknown) => Data | null
+  /** Such a job leaves the queue without being run: the row is the truth, and the sweeper makes another job for it. */
+  onDropped: (jobId: string | undefined) => void
   /** Units of work in progress at once. A job that is taken while one is free may go beyond it. */
   capacity: number
   /** Units of a job, by default one. */
@@ -44,20 +49,28 @@ export const workerOptions: Omit<WorkerOptions, 'connection'> = {
  * and starts none before it has fetched all it may have, one round trip after the other: a job then waits for those behind it.
  */
 export class QueueWorker<Data> extends bullmq.Worker<Data, void> {
-  readonly #options: Required<Pick<QueueWorkerOptions<Data>, 'capacity' | 'unitsOf'>>
+  readonly #options: Required<Pick<QueueWorkerOptions<Data>, 'parse' | 'capacity' | 'unitsOf'>>
   /** Units in progress. */
   #used = 0
   #fetches = 0
   #roomWanted: (() => void) | undefined
   readonly #releases: WeakMap<object, () => void>
+  readonly #unreadable: WeakSet<object>
 
   constructor(name: string, options: QueueWorkerOptions<Data>) {
-    const { queue, capacity, unitsOf = () => 1, process, backoff = internalFailureDelayMs } = options
+    const { queue, parse, onDropped, process, capacity } = options
+    const { unitsOf = () => 1, backoff = internalFailureDelayMs } = options
     const releases = new WeakMap<object, () => void>()
-    const run = (job: Job<Data, void>, token = '') => process(job, token, () => releases.get(job)?.())
+    const unreadable = new WeakSet()
+    const run = async (job: Job<Data, void>, token = ''): Promise<void> => {
+      // Completed like any other, and so removed.
+      if (unreadable.has(job)) onDropped(job.id)
+      else await process(job, token, () => releases.get(job)?.())
+    }
     super(name, run, { ...workerOptions, ...queue, settings: { backoffStrategy: backoffOf(backoff) } })
-    this.#options = { capacity, unitsOf }
+    this.#options = { parse, capacity, unitsOf }
     this.#releases = releases
+    this.#unreadable = unreadable
   }
 
   /** Resolves when the worker is closed and its jobs have ended. */
@@ -73,6 +86,15 @@ export class QueueWorker<Data> extends bullmq.Worker<Data, void> {
 
   protected override getBlockTimeout(blockUntil: number): number {
     return Math.min(super.getBlockTimeout(blockUntil), MAX_BLOCK_SECONDS)
+  }
+
+  /** Where all jobs come from Redis. What follows sees only data that was parsed. */
+  protected override createJob(stored: JobJson, jobId: string): Job<Data, void> {
+    const data = this.#options.parse(parseJson(stored.data))
+    const job = super.createJob({ ...stored, data: '{}' }, jobId)
+    if (data === null) this.#unreadable.add(job)
+    else job.data = data
+    return job
   }
 
   override close(force?: boolean): Promise<void> {
@@ -118,27 +140,32 @@ export class QueueWorker<Data> extends bullmq.Worker<Data, void> {
 
   /** Runs a job, and then those that Redis returns when one is finished. */
   async #work(first: Job<Data, void>): Promise<void> {
-    for (let job: Job<Data, void> | undefined = first; job !== undefined;) {
-      const { release, releaseAll } = this.#take(job)
-      this.#releases.set(job, release)
+    for (let job: Job<Data, void> | undefined = first; job !== undefined;) job = await this.#handle(job)
+  }
+
+  /** Never rejects: whatever one job throws, the others go on. */
+  async #handle(job: Job<Data, void>): Promise<Job<Data, void> | undefined> {
+    let releaseAll = () => {}
+    try {
+      const taken = this.#take(job)
+      releaseAll = taken.releaseAll
+      this.#releases.set(job, taken.release)
       const mayFetchNext = () => {
         releaseAll()
         return this.#hasRoom()
       }
-      try {
-        job = (await this.processJob(job, job.token ?? '', mayFetchNext)) ?? undefined
-      } catch (error) {
-        // Its lock expires, and another worker takes it over.
-        if (!this.closing) this.emit('error', error as Error)
-        job = undefined
-      } finally {
-        releaseAll()
-      }
+      return (await this.processJob(job, job.token ?? '', mayFetchNext)) ?? undefined
+    } catch (error) {
+      // Its lock expires, and another worker takes it over.
+      if (!this.closing) this.emit('error', error as Error)
+      return undefined
+    } finally {
+      releaseAll()
     }
   }
 
   #take(job: Job<Data, void>): { release: () => void; releaseAll: () => void } {
-    let units = this.#options.unitsOf(job.data)
+    let units = this.#unreadable.has(job) ? 1 : this.#options.unitsOf(job.data)
     this.#used += units
     const release = () => {
       if (units === 0) return
