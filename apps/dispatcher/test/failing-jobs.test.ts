@@ -36,6 +36,29 @@ it('counts and logs a job that fails on our side, and runs it again until it suc
   expect((await receiver.waitForDelivery({ path: '/failing' })).event?.id).toBe(eventId)
 })
 
+it.each([1, 3])('counts no attempt of %i events whose job fails before anything is sent', async (count) => {
+  const { db, logLines } = dispatcher
+  const path = `/unsent-${count}`
+  const subscriber = dispatcher.subscriber()
+  await subscriber.endpoint(receiver.url(path))
+  await db.query('alter table webhook_deliveries rename column event_id to source_id')
+  const ids = await subscriber.summaries(count)
+  // Twice each: those that shared a job have their own by then.
+  await waitFor(() =>
+    ids.every(
+      (id) =>
+        logLines.filter(({ msg, job_id }) => /^job failed/.test(String(msg)) && job_id === id).length > 1,
+    ),
+  )
+  await db.query('alter table webhook_deliveries rename column source_id to event_id')
+  const rows = await waitFor(async () => {
+    const found = await deliveriesOf(db, subscriber.accountId)
+    return found.length === count && found.every(({ status }) => status === 1) && found
+  })
+  expect(rows.map(({ attempts, last_error }) => [attempts, last_error])).toEqual(ids.map(() => [1, '']))
+  expect(receiver.deliveries({ path })).toHaveLength(count)
+})
+
 it('delivers an event with another id when the one it drew was issued twice, as after a failover', async () => {
   const { db } = dispatcher
   const before = dispatcher.subscriber()

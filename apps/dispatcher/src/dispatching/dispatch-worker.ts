@@ -1,13 +1,8 @@
-import {
-  queueNames,
-  type EventsJob,
-  type QueuedEventRef,
-  type WebhookQueues,
-} from '@signet/webhook-core/queue'
+import { queueNames, type QueuedEventRef, type WebhookQueues } from '@signet/webhook-core/queue'
 import type { Job } from 'bullmq'
 import { bullmq } from '../queues/bullmq.js'
 import type { Observer } from '../observers/observer.js'
-import { parseEventsJob } from '../queues/job-data.js'
+import { parseEventsJob, type DispatchJob } from '../queues/job-data.js'
 import { internalFailureDelayMs, QueueWorker, type WorkerConnection } from '../queues/queue-worker.js'
 import type { EventService } from './event-service.js'
 
@@ -26,9 +21,15 @@ type DispatchWorkerDeps = {
  */
 export function createDispatchWorker({ queue, concurrency, events, queues, observer }: DispatchWorkerDeps) {
   /** Failures propagate, so that BullMQ runs the job again, later each time. */
-  async function runAlone(job: Job<EventsJob, void>, event: QueuedEventRef, token: string): Promise<void> {
-    const { deferred: deferredFor } = job.data
-    const deferral = await events.run(event, { deferredFor, wasLost: wasLost(job) })
+  async function runAlone(job: Job<DispatchJob, void>, event: QueuedEventRef, token: string): Promise<void> {
+    const { deferred: deferredFor, unsent = 0 } = job.data
+    let wasSending = false
+    const onSending = () => (wasSending = true)
+    const history = { deferredFor, wasLost: wasLost(job) }
+    const deferral = await events.run(event, history, onSending).catch(async (error: unknown) => {
+      if (!wasSending) await job.updateData({ ...job.data, unsent: unsent + 1 })
+      throw error
+    })
     if (!deferral) return
     observer.deferred(deferral.reason)
     if (deferral.reason !== deferredFor) await job.updateData({ ...job.data, deferred: deferral.reason })
@@ -36,8 +37,10 @@ export function createDispatchWorker({ queue, concurrency, events, queues, obser
     throw new bullmq.DelayedError()
   }
 
-  async function runOrSplitOff(event: QueuedEventRef, job: Job<EventsJob, void>): Promise<void> {
-    const [deferral, error] = await events.run(event, { wasLost: wasLost(job) }).then(
+  async function runOrSplitOff(event: QueuedEventRef, job: Job<DispatchJob, void>): Promise<void> {
+    let wasSending = false
+    const onSending = () => (wasSending = true)
+    const [deferral, error] = await events.run(event, { wasLost: wasLost(job) }, onSending).then(
       (result) => [result, undefined] as const,
       (reason: unknown) => [undefined, reason] as const,
     )
@@ -45,7 +48,7 @@ export function createDispatchWorker({ queue, concurrency, events, queues, obser
       observer.jobFailed(queueNames.events, event.eventId, error)
       await queues.splitOff(event, {
         delayMs: internalFailureDelayMs(1),
-        failed: true,
+        ...((wasSending || wasLost(job)) && { failed: true }),
         priority: job.priority,
       })
     } else if (deferral) {
@@ -60,7 +63,7 @@ export function createDispatchWorker({ queue, concurrency, events, queues, obser
     }
   }
 
-  const worker = new QueueWorker<EventsJob>(queueNames.events, {
+  const worker = new QueueWorker<DispatchJob>(queueNames.events, {
     queue,
     parse: parseEventsJob,
     onDropped: (jobId) => observer.jobDropped(queueNames.events, jobId),
@@ -84,5 +87,5 @@ export function createDispatchWorker({ queue, concurrency, events, queues, obser
 }
 
 /** What an earlier run left without a result may have been sent, whether its worker died or could not record it. */
-const wasLost = (job: Job<EventsJob>): boolean =>
-  job.stalledCounter > 0 || job.attemptsMade > 0 || job.data.failed === true
+const wasLost = ({ stalledCounter, attemptsMade, data: { unsent = 0, failed } }: Job<DispatchJob>): boolean =>
+  stalledCounter > 0 || attemptsMade > unsent || failed === true

@@ -13,21 +13,33 @@ export type EventServiceDeps = {
   firstAttempts: Pick<FirstAttempts, 'run'>
 }
 
-/** What happened to the event's job before: why it was put off, or an earlier run was lost, because its worker died or it failed. */
+/**
+ * What happened to the event's job before: why it was put off, or an earlier run was lost, because its worker died or it failed
+ * after it began to send.
+ */
 export type EventHistory = { deferredFor?: EventDeferralReason | undefined; wasLost?: boolean | undefined }
+
+type Sending = { onSending: () => void }
 
 /** Processes one event: prepares it if it has no body, dispatches it, and makes the first attempt at each endpoint. */
 export class EventService {
   constructor(private readonly deps: EventServiceDeps) {}
 
-  /** Resolves once each delivery has ended or has its own job; with a deferral if the event has to be tried again later. */
-  async run(event: QueuedEventRef, history: EventHistory = {}): Promise<Deferral | undefined> {
+  /**
+   * Resolves once each delivery has ended or has its own job; with a deferral if the event has to be tried again later. Calls
+   * `onSending` before the first attempts begin: a run that fails without it has sent nothing.
+   */
+  async run(
+    event: QueuedEventRef,
+    history: EventHistory = {},
+    onSending: () => void = () => undefined,
+  ): Promise<Deferral | undefined> {
     const { accountId, bytes } = event
     const place = this.deps.places.take(accountId, { bytes, wasDeferred: history.deferredFor !== undefined })
     if ('deferMs' in place) return { deferMs: place.deferMs, reason: 'account_full' }
     let deferral: Deferral | undefined
     try {
-      deferral = await this.#runIn(place, event, history)
+      deferral = await this.#runIn(place, event, { ...history, onSending })
       return deferral
     } finally {
       place.release(deferral === undefined)
@@ -37,15 +49,15 @@ export class EventService {
   async #runIn(
     place: EventPlace,
     event: QueuedEventRef,
-    { deferredFor, wasLost = false }: EventHistory,
+    { deferredFor, wasLost = false, onSending }: EventHistory & Sending,
   ): Promise<Deferral | undefined> {
     const { preparation } = this.deps
-    const { unprepared } = await this.#admitted({ ...event, wasLost })
+    const { unprepared } = await this.#admitted({ ...event, wasLost, onSending })
     if (!unprepared) return undefined
     const outcome = await preparation.run(
       { ...unprepared, bytes: event.bytes },
       { deferredFor, makeRoom: (bytes) => place.resize(bytes) },
-      (prepared) => this.#admitted({ ...event, bytes: sizeOf(prepared), prepared }),
+      (prepared) => this.#admitted({ ...event, bytes: sizeOf(prepared), prepared, onSending }),
     )
     return 'deferMs' in outcome ? outcome : undefined
   }
@@ -56,7 +68,9 @@ export class EventService {
     bytes,
     prepared,
     wasLost,
+    onSending,
   }: QueuedEventRef &
+    Sending &
     Pick<Parameters<DispatchService['run']>[0], 'prepared'> &
     Pick<EventHistory, 'wasLost'>): Promise<DispatchOutcome> {
     const { admissionWindow, dispatch, firstAttempts } = this.deps
@@ -67,6 +81,7 @@ export class EventService {
       const dispatched = await dispatch.run({ id: eventId, accountId, bytes, prepared, wasLost })
       if (dispatched.unprepared) return dispatched
       admission.resize(dispatched.created.length)
+      onSending()
       await firstAttempts.run(eventId, dispatched, {
         onSent: () => admission.sent(),
         wasLost,

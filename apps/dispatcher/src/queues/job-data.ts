@@ -1,6 +1,9 @@
 import { parseDeliveryId, parseEndpointId, parseEventId } from '@signet/webhook-core'
 import type { DeliveryJob, EventsJob, QueuedEventRef } from '@signet/webhook-core/queue'
 
+/** `unsent`: how many of its runs failed before anything was sent. */
+export type DispatchJob = EventsJob & { unsent?: number }
+
 /**
  * `unrecorded`: how many of its runs made an attempt whose result could not be recorded. Like the runs whose workers died, they are
  * lost; `lost` is of how many of both the attempt has been recorded.
@@ -8,16 +11,17 @@ import type { DeliveryJob, EventsJob, QueuedEventRef } from '@signet/webhook-cor
 export type AttemptJob = DeliveryJob & { lost?: number; unrecorded?: number }
 
 /** Null unless it is what the `events` queue was given. Fields that a newer version added are kept. */
-export function parseEventsJob(data: unknown): EventsJob | null {
+export function parseEventsJob(data: unknown): DispatchJob | null {
   if (!isRecord(data)) return null
-  const { events, deferred, failed } = data
+  const { events, deferred, failed, unsent } = data
   const isValid =
     Array.isArray(events) &&
     events.length > 0 &&
     events.every(isEventRef) &&
     isOptional('string', deferred) &&
-    isOptional('boolean', failed)
-  return isValid ? (data as EventsJob) : null
+    isOptional('boolean', failed) &&
+    isOptional('number', unsent)
+  return isValid ? (data as DispatchJob) : null
 }
 
 /** Null unless it is what the `deliveries` queue was given. */

@@ -15,7 +15,7 @@ export type EventDeferralReason = 'account_full' | 'conversions_full'
 
 /**
  * A job of the `events` queue: the events that were published together, usually. `deferred`: why the only one was told last to come
- * back later. `failed`: it failed in the job that it came with.
+ * back later. `failed`: it may have been sent under the job that it came with.
  */
 export type EventsJob = { events: QueuedEventRef[]; deferred?: EventDeferralReason; failed?: boolean }
 
