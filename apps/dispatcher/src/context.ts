@@ -181,6 +181,7 @@ export function createContext(config: DispatcherConfig, ports: Partial<Ports> = 
       observer.redisEmptied()
       sweeper.redisLostJobs()
     },
+    onReturned: () => sweeper.redisReturned(),
   })
   const engine = new Engine({
     workers: [
@@ -217,12 +218,12 @@ export function createContext(config: DispatcherConfig, ports: Partial<Ports> = 
       now,
     }),
   })
-  // Recovers jobs that Redis may have lost without waiting for the next sweep.
+  // Earlier than the watch, and also where it was away for less than a second.
   let wasDisconnected = false
   producerRedis.on('close', () => (wasDisconnected = true))
   producerRedis.on('ready', () => {
     observer.redisConnected()
-    if (wasDisconnected) sweeper.redisLostJobs()
+    if (wasDisconnected) sweeper.redisReturned()
     wasDisconnected = false
   })
 

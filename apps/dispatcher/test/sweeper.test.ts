@@ -1,11 +1,14 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals'
 import { Worker } from 'bullmq'
-import { withAdvisoryLock } from '@signet/db'
+import { Db, isUnavailable, withAdvisoryLock } from '@signet/db'
 import { connectRedis } from '@signet/redis'
+import { waitFor } from '@signet/testkit'
 import type { DeliveryId } from '@signet/webhook-core'
+import { startTcpProxy } from '../chaos/tcp-proxy.js'
 import { PauseSwitch } from '../src/operations/pause-switch.js'
 import { JobPresence } from '../src/queues/job-presence.js'
 import { Sweeper } from '../src/sweeping/sweeper.js'
+import { gate } from './support/gate.js'
 import { startStepwise, type Stepwise } from './support/stepwise.js'
 
 const MINUTE_MS = 60_000
@@ -141,6 +144,19 @@ describe('the sweeper', () => {
     expect((await dispatcher.queues.deliveries.getJobs()).map(({ id }) => id)).toEqual([job])
   })
 
+  it('gives a job to a retry that is due soon, for its time', async () => {
+    const { job } = await lostWork()
+    await dispatcher.db.query(
+      'update webhook_deliveries set attempts = 1, next_attempt_at = $1 where next_attempt_at is not null',
+      [new Date(dispatcher.clock.now().getTime() + MINUTE_MS)],
+    )
+    expect(await dispatcher.sweeper.sweep()).toMatchObject({ deliveries: 0 })
+    dispatcher.clock.advance(40_000)
+    expect(await dispatcher.sweeper.sweep()).toMatchObject({ deliveries: 1 })
+    expect(await dispatcher.queues.deliveries.getJob(job ?? '')).toMatchObject({ id: job, delay: 20_000 })
+    expect(await dispatcher.sweeper.sweep()).toMatchObject({ deliveries: 0 })
+  })
+
   it('starts a job now that waits far beyond the time its delivery is due, and leaves deferrals alone', async () => {
     const subscriber = dispatcher.subscriber()
     const { id: endpointId } = await subscriber.endpoint('https://127.0.0.1:9/')
@@ -185,5 +201,31 @@ describe('the sweeper', () => {
     )
     expect(meanwhile).toBeUndefined()
     expect(await dispatcher.sweeper.sweep()).toEqual({ events: 2, deliveries: 1 })
+  })
+
+  it('takes over from one whose packets are lost', async () => {
+    await lostWork()
+    dispatcher.clock.advance(MINUTE_MS)
+    const database = new URL(dispatcher.config.databaseUrl)
+    const line = await startTcpProxy(() => Number(database.port))
+    const throughLine = Object.assign(new URL(database), { hostname: '127.0.0.1', port: String(line.port) })
+    const lostDb = new Db({ connectionString: throughLine.href, max: 1 })
+    const sweeping = gate()
+    const lost = withAdvisoryLock(
+      lostDb,
+      'dispatcher-sweeper',
+      async (lock) => {
+        line.cut()
+        sweeping.open()
+        await new Promise((resolve) => lock.addEventListener('abort', resolve))
+      },
+      { timeoutMs: 300 },
+    ).catch((error: unknown) => error)
+    await sweeping.opened
+    const found = await waitFor(() => dispatcher.sweeper.sweep())
+    expect(found).toEqual({ events: 2, deliveries: 1 })
+    expect(isUnavailable(await lost)).toBe(true)
+    line.close()
+    await lostDb.close()
   })
 })

@@ -146,7 +146,15 @@ export async function holdDelivery(
 }
 
 /** `dueAt` is PostgreSQL's text, because a Date would lose the microseconds that paging needs. */
-export type OverdueDelivery = { id: DeliveryId; endpointId: EndpointId; accountId: string; dueAt: string }
+export type OverdueDelivery = DeliveryPosition & {
+  id: DeliveryId
+  endpointId: EndpointId
+  accountId: string
+  due: Date
+}
+
+/** In the order of due times. */
+export type DeliveryPosition = { dueAt: string; id?: DeliveryId }
 
 /**
  * For the sweeper: pending deliveries that were due before `before`, longest overdue first, starting after `after`. Many may
@@ -154,15 +162,16 @@ export type OverdueDelivery = { id: DeliveryId; endpointId: EndpointId; accountI
  */
 export async function findOverdueDeliveries(
   db: Queryable,
-  { before, after, limit }: { before: Date; after?: OverdueDelivery; limit: number },
+  { before, after, limit }: { before: Date; after?: DeliveryPosition; limit: number },
 ): Promise<OverdueDelivery[]> {
   const { rows } = await db.query<{
     id: DeliveryId
     endpoint_id: EndpointId
     account_id: string
+    due: Date
     due_at: string
   }>(
-    `select d.id, d.endpoint_id, d.next_attempt_at::text as due_at,
+    `select d.id, d.endpoint_id, d.next_attempt_at as due, d.next_attempt_at::text as due_at,
        (select e.account_id from webhook_endpoints e where e.id = d.endpoint_id) as account_id
      from webhook_deliveries d
      where d.next_attempt_at < $1 and (d.next_attempt_at, d.id) > ($2, $3)
@@ -173,6 +182,7 @@ export async function findOverdueDeliveries(
     id: row.id,
     endpointId: row.endpoint_id,
     accountId: row.account_id,
+    due: row.due,
     dueAt: row.due_at,
   }))
 }

@@ -7,20 +7,25 @@ export type EmptiedRedisWatchDeps = {
   /** Of the key that is there as long as Redis has not been emptied. */
   key: string
   onEmptied: () => void
+  /** Redis answers again, after it did not for longer than a second. What others wanted to publish meanwhile may not be in it. */
+  onReturned: () => void
 }
 
 const INTERVAL_MS = 1000
+const AWAY_MS = 1000
 
 /**
  * Notices that Redis was emptied while its connections stayed open (`FLUSHALL`, or a failover to an empty server behind the same
- * address). All processes share one key with a random value; where it is gone or another one, so may be every job.
+ * address). All processes share one key with a random value; where it is gone or another one, so may be every job. The same
+ * question shows when Redis did not answer.
  */
 export class EmptiedRedisWatch {
   readonly #checks: Periodic
   #value: string | null | undefined
+  #wasAway = false
 
   constructor(private readonly deps: EmptiedRedisWatchDeps) {
-    // A Redis that does not respond is known from its connections.
+    // A Redis that does not respond shows in the next answer.
     this.#checks = new Periodic({ everyMs: INTERVAL_MS, run: () => this.check(), onError: () => undefined })
   }
 
@@ -34,7 +39,7 @@ export class EmptiedRedisWatch {
 
   async check(): Promise<void> {
     const { connection, key, onEmptied } = this.deps
-    let value = await connection.get(key)
+    let value = await this.#ask()
     if (value === null) {
       await connection.set(key, randomUUID(), 'NX')
       value = await connection.get(key)
@@ -42,5 +47,17 @@ export class EmptiedRedisWatch {
     const isKnown = this.#value === undefined || value === this.#value
     this.#value = value
     if (!isKnown) onEmptied()
+  }
+
+  async #ask(): Promise<string | null> {
+    const { connection, key, onReturned } = this.deps
+    const askedAt = performance.now()
+    const value = await connection.get(key).catch((error: unknown) => {
+      this.#wasAway = true
+      throw error
+    })
+    if (this.#wasAway || performance.now() - askedAt > AWAY_MS) onReturned()
+    this.#wasAway = false
+    return value
   }
 }

@@ -47,7 +47,8 @@ export class Retention {
 
   /** One complete run; undefined if another process is running it. */
   run(): Promise<{ events: number; endpoints: number } | undefined> {
-    return withAdvisoryLock(this.deps.db, LOCK, async () => {
+    return withAdvisoryLock(this.deps.db, LOCK, async (lost) => {
+      const stop = AbortSignal.any([lost, this.#runs.stopping])
       const { db, now } = this.deps
       const before = new Date(now().getTime() - KEEP_DAYS * DAY_MS)
       let after: EventId | null = null
@@ -57,17 +58,16 @@ export class Retention {
         return count
       }
       const deleted = {
-        events: await this.#drain(deleteEvents),
+        events: await this.#drain(deleteEvents, stop),
         // Second, because an endpoint stays as long as deliveries refer to it.
-        endpoints: await this.#drain((limit) => deleteOldEndpoints(db, before, limit)),
+        endpoints: await this.#drain((limit) => deleteOldEndpoints(db, before, limit), stop),
       }
       this.deps.observer.oldRowsDeleted(deleted)
       return deleted
     })
   }
 
-  async #drain(deleteSome: DeleteStep): Promise<number> {
-    const signal = this.#runs.stopping
+  async #drain(deleteSome: DeleteStep, signal: AbortSignal): Promise<number> {
     const { pause = (ms) => sleep(ms, undefined, { signal }).catch(() => undefined) } = this.deps
     let total = 0
     while (!signal.aborted) {

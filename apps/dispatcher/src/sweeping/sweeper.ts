@@ -32,7 +32,11 @@ export type SweeperDeps = {
 
 /** Anything younger is probably still on its way into the queue, or in the middle of an attempt. */
 const GRACE_MS = 10_000
+/** The same for an event while all jobs are in Redis: one that has none by then is not being published any more. */
+const PUBLISHED_MS = 2_000
 const INTERVAL_MS = 30_000
+/** Deliveries that become due before the next sweep but one, so that a job which Redis lost is there in time. */
+const AHEAD_MS = 2 * INTERVAL_MS
 const PAGE = 1000
 /** Between pages without lost work, so that scanning a long backlog stays in the background. */
 const PAUSE_MS = 50
@@ -44,12 +48,15 @@ const MAX_DEFERRAL_MS = 10 * 60_000
 
 /**
  * Recovers work that Redis lost: adds a job for every undispatched event, every event with open first attempts and every
- * overdue delivery that has none, and starts a job that waits far beyond the time when its delivery is due. It removes nothing, and
+ * delivery that is overdue or due soon and has none, and starts a job that waits far beyond the time when its delivery is due. It removes nothing, and
  * adding a job that exists changes nothing.
  */
 export class Sweeper {
   readonly #sweeps: Periodic
   #afterGrace: NodeJS.Timeout | undefined
+  #afterReturn: NodeJS.Timeout | undefined
+  /** When Redis answered again with its jobs, from shortly afterwards. */
+  #returnedAt: Date | undefined
 
   constructor(private readonly deps: SweeperDeps) {
     this.#sweeps = new Periodic({
@@ -68,52 +75,89 @@ export class Sweeper {
     this.#sweeps.start()
   }
 
-  /** Redis may have lost jobs. Sweeps now, and once more when the grace period of the most recent work is over. */
+  /** Redis has lost jobs. Sweeps now, and once more when the grace period of the most recent work is over. */
   redisLostJobs(): void {
+    this.#returnedAt = undefined
+    clearTimeout(this.#afterReturn)
+    clearTimeout(this.#afterGrace)
     if (this.#sweeps.stopping.aborted) return
     void this.#sweeps.request()
-    clearTimeout(this.#afterGrace)
     this.#afterGrace = setTimeout(() => void this.#sweeps.request(), GRACE_MS + 1000)
+  }
+
+  /**
+   * Redis answers again. Events that were committed meanwhile could not be published. From when those that could are in the queue until
+   * the grace is over, all are looked for early: not every process reaches Redis at the same moment.
+   */
+  redisReturned(): void {
+    this.redisLostJobs()
+    if (this.#sweeps.stopping.aborted) return
+    const at = this.deps.now()
+    this.#afterReturn = setTimeout(() => {
+      this.#returnedAt = at
+      void this.#sweepUnpublished(at)
+    }, PUBLISHED_MS)
+  }
+
+  async #sweepUnpublished(at: Date): Promise<void> {
+    await this.#sweeps.request()
+    const isOver = this.#eventGraceMs() === GRACE_MS || this.#returnedAt !== at
+    if (isOver || this.#sweeps.stopping.aborted) return
+    this.#afterReturn = setTimeout(() => void this.#sweepUnpublished(at), PUBLISHED_MS)
+  }
+
+  #eventGraceMs(): number {
+    const at = this.#returnedAt?.getTime() ?? -Infinity
+    return this.deps.now().getTime() - at > GRACE_MS ? GRACE_MS : PUBLISHED_MS
   }
 
   async stop(): Promise<void> {
     clearTimeout(this.#afterGrace)
+    clearTimeout(this.#afterReturn)
     await this.#sweeps.stop()
   }
 
   /** One complete sweep; undefined if another process is running it. */
   sweep(): Promise<{ events: number; deliveries: number } | undefined> {
-    return withAdvisoryLock(this.deps.db, LOCK, async () => {
-      const before = new Date(this.deps.now().getTime() - GRACE_MS)
+    return withAdvisoryLock(this.deps.db, LOCK, async (lost) => {
+      const stop = AbortSignal.any([lost, this.#sweeps.stopping])
+      const ago = (ms: number) => new Date(this.deps.now().getTime() - ms)
+      const before = ago(GRACE_MS)
+      const events = await this.#sweepEvents(ago(this.#eventGraceMs()), stop)
       const found = {
-        events: (await this.#sweepEvents(before)) + (await this.#sweepFirstAttempts(before)),
-        deliveries: await this.#sweepDeliveries(before),
+        events: events + (await this.#sweepFirstAttempts(before, stop)),
+        deliveries: (await this.#sweepDeliveries(before, stop)) + (await this.#sweepUpcoming(stop)),
       }
-      await this.#sweepBacklogs(before)
+      await this.#sweepBacklogs(before, stop)
       this.deps.observer.swept(found)
       return found
     })
   }
 
-  #sweepEvents(before: Date): Promise<number> {
+  #sweepEvents(before: Date, stop: AbortSignal): Promise<number> {
     const { db } = this.deps
     return this.#requeueMissing<ForgottenEvent>(
       (after) => findForgottenEvents(db, { before, after, limit: PAGE }),
       (ids) => findQueued(db, ids),
+      stop,
     )
   }
 
   /** First attempts run under their event's job. Without that job nobody is working on them. */
-  async #sweepFirstAttempts(before: Date): Promise<number> {
+  async #sweepFirstAttempts(before: Date, stop: AbortSignal): Promise<number> {
     const { db } = this.deps
     const read = (after?: { id: EventId }) => findOpenFirstAttempts(db, { before, after, limit: PAGE })
     // Some have ended, but their process died before it recorded that. Running their event again would find nothing to do.
-    await this.#eachPage<OpenFirstAttempts>(read, async (page) => {
-      const ids = page.map(({ id }) => id)
-      await concludeFirstAttempts(db, ids)
-      return 0
-    })
-    return this.#requeueMissing<OpenFirstAttempts>(read, (ids) => findOpenAmong(db, ids))
+    await this.#eachPage<OpenFirstAttempts>(
+      read,
+      async (page) => {
+        const ids = page.map(({ id }) => id)
+        await concludeFirstAttempts(db, ids)
+        return 0
+      },
+      stop,
+    )
+    return this.#requeueMissing<OpenFirstAttempts>(read, (ids) => findOpenAmong(db, ids), stop)
   }
 
   /**
@@ -123,6 +167,7 @@ export class Sweeper {
   async #requeueMissing<Row extends EventToPublish>(
     read: (after: Row | undefined) => Promise<Row[]>,
     findOpen: (ids: readonly EventId[]) => Promise<ReadonlySet<EventId>>,
+    stop: AbortSignal,
   ): Promise<number> {
     const { presence, queues, lookedForAtOnce = LOOKED_FOR_AT_ONCE } = this.deps
     let lookedFor: Row[] = []
@@ -135,14 +180,18 @@ export class Sweeper {
         await queues.addEvents(lost.slice(from, from + PAGE))
       return lost.length
     }
-    const found = await this.#eachPage<Row>(read, async (page) => {
-      lookedFor.push(...(await presence.eventsWithoutOwnJob(page)))
-      return lookedFor.length < lookedForAtOnce ? 0 : requeue()
-    })
+    const found = await this.#eachPage<Row>(
+      read,
+      async (page) => {
+        lookedFor.push(...(await presence.eventsWithoutOwnJob(page)))
+        return lookedFor.length < lookedForAtOnce ? 0 : requeue()
+      },
+      stop,
+    )
     return found + (await requeue())
   }
 
-  #sweepDeliveries(before: Date): Promise<number> {
+  #sweepDeliveries(before: Date, stop: AbortSignal): Promise<number> {
     const { db, queues, presence, now } = this.deps
     return this.#eachPage<OverdueDelivery>(
       (after) => findOverdueDeliveries(db, { before, after, limit: PAGE }),
@@ -153,11 +202,33 @@ export class Sweeper {
         const delayed = await presence.deliveriesDelayedBeyond(page, latest)
         return lost.length + (await queues.startDelayed(delayed))
       },
+      stop,
+    )
+  }
+
+  /**
+   * Deliveries that are due soon need no grace: nobody is attempting them. Found only once they are overdue, they would be attempted up
+   * to a sweep and the grace later than said.
+   */
+  #sweepUpcoming(stop: AbortSignal): Promise<number> {
+    const { db, queues, presence, now } = this.deps
+    const from = now().getTime()
+    const first = { dueAt: new Date(from).toISOString() }
+    const before = new Date(from + AHEAD_MS)
+    return this.#eachPage<OverdueDelivery>(
+      (after) => findOverdueDeliveries(db, { before, after: after ?? first, limit: PAGE }),
+      async (page) => {
+        const lost = await presence.missingDeliveries(page)
+        const delayMs = (due: Date) => Math.max(0, due.getTime() - now().getTime())
+        await queues.addDeliveries(lost.map((row) => ({ ...row, delayMs: delayMs(row.due) })))
+        return lost.length
+      },
+      stop,
     )
   }
 
   /** Endpoints whose process died before it had cancelled all of their deliveries. */
-  async #sweepBacklogs(before: Date): Promise<void> {
+  async #sweepBacklogs(before: Date, stop: AbortSignal): Promise<void> {
     const { db, canceller } = this.deps
     await this.#eachPage<{ id: EndpointId }>(
       (after) => findEndedWithBacklog(db, { before, after, limit: PAGE }),
@@ -165,16 +236,18 @@ export class Sweeper {
         for (const { id } of page) canceller.request(id)
         return Promise.resolve(page.length)
       },
+      stop,
     )
   }
 
   async #eachPage<Row>(
     read: (after: Row | undefined) => Promise<Row[]>,
     requeueLost: (page: Row[]) => Promise<number>,
+    stop: AbortSignal,
   ): Promise<number> {
     let found = 0
     let after: Row | undefined
-    while (!this.#sweeps.stopping.aborted) {
+    while (!stop.aborted) {
       const page = await read(after)
       const lost = await requeueLost(page)
       found += lost
