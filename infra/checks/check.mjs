@@ -28,6 +28,7 @@ const checks = [
   { name: 'run-time layers', command: cruise('infra/checks/run-time-layers.cjs', ...sourcesOfApps) },
   { name: 'dead code', command: ['knip/bin/knip.js', '--no-progress', '--no-config-hints'] },
   { name: 'package entries', script: 'infra/checks/entries.mjs' },
+  { name: 'project references', script: 'infra/checks/project-references.mjs' },
   { name: 'references', script: 'infra/checks/references.mjs' },
   { name: 'records', script: 'infra/checks/records.mjs' },
   { name: 'words', script: 'infra/checks/words.mjs' },
@@ -84,7 +85,7 @@ async function runCheck({ name, command, script, fix }) {
     name === 'types'
       ? await run(process.execPath, args)
       : await run('nice', ['-n', String(NICENESS), process.execPath, ...args])
-  console.log(`  ${ok ? '✓' : '✗'} ${name.padEnd(16)} ${seconds(startedAt).padStart(8)}`)
+  console.log(`  ${ok ? '✓' : '✗'} ${name.padEnd(18)} ${seconds(startedAt).padStart(8)}`)
   return { name, ok, output, fix }
 }
 
