@@ -1,6 +1,5 @@
-// What modules reach when they run. Imports of types are left out: routes name the services they are given by their types, and
-// services hold the SQL.
-const { options } = require('../../.dependency-cruiser.cjs')
+// What modules reach when they run: the compiled apps are read, in which imports of types are gone. Routes name the services
+// they are given by their types, and services hold the SQL.
 
 /** @type {import('dependency-cruiser').IConfiguration} */
 module.exports = {
@@ -11,9 +10,12 @@ module.exports = {
       comment:
         'Not through another module either: routes get their services, which hold it, from the context.',
       severity: 'error',
-      from: { path: '^apps/[^/]+/src/.*-routes\\.ts$' },
-      to: { path: '-store\\.ts$|node_modules/pg/', reachable: true },
+      from: { path: '^apps/[^/]+/dist/.*-routes\\.js$' },
+      to: { path: '-store\\.js$|node_modules/pg/', reachable: true },
     },
   ],
-  options: { ...options, tsPreCompilationDeps: false },
+  options: {
+    doNotFollow: { path: 'node_modules' },
+    enhancedResolveOptions: { exportsFields: ['exports'], conditionNames: ['import', 'node', 'default'] },
+  },
 }
