@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { startPrivatePostgres, waitFor, type PrivatePostgres } from '@signet/testkit'
 import { startHarness, type Harness } from './support/harness.js'
 import { OAuthTester, type RegisteredClient } from './support/oauth.js'
-import { failingQueries } from './support/queries.js'
+import { everyConnectionLost, failingQueries } from './support/queries.js'
 
 let postgres: PrivatePostgres
 let harness: Harness
@@ -43,6 +43,7 @@ describe('the database fails after the redirect URI is known to be good', () => 
 describe('the OAuth endpoints without their database', () => {
   it('every OAuth endpoint says 503 in its own form, and recovers', async () => {
     await postgres.kill('SIGKILL')
+    await everyConnectionLost(harness.db)
     const form = { grant_type: 'refresh_token', refresh_token: 'svr_x', token: 'svr_x' }
     const body = new URLSearchParams({ ...form, client_id: client.client_id })
     const answers = await Promise.all([

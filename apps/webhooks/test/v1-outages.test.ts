@@ -3,6 +3,7 @@ import { startPrivatePostgres, type PrivatePostgres } from '@signet/testkit'
 import { aNotice, subscribe } from './support/api-data.js'
 import { useApi } from './support/api.js'
 import { post, request } from './support/mcp.js'
+import { everyConnectionLost } from './support/queries.js'
 
 let postgres: PrivatePostgres
 beforeAll(async () => {
@@ -24,6 +25,7 @@ describe('without its database', () => {
     const { accountId, token } = await api.anAccount()
     const { id } = await subscribe(api, token)
     await postgres.kill('SIGKILL')
+    await everyConnectionLost(api.db)
     const replies = await Promise.all([
       api.call('POST', '/v1/webhooks', { token, body: { url: 'https://example.com' } }),
       api.call('GET', '/v1/webhooks', { token }),

@@ -5,6 +5,8 @@ import { ownDatabase } from '../test/own-database.js'
 import { Db, isUnavailable, withAdvisoryLock } from './index.js'
 
 const { url, db } = ownDatabase('locks')
+/** A busy machine may stop a process for seconds. */
+const TIMEOUT_MS = 5_000
 
 describe('withAdvisoryLock', () => {
   it('lets exactly one of many simultaneous callers in, and the next one after it', async () => {
@@ -51,18 +53,21 @@ describe('withAdvisoryLock', () => {
     const renewals = async () =>
       (
         await db.query<{ late: boolean }>(
-          `select state_change - xact_start > interval '1500 ms' as late
+          `select state_change - xact_start > interval '${TIMEOUT_MS} ms' as late
            from pg_stat_activity where application_name = 'patient-holder'`,
         )
       ).rows[0]?.late
     const result = await withAdvisoryLock(
       holder,
       'kept',
-      async () => {
-        while (!(await renewals())) await sleep(50)
+      async (lost) => {
+        while (!(await renewals())) {
+          lost.throwIfAborted()
+          await sleep(50)
+        }
         return withAdvisoryLock(db, 'kept', () => Promise.resolve('other'))
       },
-      { timeoutMs: 1500 },
+      { timeoutMs: TIMEOUT_MS },
     )
     expect(result).toBeUndefined()
     expect(await withAdvisoryLock(db, 'kept', () => Promise.resolve('next'))).toBe('next')

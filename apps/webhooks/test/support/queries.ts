@@ -1,4 +1,5 @@
 import type { Db } from '@signet/db'
+import { waitFor } from '@signet/testkit'
 
 type Query = Db['query']
 
@@ -53,3 +54,7 @@ export async function receivedDuring(db: Db, work: () => Promise<unknown>): Prom
   }
   return received
 }
+
+/** PostgreSQL's processes outlive the one that was killed until they notice, and answer one more statement each. */
+export const everyConnectionLost = (db: Db): Promise<boolean> =>
+  waitFor(() => db.pool.totalCount === 0, { describe: 'the loss of every connection' })
