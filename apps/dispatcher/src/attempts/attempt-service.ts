@@ -7,11 +7,11 @@ import type { Observer } from '../observers/observer.js'
 import type { RetryWhileUnavailable } from '../database/retry-while-unavailable.js'
 import type { Claim, EndpointLimiter } from '../fairness/endpoint-limiter.js'
 import type { BodyCache } from './body-cache.js'
-import { decide } from './decide.js'
 import { PermitLease } from './permit-lease.js'
 import { PlanFreshness } from './plan-freshness.js'
 import { isSame, reasonToCancel, type KnownDelivery } from './plan-rules.js'
 import type { ResultRecorder, WithoutRow } from './result-recorder.js'
+import { decideRetry, decideRetryAfterLoss } from './retry-decision.js'
 import { sendAttempt, type Sending, type SendingDeps } from './send-attempt.js'
 import type { UnwrittenEvent } from './unwritten-event.js'
 
@@ -187,7 +187,7 @@ export class AttemptService {
     withoutRow?: WithoutRow,
   ): Promise<JobOutcome> {
     const { number, sent, startedAt, finishedAt, facts, answer } = attempt
-    const outcome = decide(sent, number, this.deps.schedule)
+    const outcome = decideRetry(sent, number, this.deps.schedule)
     const httpStatus = sent.kind === 'answered' ? sent.status : undefined
     const result: AttemptResult = {
       ...this.#resultOf(plan, number),
@@ -227,23 +227,15 @@ export class AttemptService {
     return hold
   }
 
-  /**
-   * A worker died, probably in the middle of the attempt. The attempt is logged and counts, so that a delivery which kills
-   * its workers still runs out of attempts. The next one follows at once: the receiver is not to blame. After a second loss
-   * the schedule applies: workers that keep dying must not use up every attempt of their jobs within minutes.
-   */
+  /** Logs and counts an attempt that a dead worker probably made. */
   async #reportLost(plan: AttemptPlan, losses: number): Promise<RecordedAttempt | null> {
     const { schedule, now, observer } = this.deps
     const number = plan.attempts + 1
     const at = now()
-    const delayMs = schedule.delayAfter(number)
     const result: AttemptResult = {
       ...this.#resultOf(plan, number),
       key: null,
-      outcome:
-        delayMs === null
-          ? { kind: 'over', error: 'interrupted' }
-          : { kind: 'retry', error: 'interrupted', delayMs: losses > 1 ? delayMs : 0 },
+      outcome: decideRetryAfterLoss(losses, number, schedule),
       startedAt: plan.nextAttemptAt ?? plan.createdAt,
       finishedAt: at,
     }

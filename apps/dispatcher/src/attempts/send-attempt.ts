@@ -4,7 +4,7 @@ import type { AttemptPlan } from '../deliveries/delivery-store.js'
 import type { Observer } from '../observers/observer.js'
 import type { SendResult } from '../sending/attempt-failure.js'
 import type { Exchange, ExchangeFacts, Post } from '../sending/http-sender.js'
-import { isSuccess } from './decide.js'
+import { isSuccess } from './retry-decision.js'
 import type { OpenSecrets } from './open-secrets.js'
 import type { PermitLease } from './permit-lease.js'
 
