@@ -22,6 +22,9 @@ export type DeliverySlice = { items: Delivery[]; next: LogKey | null }
  */
 const WINDOW = 2000
 
+type StopRow = { stop_time: string | null; stop_id: DeliveryId | null }
+const NO_STOP: StopRow = { stop_time: null, stop_id: null }
+
 type Options = { after?: LogKey | null; limit: number; window?: number }
 
 /** Deliveries of an endpoint's log that pass the filter, newest first, from behind `after` on. */
@@ -32,7 +35,7 @@ export async function findDeliveries(
   { after = null, limit, window = windowOf(filter, limit) }: Options,
 ): Promise<DeliverySlice> {
   const { status, eventType, eventId, since, until } = filter
-  const { rows } = await db.query<DeliveryRow | { id: null; end: string | null; end_id: DeliveryId | null }>(
+  const { rows } = await db.query<(DeliveryRow | { id: null }) & StopRow>(
     `with seen as materialized (${sourceOf(filter)}),
      fitting as (
        select id, created_at from seen
@@ -47,11 +50,12 @@ export async function findDeliveries(
        where (select count(*) from fitting) <= $8 and (select count(*) from seen) = $9
        order by created_at, id limit 1
      )
-     select ${DELIVERY_COLUMNS}, null as end, null::bigint as end_id from webhook_deliveries
-     where id = any (array(select id from page))
-     union all
-     select null, null, null, null, null, null, null, null, null, null, created_at::text, id from stop
-     order by 9 desc, 1 desc`,
+     -- Every row names the stop. A page without deliveries has one row, with a null id.
+     select ${DELIVERY_COLUMNS}, stop_time, stop_id
+     from (values (true)) one
+     left join (select created_at::text as stop_time, id as stop_id from stop) s on true
+     left join webhook_deliveries on id = any (array(select id from page))
+     order by ${LOG_ORDER}`,
     [
       endpointId,
       accountId,
@@ -67,11 +71,8 @@ export async function findDeliveries(
     ],
   )
   const items = rows.flatMap((row) => (row.id === null ? [] : [toDelivery(row)]))
-  const end = rows.find((row) => row.id === null)
-  return {
-    items,
-    next: end?.id === null && end.end !== null && end.end_id ? { createdAt: end.end, id: end.end_id } : null,
-  }
+  const [{ stop_time: createdAt, stop_id: id } = NO_STOP] = rows
+  return { items, next: createdAt !== null && id !== null ? { createdAt, id } : null }
 }
 
 /** Where every row of the index fits, one more than the page has is enough to know whether there is another page. */
