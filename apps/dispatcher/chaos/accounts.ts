@@ -9,7 +9,7 @@ import type { Acknowledged, EventKind } from './load.js'
  */
 export type Repeats = 'never' | 'counted' | 'uncounted'
 
-/** Event and endpoint: two processes that plan the same first attempt give the delivery different ids, and one of them is written. */
+/** Event and endpoint: two processes that read the same event give the delivery different ids, and one of them is written. */
 export const keyOf = (event: string, path: string): string => `${event} ${path}`
 
 export type FaultPeriod = {

@@ -16,7 +16,7 @@ import { BacklogCanceller } from './attempts/backlog-canceller.js'
 import { BodyCache } from './attempts/body-cache.js'
 import { FirstAttempts } from './dispatching/first-attempts.js'
 import { OpenSecrets } from './attempts/open-secrets.js'
-import { createPlanLoader } from './attempts/plan-loader.js'
+import { createSnapshotLoader } from './attempts/snapshot-loader.js'
 import { ResultRecorder } from './attempts/result-recorder.js'
 import { registerBacklogGauges } from './backlog-gauges.js'
 import { ConversionScheduler, type Convert } from './preparing/conversion-scheduler.js'
@@ -127,7 +127,7 @@ export function createContext(config: DispatcherConfig, ports: Partial<Ports> = 
     retryWhileUnavailable: retry,
     observer,
     now,
-    findPlan: createPlanLoader(db, retry),
+    findSnapshot: createSnapshotLoader(db, retry),
     secrets: new OpenSecrets(config.secretBox),
     schedule: new RetrySchedule({ delaysSeconds: config.retryDelaysSeconds, random: ports.random }),
     send: (request) => post(agent, request, config.timeoutMs),

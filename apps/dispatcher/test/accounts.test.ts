@@ -4,7 +4,7 @@ import { startReceiver, type Receiver } from '@signet/local'
 import type { EventId } from '@signet/webhook-core'
 import { writeTombstone, closeAccount, moveHeldDeliveries } from '@signet/webhook-core/stores'
 import { AttemptService, type AttemptDeps } from '../src/attempts/attempt-service.js'
-import { findAttemptPlans, type AttemptPlan } from '../src/deliveries/delivery-store.js'
+import { findDeliverySnapshots, type DeliverySnapshot } from '../src/deliveries/delivery-store.js'
 import { dispatchEvent, dispatchInRows, deliveriesOf, type DeliveryRow } from './support/dispatcher.js'
 import { jobOf, startStepwise, type Stepwise } from './support/stepwise.js'
 
@@ -142,20 +142,20 @@ describe('deliveries of an account', () => {
     await ban(dispatcher.db, subscriber.accountId, until)
     await dispatcher.attempt(row)
     expect(await dispatcher.row(row.id)).toMatchObject({ next_attempt_at: until })
-    const plans: (AttemptPlan | undefined)[] = []
+    const snapshots: (DeliverySnapshot | undefined)[] = []
     const lifting = new AttemptService({
       ...notUsed(),
       ...dispatcher,
       retryWhileUnavailable: (work) => work(),
-      async findPlan(id) {
-        const [plan] = await findAttemptPlans(dispatcher.db, [id])
-        if (plans.push(plan) === 1) await lift(subscriber.accountId, until)
+      async findSnapshot(id) {
+        const [snapshot] = await findDeliverySnapshots(dispatcher.db, [id])
+        if (snapshots.push(snapshot) === 1) await lift(subscriber.accountId, until)
         // Not sent here: the second look is what this is about.
-        return plans.length === 1 ? (plan ?? null) : null
+        return snapshots.length === 1 ? (snapshot ?? null) : null
       },
     })
     expect(await lifting.run(jobOf(row), { wasDeferred: false })).toEqual({ kind: 'finished' })
-    expect(plans).toMatchObject([{ nextAttemptAt: until }, { nextAttemptAt: new Date(AT_ONCE) }])
+    expect(snapshots).toMatchObject([{ nextAttemptAt: until }, { nextAttemptAt: new Date(AT_ONCE) }])
   })
 
   it('that is deleted end without an attempt', async () => {

@@ -85,7 +85,7 @@ inline mayBeKilled() {
     if :: TAKEN_BY_ME(eventJob, eventHolder) -> release(eventJob, eventHolder, waiting) :: else fi;
     if :: TAKEN_BY_ME(deliveryJob, deliveryHolder) -> release(deliveryJob, deliveryHolder, waiting) :: else fi;
     created = false;
-    planned = false;
+    unwritten = false;
     inList = false;
     goto idle
   fi
@@ -104,7 +104,7 @@ active proctype ingest() {
 }
 
 active [2] proctype dispatcher() {
-  bool created, planned, inList;
+  bool created, unwritten, inList;
 idle:
   do
   :: atomic {
@@ -125,32 +125,32 @@ idle:
       mayBeKilled();
       created = false;
       if
-      :: event == queued -> planned = true
+      :: event == queued -> unwritten = true
       :: event == queued -> writeRow(); created = true
       :: else
       fi
     }
-    /* The row of a planned delivery is needed before the result: it takes long, or no permit was free. */
+    /* The row of an unwritten delivery is needed before the result: it takes long, or no permit was free. */
     atomic {
       mayBeKilled();
       if
-      :: planned
-      :: planned -> planned = false; if :: event == queued -> writeRow(); created = true :: else fi
-      :: !planned
+      :: unwritten
+      :: unwritten -> unwritten = false; if :: event == queued -> writeRow(); created = true :: else fi
+      :: !unwritten
       fi
     }
     /* The request is on its way here, and so are those of a worker killed from here on. */
     atomic {
       mayBeKilled();
       if
-      :: planned -> recordFirst(delivered)
-      :: planned -> recordFirst(due)
+      :: unwritten -> recordFirst(delivered)
+      :: unwritten -> recordFirst(due)
       :: created -> recordSuccess()
       :: created -> recordFailure() /* also one that the lost worker may have made */
       :: created && deferrals < DEFERRALS -> deferrals++ /* no permit was free */
-      :: !planned && !created
+      :: !unwritten && !created
       fi;
-      planned = false;
+      unwritten = false;
       created = false
     }
     /* What is left of it continues in the deliveries queue. */

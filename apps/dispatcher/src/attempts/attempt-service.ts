@@ -2,14 +2,14 @@ import type { Queryable } from '@signet/db'
 import { deliveryStatus, type CancelReason, type DeliveryId, type RetrySchedule } from '@signet/webhook-core'
 import type { DeliveryJob } from '@signet/webhook-core/queue'
 import { newAttemptKey, type AttemptResult, type RecordedAttempt } from '../deliveries/attempt-store.js'
-import { cancelDelivery, holdDelivery, type AttemptPlan } from '../deliveries/delivery-store.js'
+import { cancelDelivery, holdDelivery, type DeliverySnapshot } from '../deliveries/delivery-store.js'
 import type { Observer } from '../observers/observer.js'
 import type { RetryWhileUnavailable } from '../database/retry-while-unavailable.js'
 import type { Claim, EndpointLimiter } from '../fairness/endpoint-limiter.js'
 import type { BodyCache } from './body-cache.js'
 import { PermitLease } from './permit-lease.js'
-import { PlanFreshness } from './plan-freshness.js'
-import { isSame, reasonToCancel, type KnownDelivery } from './plan-rules.js'
+import { SnapshotFreshness } from './snapshot-freshness.js'
+import { isSame, reasonToCancel, type KnownDelivery } from './snapshot-rules.js'
 import type { ResultRecorder, WithoutRow } from './result-recorder.js'
 import { decideRetry, decideRetryAfterLoss } from './retry-decision.js'
 import { sendAttempt, type Sending, type SendingDeps } from './send-attempt.js'
@@ -33,7 +33,7 @@ export class UnrecordedAttempt extends Error {
   override name = 'UnrecordedAttempt'
 }
 
-/** `readAt`: when the statement that read the plan began, by `performance.now()`. */
+/** `readAt`: when the statement that read the snapshot began, by `performance.now()`. */
 export type FirstAttempt = {
   readAt: number
   /** The event of a delivery that has no row yet. */
@@ -46,7 +46,7 @@ export type AttemptDeps = SendingDeps & {
   db: Queryable
   limiter: EndpointLimiter
   /** The row of a delivery as it is now; null when it is gone. */
-  findPlan: (id: DeliveryId) => Promise<AttemptPlan | null>
+  findSnapshot: (id: DeliveryId) => Promise<DeliverySnapshot | null>
   bodies: BodyCache
   recorder: ResultRecorder
   schedule: RetrySchedule
@@ -55,7 +55,7 @@ export type AttemptDeps = SendingDeps & {
 }
 
 /** A delivery that is to be attempted now, or what else becomes of its job. */
-type Due = { plan: AttemptPlan } | { outcome: JobOutcome }
+type Due = { snapshot: DeliverySnapshot } | { outcome: JobOutcome }
 
 const FINISHED: JobOutcome = { kind: 'finished' }
 /** Clocks differ between machines. A job that is at most this early counts as on time. */
@@ -65,7 +65,7 @@ const RECHECK_MS = 1000
 
 /** One attempt of one delivery: acquire a permit, read the row, send, record the result, and say what to do with the job. */
 export class AttemptService {
-  readonly #freshness = new PlanFreshness()
+  readonly #freshness = new SnapshotFreshness()
 
   constructor(private readonly deps: AttemptDeps) {}
 
@@ -80,16 +80,16 @@ export class AttemptService {
     return ended ?? this.#withPermit(claim, wasDeferred, (lease) => this.#readAndAttempt(known, lease))
   }
 
-  /** The first attempt of a delivery, with the plan that dispatching the event returned. */
-  runFirst(plan: AttemptPlan, { readAt, unwritten, onSent }: FirstAttempt): Promise<JobOutcome> {
+  /** The first attempt of a delivery, with the snapshot that was read when its event was dispatched. */
+  runFirst(snapshot: DeliverySnapshot, { readAt, unwritten, onSent }: FirstAttempt): Promise<JobOutcome> {
     const work = async (lease: PermitLease) => {
-      const isFresh = this.#freshness.isFresh(plan.endpoint.id, readAt)
-      if (isFresh && !plan.endpoint.deleted && !this.#isBanned(plan))
-        return this.#attempt(plan, 1, lease, unwritten)
+      const isFresh = this.#freshness.isFresh(snapshot.endpoint.id, readAt)
+      if (isFresh && !snapshot.endpoint.deleted && !this.#isBanned(snapshot))
+        return this.#attempt(snapshot, 1, lease, unwritten)
       await unwritten?.write()
-      return this.#readAndAttempt({ id: plan.id, endpointId, eventId: plan.eventId }, lease)
+      return this.#readAndAttempt({ id: snapshot.id, endpointId, eventId: snapshot.eventId }, lease)
     }
-    const { id: endpointId, accountId } = plan.endpoint
+    const { id: endpointId, accountId } = snapshot.endpoint
     return this.#withPermit({ endpointId, accountId }, false, work, onSent)
   }
 
@@ -98,12 +98,13 @@ export class AttemptService {
    * once. Nothing is written before an attempt, so one that was not made yet counts as well.
    */
   async reportLostFirst(deliveryId: DeliveryId): Promise<JobOutcome> {
-    const plan = await this.deps.findPlan(deliveryId)
-    if (plan?.status !== deliveryStatus.pending) return FINISHED
+    const snapshot = await this.deps.findSnapshot(deliveryId)
+    if (snapshot?.status !== deliveryStatus.pending) return FINISHED
     // Its worker lives, and has just recorded it: in a row that this process wrote, so the delivery goes on here.
-    if (plan.attempts > 0 && plan.nextAttemptAt !== null) return this.#retryAt(plan.nextAttemptAt, '')
-    if (plan.attempts > 0 || plan.nextAttemptAt !== null) return FINISHED
-    return this.#outcomeOf(await this.#reportLost(plan, 1))
+    if (snapshot.attempts > 0 && snapshot.nextAttemptAt !== null)
+      return this.#retryAt(snapshot.nextAttemptAt, '')
+    if (snapshot.attempts > 0 || snapshot.nextAttemptAt !== null) return FINISHED
+    return this.#outcomeOf(await this.#reportLost(snapshot, 1))
   }
 
   async #withPermit(
@@ -132,57 +133,63 @@ export class AttemptService {
   /** Read only with the permit in hand: nothing stale is sent, however long the wait was. */
   async #readAndAttempt(known: KnownDelivery, lease: PermitLease): Promise<JobOutcome> {
     const due = await this.#findDue(known)
-    return 'plan' in due ? this.#attempt(due.plan, due.plan.attempts + 1, lease) : due.outcome
+    return 'snapshot' in due ? this.#attempt(due.snapshot, due.snapshot.attempts + 1, lease) : due.outcome
   }
 
   async #findDue(known: KnownDelivery): Promise<Due> {
-    const { findPlan, now, observer } = this.deps
-    const plan = await findPlan(known.id)
-    if (plan?.status !== deliveryStatus.pending || !isSame(plan, known)) {
+    const { findSnapshot, now, observer } = this.deps
+    const snapshot = await findSnapshot(known.id)
+    if (snapshot?.status !== deliveryStatus.pending || !isSame(snapshot, known)) {
       observer.attemptSkipped(known.id, 'not_pending')
       return { outcome: FINISHED }
     }
-    const cancelled = reasonToCancel(plan)
-    if (cancelled) return { outcome: await this.#cancel(plan.id, cancelled) }
-    if (this.#isBanned(plan)) {
-      const hold = await this.#hold(plan)
+    const cancelled = reasonToCancel(snapshot)
+    if (cancelled) return { outcome: await this.#cancel(snapshot.id, cancelled) }
+    if (this.#isBanned(snapshot)) {
+      const hold = await this.#hold(snapshot)
       if (hold === 'held') return { outcome: FINISHED }
       if (hold === 'changing') return { outcome: { kind: 'defer', delayMs: RECHECK_MS } }
-      // Lifted since the plan was read, and the delivery is due at another time.
+      // Lifted since the snapshot was read, and the delivery is due at another time.
       return this.#findDue(known)
     }
-    const earlyMs = (plan.nextAttemptAt?.getTime() ?? 0) - now().getTime()
+    const earlyMs = (snapshot.nextAttemptAt?.getTime() ?? 0) - now().getTime()
     // The row decides when the next attempt is due. A job that runs again after losing its lock must not jump the schedule.
-    return earlyMs > EARLY_MS ? { outcome: { kind: 'defer', delayMs: earlyMs } } : { plan }
+    return earlyMs > EARLY_MS ? { outcome: { kind: 'defer', delayMs: earlyMs } } : { snapshot }
   }
 
   /** Undefined if the next attempt follows at once. */
   async #reportLostRun(known: KnownDelivery, losses: number): Promise<JobOutcome | undefined> {
     const due = await this.#findDue(known)
-    if (!('plan' in due)) return due.outcome
-    const reported = await this.#reportLost(due.plan, losses)
+    if (!('snapshot' in due)) return due.outcome
+    const reported = await this.#reportLost(due.snapshot, losses)
     const isOver = reported?.status !== deliveryStatus.pending
     return isOver || losses > 1 ? this.#outcomeOf(reported) : undefined
   }
 
   async #attempt(
-    plan: AttemptPlan,
+    snapshot: DeliverySnapshot,
     number: number,
     lease: PermitLease,
     unwritten?: UnwrittenEvent,
   ): Promise<JobOutcome> {
     const { bodies, retryWhileUnavailable, now } = this.deps
-    const lent = await retryWhileUnavailable(() => bodies.borrow(plan.eventId, plan.endpoint.accountId))
-    if (!lent) return this.#cancel(plan.id, 'recording_deleted')
+    const lent = await retryWhileUnavailable(() =>
+      bodies.borrow(snapshot.eventId, snapshot.endpoint.accountId),
+    )
+    if (!lent) return this.#cancel(snapshot.id, 'recording_deleted')
     const startedAt = now()
-    const sending = await sendAttempt(this.deps, { plan, body: lent.body, at: startedAt, lease }).finally(
+    const sending = await sendAttempt(this.deps, { snapshot, body: lent.body, at: startedAt, lease }).finally(
       () => lent.release(),
     )
-    return this.#conclude(plan, { number, startedAt, ...sending }, unwritten && { plan, event: unwritten })
+    return this.#conclude(
+      snapshot,
+      { number, startedAt, ...sending },
+      unwritten && { snapshot, event: unwritten },
+    )
   }
 
   async #conclude(
-    plan: AttemptPlan,
+    snapshot: DeliverySnapshot,
     attempt: Sending & { number: number; startedAt: Date },
     withoutRow?: WithoutRow,
   ): Promise<JobOutcome> {
@@ -190,7 +197,7 @@ export class AttemptService {
     const outcome = decideRetry(sent, number, this.deps.schedule)
     const httpStatus = sent.kind === 'answered' ? sent.status : undefined
     const result: AttemptResult = {
-      ...this.#resultOf(plan, number),
+      ...this.#resultOf(snapshot, number),
       key: newAttemptKey(),
       outcome,
       startedAt,
@@ -199,9 +206,9 @@ export class AttemptService {
       facts,
       answer,
     }
-    const recorded = await this.#record(result, plan.endpoint.accountId, withoutRow)
-    if (recorded && isEndpointStopped(result, recorded)) this.#freshness.endpointStopped(plan.endpoint.id)
-    this.deps.observer.attemptEnded({ plan, result, recorded })
+    const recorded = await this.#record(result, snapshot.endpoint.accountId, withoutRow)
+    if (recorded && isEndpointStopped(result, recorded)) this.#freshness.endpointStopped(snapshot.endpoint.id)
+    this.deps.observer.attemptEnded({ snapshot, result, recorded })
     return this.#outcomeOf(recorded)
   }
 
@@ -215,12 +222,12 @@ export class AttemptService {
     return { kind: 'retry', delayMs: Math.max(1, at.getTime() - this.deps.now().getTime()), reason }
   }
 
-  #isBanned({ endpoint }: AttemptPlan): boolean {
+  #isBanned({ endpoint }: DeliverySnapshot): boolean {
     return endpoint.heldUntil !== null && endpoint.heldUntil > this.deps.now()
   }
 
   /** Makes no attempt and leaves no job: lifting the ban adds one, or the sweeper does once the ban has expired. */
-  async #hold({ id, endpoint: { accountId } }: AttemptPlan) {
+  async #hold({ id, endpoint: { accountId } }: DeliverySnapshot) {
     const { db, retryWhileUnavailable, observer, now } = this.deps
     const hold = await retryWhileUnavailable(() => holdDelivery(db, { id, accountId, now: now() }))
     if (hold === 'held') observer.attemptSkipped(id, 'account_banned')
@@ -228,19 +235,19 @@ export class AttemptService {
   }
 
   /** Logs and counts an attempt that a dead worker probably made. */
-  async #reportLost(plan: AttemptPlan, losses: number): Promise<RecordedAttempt | null> {
+  async #reportLost(snapshot: DeliverySnapshot, losses: number): Promise<RecordedAttempt | null> {
     const { schedule, now, observer } = this.deps
-    const number = plan.attempts + 1
+    const number = snapshot.attempts + 1
     const at = now()
     const result: AttemptResult = {
-      ...this.#resultOf(plan, number),
+      ...this.#resultOf(snapshot, number),
       key: null,
       outcome: decideRetryAfterLoss(losses, number, schedule),
-      startedAt: plan.nextAttemptAt ?? plan.createdAt,
+      startedAt: snapshot.nextAttemptAt ?? snapshot.createdAt,
       finishedAt: at,
     }
-    const recorded = await this.#record(result, plan.endpoint.accountId)
-    observer.attemptEnded({ plan, result, recorded })
+    const recorded = await this.#record(result, snapshot.endpoint.accountId)
+    observer.attemptEnded({ snapshot, result, recorded })
     return recorded
   }
 
@@ -250,12 +257,12 @@ export class AttemptService {
     })
   }
 
-  #resultOf(plan: AttemptPlan, number: number) {
+  #resultOf(snapshot: DeliverySnapshot, number: number) {
     return {
-      deliveryId: plan.id,
-      endpointId: plan.endpoint.id,
-      eventId: plan.eventId,
-      urlVersion: plan.endpoint.urlVersion,
+      deliveryId: snapshot.id,
+      endpointId: snapshot.endpoint.id,
+      eventId: snapshot.eventId,
+      urlVersion: snapshot.endpoint.urlVersion,
       number,
     }
   }

@@ -7,7 +7,7 @@ import {
   type EndpointId,
   type SealedSecret,
 } from '@signet/webhook-core'
-import type { AttemptPlan } from '../deliveries/delivery-store.js'
+import type { DeliverySnapshot } from '../deliveries/delivery-store.js'
 import { OpenSecrets } from './open-secrets.js'
 
 const box = SecretBox.parse(`k1:${randomBytes(32).toString('base64')}`)
@@ -27,7 +27,7 @@ function anEndpoint(
   id: string,
   secret: string | null = `whsec_${id}`,
   next: string | null = null,
-): AttemptPlan['endpoint'] {
+): DeliverySnapshot['endpoint'] {
   const owner = { id: id as EndpointId, accountId: 'account' }
   return {
     ...owner,

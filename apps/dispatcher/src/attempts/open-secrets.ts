@@ -5,7 +5,7 @@ import {
   type SecretBox,
 } from '@signet/webhook-core'
 import { LRUCache } from 'lru-cache'
-import type { AttemptPlan } from '../deliveries/delivery-store.js'
+import type { DeliverySnapshot } from '../deliveries/delivery-store.js'
 
 type Opened = { sealed: SealedSecret; secret: string }
 /** `nextSecret` follows `secret`, while both are valid. */
@@ -29,7 +29,7 @@ export class OpenSecrets {
   }
 
   /** The secrets of an endpoint; throws `SecretUnreadableError`. */
-  of(endpoint: AttemptPlan['endpoint']): EndpointSecrets {
+  of(endpoint: DeliverySnapshot['endpoint']): EndpointSecrets {
     const { id, secret, nextSecret } = endpoint
     if (!secret) throw new SecretUnreadableError('the endpoint has no secret')
     const context = endpointSecretContext(endpoint)

@@ -7,7 +7,7 @@ import {
   type AttemptResult,
   type RecordedAttempt,
 } from '../deliveries/attempt-store.js'
-import type { AttemptPlan } from '../deliveries/delivery-store.js'
+import type { DeliverySnapshot } from '../deliveries/delivery-store.js'
 import { countRepeatedAttempt, findWrittenIds } from '../deliveries/repeated-attempt-store.js'
 import type { RetryWhileUnavailable } from '../database/retry-while-unavailable.js'
 import { FairSemaphore } from '../fairness/fair-semaphore.js'
@@ -28,7 +28,7 @@ export type RecorderOptions = {
 }
 
 /** What a delivery without a row is made of, and the event that it belongs to. */
-export type WithoutRow = { plan: AttemptPlan; event: UnwrittenEvent }
+export type WithoutRow = { snapshot: DeliverySnapshot; event: UnwrittenEvent }
 
 type Item = { result: AttemptResult; accountId: string; withoutRow?: WithoutRow | undefined }
 type FirstItem = Item & { withoutRow: WithoutRow }
@@ -176,10 +176,10 @@ export class ResultRecorder {
     if (items.length === 0) return []
     const completed = [...countByEvent(items)].filter(([event, count]) => event.isCompletedBy(count))
     const complete = new Set(completed.map(([event]) => event))
-    const results = items.map(({ result, withoutRow: { plan } }) => ({
+    const results = items.map(({ result, withoutRow: { snapshot } }) => ({
       ...result,
-      eventType: plan.eventType,
-      createdAt: plan.createdAt,
+      eventType: snapshot.eventType,
+      createdAt: snapshot.createdAt,
     }))
     const recorded = await this.#retry(() =>
       recordFirstAttempts(

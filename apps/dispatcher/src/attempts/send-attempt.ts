@@ -1,6 +1,6 @@
 import { deliveryHeaders } from '@signet/webhook-core'
 import pTimeout from 'p-timeout'
-import type { AttemptPlan } from '../deliveries/delivery-store.js'
+import type { DeliverySnapshot } from '../deliveries/delivery-store.js'
 import type { Observer } from '../observers/observer.js'
 import type { SendResult } from '../sending/attempt-failure.js'
 import type { Exchange, ExchangeFacts, Post } from '../sending/http-sender.js'
@@ -18,7 +18,7 @@ export type SendingDeps = {
 /** What came of a request. */
 export type Sending = { sent: SendResult; finishedAt: Date; facts?: ExchangeFacts; answer?: string }
 
-type Request = { plan: AttemptPlan; body: Buffer; at: Date; lease: PermitLease }
+type Request = { snapshot: DeliverySnapshot; body: Buffer; at: Date; lease: PermitLease }
 
 /** How long a failed attempt waits for the beginning of the response body. */
 const EXCERPT_MS = 250
@@ -29,17 +29,17 @@ const FIXED_HEADERS = { 'user-agent': 'Service-Webhooks/1', accept: '*/*' }
 /** Signs and sends the request of an attempt. A success gives the permit back as soon as the connection is free. */
 export async function sendAttempt(
   { secrets, send, observer, now }: SendingDeps,
-  { plan, body, at, lease }: Request,
+  { snapshot, body, at, lease }: Request,
 ): Promise<Sending> {
-  const { endpoint } = plan
+  const { endpoint } = snapshot
   try {
     const headers = deliveryHeaders({
       ...secrets.of(endpoint),
       timestamp: Math.floor(at.getTime() / 1000),
       body,
-      deliveryId: plan.id,
-      eventId: plan.eventId,
-      eventType: plan.eventType,
+      deliveryId: snapshot.id,
+      eventId: snapshot.eventId,
+      eventType: snapshot.eventType,
     })
     const exchange = send({ url: new URL(endpoint.url), headers: { ...FIXED_HEADERS, ...headers }, body })
     lease.extendUntil(exchange.closed)
@@ -50,7 +50,7 @@ export async function sendAttempt(
     else await pTimeout(exchange.excerpted, { milliseconds: EXCERPT_MS, fallback: () => undefined })
     return { sent, finishedAt, facts: exchange.facts(), answer: exchange.excerpt() }
   } catch (error) {
-    observer.attemptImpossible(plan.id, error)
+    observer.attemptImpossible(snapshot.id, error)
     return { sent: { kind: 'failed', error: 'internal_error' }, finishedAt: now() }
   }
 }

@@ -1,5 +1,5 @@
 import type { EventId } from '@signet/webhook-core'
-import type { AttemptPlan } from '../deliveries/delivery-store.js'
+import type { DeliverySnapshot } from '../deliveries/delivery-store.js'
 
 /**
  * An event whose deliveries are being attempted before they have rows: the first result writes the row of each, and the last
@@ -14,10 +14,10 @@ export class UnwrittenEvent {
 
   constructor(
     readonly id: EventId,
-    private readonly plans: readonly AttemptPlan[],
-    private readonly store: (plans: readonly AttemptPlan[]) => Promise<void>,
+    private readonly deliveries: readonly DeliverySnapshot[],
+    private readonly store: (deliveries: readonly DeliverySnapshot[]) => Promise<void>,
   ) {
-    this.#withoutRow = plans.length
+    this.#withoutRow = deliveries.length
   }
 
   /** True once all deliveries are known to have rows, as pending ones at least. */
@@ -51,7 +51,7 @@ export class UnwrittenEvent {
    * longer.
    */
   write(): Promise<void> {
-    this.#written ??= this.store(this.plans).then(() => {
+    this.#written ??= this.store(this.deliveries).then(() => {
       this.#isWritten = true
       this.#isDispatched = true
     })

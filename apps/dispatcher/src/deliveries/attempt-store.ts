@@ -23,7 +23,7 @@ export type AttemptResult = {
   deliveryId: DeliveryId
   endpointId: EndpointId
   eventId: EventId
-  /** 1 for the first attempt: `AttemptPlan.attempts` plus one. Recorded under another one if that is taken. */
+  /** 1 for the first attempt: `DeliverySnapshot.attempts` plus one. Recorded under another one if that is taken. */
   number: number
   /** `newAttemptKey` of this attempt; null for one that a lost process may have made, of which nothing more is known. */
   key: number | null

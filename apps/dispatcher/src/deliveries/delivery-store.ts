@@ -13,7 +13,7 @@ import type {
 import { SECRETS_NOW } from '@signet/webhook-core/stores'
 
 /** Everything that one attempt needs except the body, which the caller reads once per event and caches. */
-export type AttemptPlan = {
+export type DeliverySnapshot = {
   id: DeliveryId
   eventId: EventId
   eventType: EventType
@@ -41,7 +41,7 @@ export type AttemptPlan = {
   }
 }
 
-export type PlanRow = {
+export type SnapshotRow = {
   id: DeliveryId
   event_id: EventId
   event_type: EventType
@@ -68,7 +68,7 @@ export const ACCOUNT_STATE = `left join lateral (
     select s.banned_until, s.deleted_at from account_states s where s.account_id = e.account_id offset 0
   ) a on true`
 
-const PLANS = `
+const SNAPSHOTS = `
   select d.id, d.event_id, d.event_type, d.status, d.attempts, d.next_attempt_at, d.created_at, v.state as event_state,
     e.id as endpoint_id, e.account_id, e.url, e.url_version, e.status as endpoint_status,
     e.deleted_at is not null or a.deleted_at is not null as deleted, a.banned_until as held_until,
@@ -79,13 +79,16 @@ const PLANS = `
   ${ACCOUNT_STATE}
   where d.id = any ($1)`
 
-/** The plans of these deliveries, in no particular order. Ids without a row are skipped. */
-export async function findAttemptPlans(db: Queryable, ids: readonly DeliveryId[]): Promise<AttemptPlan[]> {
-  const { rows } = await db.query<PlanRow>({ name: 'find-attempt-plans', text: PLANS }, [ids])
-  return rows.map(toPlan)
+/** The snapshots of these deliveries, in no particular order. Ids without a row are skipped. */
+export async function findDeliverySnapshots(
+  db: Queryable,
+  ids: readonly DeliveryId[],
+): Promise<DeliverySnapshot[]> {
+  const { rows } = await db.query<SnapshotRow>({ name: 'find-delivery-snapshots', text: SNAPSHOTS }, [ids])
+  return rows.map(toSnapshot)
 }
 
-export const toPlan = (row: PlanRow): AttemptPlan => ({
+export const toSnapshot = (row: SnapshotRow): DeliverySnapshot => ({
   id: row.id,
   eventId: row.event_id,
   eventType: row.event_type,

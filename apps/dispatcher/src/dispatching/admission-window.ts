@@ -19,7 +19,7 @@ export type WindowLimits = {
   now?: () => number
 }
 
-/** An admitted delivery should be sent within this time, while the plan it was dispatched with is still fresh. */
+/** An admitted delivery should be sent within this time, while the snapshot it was dispatched with is still fresh. */
 const TARGET_MS = 80
 /** A delivery counts as one for each of these. */
 const MEBIBYTE = 1024 * 1024
@@ -32,7 +32,7 @@ const RATE_PERIOD_MS = 50
 
 /**
  * Flow control between dispatching and sending: admits events only as fast as their deliveries can be sent, so that a
- * plan is fresh when it is used. The window adapts to the sending rate. Events that are not admitted yet wait here,
+ * snapshot is fresh when it is used. The window adapts to the sending rate. Events that are not admitted yet wait here,
  * undispatched; the workers' concurrency bounds how many, and all others stay in the queue for any process to take. A
  * delivery that only waits for its result to be committed does not count. One account has at most three times as much of the
  * window as is free, whatever its receivers do: a delivery counts as the part of the window that it was when it was admitted, so that

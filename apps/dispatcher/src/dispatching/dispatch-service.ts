@@ -7,9 +7,9 @@ import type { QueuedEvent } from '../events/event-store.js'
 import type { Observer } from '../observers/observer.js'
 import type { PreparedBody } from '../preparing/preparation.js'
 import { UnwrittenEvent } from '../attempts/unwritten-event.js'
-import type { AttemptPlan } from '../deliveries/delivery-store.js'
+import type { DeliverySnapshot } from '../deliveries/delivery-store.js'
 import { dispatchEvents, type DispatchedEvent, type UnfinishedDelivery } from './dispatch-store.js'
-import { planFirstAttempts, writeDeliveries } from './first-attempt-store.js'
+import { findEventSnapshots, writeDeliveries } from './first-attempt-store.js'
 
 export type DispatchDeps = {
   db: Queryable
@@ -31,12 +31,12 @@ export type DispatchItem = {
 
 export type DispatchOutcome = {
   /** Deliveries ready for their first attempt. */
-  created: AttemptPlan[]
+  created: DeliverySnapshot[]
   /** Set if these have no rows yet. */
   unwritten?: UnwrittenEvent
   /** Deliveries that an earlier run left pending. */
   unfinished: UnfinishedDelivery[]
-  /** When the statement that read the plans began, by `performance.now()`. */
+  /** When the statement that read the snapshots began, by `performance.now()`. */
   readAt: number
   /** Nothing was done, because the event has no body yet. */
   unprepared?: QueuedEvent
@@ -88,35 +88,39 @@ export class DispatchService {
     const byId = new Map<EventId, DispatchItem>()
     for (const item of items) if (item.prepared || !byId.has(item.id)) byId.set(item.id, item)
     const all = [...byId.values()]
-    const planned = await this.#plan(all.filter(({ prepared, wasLost }) => !prepared && !wasLost))
-    const written = await this.#dispatchInRows(all.filter(({ id }) => !planned.outcomes.has(id)))
-    this.#conclude([...planned.dispatched, ...written.dispatched], byId, (id) => outcomeOf(id).created.length)
+    const unwritten = await this.#findSnapshots(all.filter(({ prepared, wasLost }) => !prepared && !wasLost))
+    const written = await this.#dispatchInRows(all.filter(({ id }) => !unwritten.outcomes.has(id)))
+    this.#conclude(
+      [...unwritten.dispatched, ...written.dispatched],
+      byId,
+      (id) => outcomeOf(id).created.length,
+    )
     return items.map(({ id }) => outcomeOf(id))
 
     function outcomeOf(id: EventId): DispatchOutcome {
-      return planned.outcomes.get(id) ?? written.outcomes.get(id) ?? NOTHING
+      return unwritten.outcomes.get(id) ?? written.outcomes.get(id) ?? NOTHING
     }
   }
 
-  async #plan(items: readonly DispatchItem[]): Promise<Batch> {
+  async #findSnapshots(items: readonly DispatchItem[]): Promise<Batch> {
     const { db, retryWhileUnavailable, now } = this.deps
     const outcomes = new Map<EventId, DispatchOutcome>()
     if (items.length === 0) return { outcomes, dispatched: [] }
-    const store = (plans: readonly AttemptPlan[]) =>
-      retryWhileUnavailable(() => writeDeliveries(db, plans, now()))
+    const store = (snapshots: readonly DeliverySnapshot[]) =>
+      retryWhileUnavailable(() => writeDeliveries(db, snapshots, now()))
     const { readAt, events } = await retryWhileUnavailable(async () => {
       const readAt = performance.now()
       return {
         readAt,
-        events: await planFirstAttempts(
+        events: await findEventSnapshots(
           db,
           items.map(({ id }) => id),
         ),
       }
     })
-    for (const { id, plans } of events) {
-      const unwritten = new UnwrittenEvent(id, plans, store)
-      outcomes.set(id, { created: plans, unwritten, unfinished: [], readAt })
+    for (const { id, deliveries } of events) {
+      const unwritten = new UnwrittenEvent(id, deliveries, store)
+      outcomes.set(id, { created: deliveries, unwritten, unfinished: [], readAt })
     }
     return { outcomes, dispatched: events }
   }
@@ -131,7 +135,7 @@ export class DispatchService {
       return { readAt, ...(await dispatchEvents(db, rows, now())) }
     })
     for (const { id } of items) outcomes.set(id, { created: [], unfinished: [], readAt })
-    for (const plan of dispatched.created) outcomes.get(plan.eventId)?.created.push(plan)
+    for (const snapshot of dispatched.created) outcomes.get(snapshot.eventId)?.created.push(snapshot)
     for (const delivery of dispatched.unfinished) outcomes.get(delivery.eventId)?.unfinished.push(delivery)
     for (const event of dispatched.unprepared)
       outcomes.set(event.id, { created: [], unfinished: [], readAt, unprepared: event })

@@ -1,7 +1,12 @@
 import type { Queryable } from '@signet/db'
 import type { DeliveryId, EndpointId, EventId, EventType } from '@signet/webhook-core'
 import { SECRETS_NOW } from '@signet/webhook-core/stores'
-import { ACCOUNT_STATE, toPlan, type AttemptPlan, type PlanRow } from '../deliveries/delivery-store.js'
+import {
+  ACCOUNT_STATE,
+  toSnapshot,
+  type DeliverySnapshot,
+  type SnapshotRow,
+} from '../deliveries/delivery-store.js'
 import type { QueuedEvent } from '../events/event-store.js'
 
 /** `body`: what was prepared for an event that came without one. */
@@ -32,14 +37,14 @@ export type Dispatched = {
   /** What this call dispatched. */
   events: DispatchedEvent[]
   /** New deliveries, ready for their first attempt. */
-  created: AttemptPlan[]
+  created: DeliverySnapshot[]
   /** Deliveries of the same event that an earlier run created and that have not ended. */
   unfinished: UnfinishedDelivery[]
   /** Queued events that have no body yet. */
   unprepared: QueuedEvent[]
 }
 
-type Row = PlanRow & {
+type Row = SnapshotRow & {
   kind: 'event' | 'created' | 'unfinished' | 'unprepared'
   body: string | null
   audio_id: string | null
@@ -76,7 +81,7 @@ export async function dispatchEvents(
       createdAt: row.created_at,
       body: row.body === null ? null : Buffer.from(row.body),
     })),
-    created: of('created').map(toPlan),
+    created: of('created').map(toSnapshot),
     unfinished: of('unfinished').map(
       ({ id, endpoint_id, account_id, event_id, next_attempt_at: dueAt, held_until }) => ({
         id,

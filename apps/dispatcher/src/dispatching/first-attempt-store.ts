@@ -1,18 +1,23 @@
 import type { Queryable } from '@signet/db'
 import type { DeliveryId, EndpointId, EventId } from '@signet/webhook-core'
 import { SECRETS_NOW } from '@signet/webhook-core/stores'
-import { ACCOUNT_STATE, toPlan, type AttemptPlan, type PlanRow } from '../deliveries/delivery-store.js'
+import {
+  ACCOUNT_STATE,
+  toSnapshot,
+  type DeliverySnapshot,
+  type SnapshotRow,
+} from '../deliveries/delivery-store.js'
 import type { DispatchedEvent } from './dispatch-store.js'
 
 /** An event whose deliveries can be attempted before they have rows. */
-export type PlannedEvent = Omit<DispatchedEvent, 'body'> & { body: Buffer; plans: AttemptPlan[] }
+export type EventSnapshot = Omit<DispatchedEvent, 'body'> & { body: Buffer; deliveries: DeliverySnapshot[] }
 
-type Row = PlanRow & { body: string | null; event_created_at: Date }
+type Row = SnapshotRow & { body: string | null; event_created_at: Date }
 
 // "offset 0" keeps the planner from turning a lookup for each event into a join, whose size it cannot estimate. It is not
 // "state = 'queued'" because the planner might then read the whole backlog.
-const PLAN = {
-  name: 'plan-first-attempts',
+const EVENT_SNAPSHOTS = {
+  name: 'find-event-snapshots',
   text: `
   select nextval('webhook_deliveries_id_seq') as id, v.id as event_id, v.type as event_type, 0::smallint as status, 0 as attempts,
     null::timestamptz as next_attempt_at, now() as created_at, 'dispatched' as event_state, e.id as endpoint_id, e.account_id,
@@ -32,30 +37,30 @@ const PLAN = {
 }
 
 /**
- * Reads what the first attempts of these events need, and writes nothing: one plan for each matching active endpoint, with the
+ * Reads what the first attempts of these events need, and writes nothing: one snapshot for each matching active endpoint, with the
  * id that the delivery's row will have. Leaves out events that are not queued, have no body, no matching endpoint, or any
  * delivery already.
  */
-export async function planFirstAttempts(db: Queryable, ids: readonly EventId[]): Promise<PlannedEvent[]> {
-  const { rows } = await db.query<Row>(PLAN, [ids])
-  const events = new Map<EventId, PlannedEvent>()
+export async function findEventSnapshots(db: Queryable, ids: readonly EventId[]): Promise<EventSnapshot[]> {
+  const { rows } = await db.query<Row>(EVENT_SNAPSHOTS, [ids])
+  const events = new Map<EventId, EventSnapshot>()
   for (const row of rows) {
     const { event_id: id, event_type: type, event_created_at: createdAt, body } = row
-    if (body !== null) events.set(id, { id, type, createdAt, body: Buffer.from(body), plans: [] })
-    events.get(id)?.plans.push(toPlan(row))
+    if (body !== null) events.set(id, { id, type, createdAt, body: Buffer.from(body), deliveries: [] })
+    events.get(id)?.deliveries.push(toSnapshot(row))
   }
   return [...events.values()]
 }
 
 /**
- * Gives planned deliveries of these events their rows, as pending, and makes the events dispatched. The caller goes on with the
+ * Gives deliveries without a row of these events their rows, as pending, and makes the events dispatched. The caller goes on with the
  * first attempts: until it calls `concludeFirstAttempts`, the events are in `webhook_first_attempts`. A delivery that has a row
  * keeps it. Nothing is written for an event that was purged or is gone. Throws a unique violation if one of the ids belongs to
  * another delivery.
  */
 export async function writeDeliveries(
   db: Queryable,
-  plans: readonly AttemptPlan[],
+  snapshots: readonly DeliverySnapshot[],
   now: Date,
 ): Promise<void> {
   await db.query(
@@ -63,7 +68,7 @@ export async function writeDeliveries(
       name: 'write-deliveries',
       // Events before deliveries (packages/webhook-core/README.md#lock-order).
       text: `
-      with plan as (
+      with delivery as (
         select * from unnest($1::bigint[], $2::bigint[], $3::text[], $4::text[], $5::timestamptz[])
           as p (id, endpoint_id, event_id, event_type, created_at)
       ),
@@ -77,7 +82,7 @@ export async function writeDeliveries(
       written as (
         insert into webhook_deliveries (id, endpoint_id, event_id, event_type, created_at) overriding system value
         select p.id, p.endpoint_id, p.event_id, p.event_type, p.created_at
-        from plan p join event on event.id = p.event_id
+        from delivery p join event on event.id = p.event_id
         order by p.id
         on conflict (event_id, endpoint_id, replay) do nothing
         returning event_id
@@ -87,11 +92,11 @@ export async function writeDeliveries(
       on conflict (event_id) do nothing`,
     },
     [
-      plans.map(({ id }) => id),
-      plans.map(({ endpoint }) => endpoint.id),
-      plans.map(({ eventId }) => eventId),
-      plans.map(({ eventType }) => eventType),
-      plans.map(({ createdAt }) => createdAt),
+      snapshots.map(({ id }) => id),
+      snapshots.map(({ endpoint }) => endpoint.id),
+      snapshots.map(({ eventId }) => eventId),
+      snapshots.map(({ eventType }) => eventType),
+      snapshots.map(({ createdAt }) => createdAt),
       now,
     ],
   )

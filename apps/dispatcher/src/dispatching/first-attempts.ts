@@ -1,7 +1,7 @@
 import { Batches, type Queryable } from '@signet/db'
 import type { DeliveryId, EndpointId, EventId } from '@signet/webhook-core'
 import type { DueDelivery, WebhookQueues } from '@signet/webhook-core/queue'
-import type { AttemptPlan } from '../deliveries/delivery-store.js'
+import type { DeliverySnapshot } from '../deliveries/delivery-store.js'
 import type { UnfinishedDelivery } from './dispatch-store.js'
 import { concludeFirstAttempts, scheduleDeliveries } from './first-attempt-store.js'
 import type { RetryWhileUnavailable } from '../database/retry-while-unavailable.js'
@@ -80,10 +80,10 @@ export class FirstAttempts {
     // If it fails, whoever needs the rows sees that, and the job fails with it.
     const slow = setTimeout(() => void unwritten?.write().catch(() => undefined), WRITE_AFTER_MS)
     const settled = await Promise.allSettled([
-      ...created.map((plan) =>
+      ...created.map((snapshot) =>
         mayBeSent
-          ? this.#reportLost(plan.id, plan.endpoint)
-          : this.#attempt(plan, { readAt, unwritten, onSent }),
+          ? this.#reportLost(snapshot.id, snapshot.endpoint)
+          : this.#attempt(snapshot, { readAt, unwritten, onSent }),
       ),
       ...unfinished.map((delivery) => this.#continue(delivery, wasLost)),
     ])
@@ -108,14 +108,14 @@ export class FirstAttempts {
     await this.#lastConclusion
   }
 
-  async #attempt(plan: AttemptPlan, first: FirstAttempt): Promise<'ended' | undefined> {
-    const outcome = await this.deps.attempts.runFirst(plan, first)
+  async #attempt(snapshot: DeliverySnapshot, first: FirstAttempt): Promise<'ended' | undefined> {
+    const outcome = await this.deps.attempts.runFirst(snapshot, first)
     if (outcome.kind === 'finished') return 'ended'
     const isScheduled = outcome.kind === 'retry'
     if (!isScheduled) await first.unwritten?.write()
-    const { id, accountId } = plan.endpoint
+    const { id, accountId } = snapshot.endpoint
     await this.#continuations.add({
-      id: plan.id,
+      id: snapshot.id,
       endpointId: id,
       accountId,
       delayMs: outcome.delayMs,

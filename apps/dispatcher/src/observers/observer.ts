@@ -2,12 +2,16 @@ import { RepeatedWarning, type Logger } from '@signet/telemetry'
 import type { DeliveryId, EndpointId, EventId } from '@signet/webhook-core'
 import { durationMsOf } from '../deliveries/attempt-duration.js'
 import type { AttemptResult, RecordedAttempt } from '../deliveries/attempt-store.js'
-import type { AttemptPlan } from '../deliveries/delivery-store.js'
+import type { DeliverySnapshot } from '../deliveries/delivery-store.js'
 import type { UnconvertedReason } from '../preparing/conversion-scheduler.js'
 import type { PartProblem } from '../preparing/parts-reader.js'
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client'
 
-export type AttemptFacts = { plan: AttemptPlan; result: AttemptResult; recorded: RecordedAttempt | null }
+export type AttemptFacts = {
+  snapshot: DeliverySnapshot
+  result: AttemptResult
+  recorded: RecordedAttempt | null
+}
 
 /** One function for each thing worth reporting: log line and metrics together, so that they cannot drift apart. */
 export type Observer = ReturnType<typeof createObserver>
@@ -19,20 +23,23 @@ export function createObserver(log: Logger, registry: Registry) {
   for (const result of ['delivered', 'internal_error']) metrics.attempts.inc({ result }, 0)
   const queueWarnings = new RepeatedWarning(log, 'queue error')
   return {
-    attemptEnded({ plan, result, recorded }: AttemptFacts): void {
+    attemptEnded({ snapshot, result, recorded }: AttemptFacts): void {
       const { outcome, startedAt, number } = result
       const label = outcome.kind === 'delivered' ? 'delivered' : outcome.error
       const durationMs = durationMsOf(result)
-      const waitedMs = Math.max(0, startedAt.getTime() - (plan.nextAttemptAt ?? plan.createdAt).getTime())
+      const waitedMs = Math.max(
+        0,
+        startedAt.getTime() - (snapshot.nextAttemptAt ?? snapshot.createdAt).getTime(),
+      )
       metrics.attempts.inc({ result: resultLabel(label) })
       metrics.attemptSeconds.observe({ outcome: durationLabel(label) }, durationMs / 1000)
       metrics.waitSeconds.observe(waitedMs / 1000)
       if (recorded?.nextAttemptAt) metrics.retries.inc({ step: String(number) })
       log.info('attempt', {
-        delivery_id: plan.id,
-        event_id: plan.eventId,
-        event_type: plan.eventType,
-        endpoint_id: plan.endpoint.id,
+        delivery_id: snapshot.id,
+        event_id: snapshot.eventId,
+        event_type: snapshot.eventType,
+        endpoint_id: snapshot.endpoint.id,
         attempt: number,
         result: label,
         status: recorded?.status,
@@ -43,7 +50,11 @@ export function createObserver(log: Logger, registry: Registry) {
       })
       if (!recorded?.disabledEndpoint) return
       metrics.endpointsDisabled.inc()
-      log.warn('endpoint disabled', { endpoint_id: plan.endpoint.id, delivery_id: plan.id, result: label })
+      log.warn('endpoint disabled', {
+        endpoint_id: snapshot.endpoint.id,
+        delivery_id: snapshot.id,
+        result: label,
+      })
     },
 
     attemptImpossible(deliveryId: DeliveryId, error: unknown): void {

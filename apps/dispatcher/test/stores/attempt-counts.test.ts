@@ -5,8 +5,8 @@ import { anEndpoint, behindLock, deliveryState, endpointState, later, NOW } from
 import { useWebhooksDatabase } from '@signet/webhook-testkit/jest'
 import { UnwrittenEvent } from '../../src/attempts/unwritten-event.js'
 import { listAttempts, type AttemptResult } from '../../src/deliveries/attempt-store.js'
-import { cancelDelivery, type AttemptPlan } from '../../src/deliveries/delivery-store.js'
-import { planFirstAttempts, writeDeliveries } from '../../src/dispatching/first-attempt-store.js'
+import { cancelDelivery, type DeliverySnapshot } from '../../src/deliveries/delivery-store.js'
+import { findEventSnapshots, writeDeliveries } from '../../src/dispatching/first-attempt-store.js'
 import { attemptsIn, first } from '../support/attempts.js'
 import { aRecorder, aResult, retry, type TestDelivery } from '../support/deliveries.js'
 import { DELIVERED, firstResultsIn, onlyOne, resultOf } from '../support/first-results.js'
@@ -135,11 +135,14 @@ describe('the attempts of a delivery', () => {
 })
 
 describe('first attempts of one event in two processes', () => {
-  /** As a process plans it, with the event's rows still to be written. */
-  async function aRun(id: AttemptPlan['eventId']) {
+  /** As a process reads it, with the event's rows still to be written. */
+  async function aRun(id: DeliverySnapshot['eventId']) {
     const { db } = database
-    const plan = onlyOne(onlyOne(await planFirstAttempts(db, [id])).plans)
-    return { plan, event: new UnwrittenEvent(id, [plan], (plans) => writeDeliveries(db, plans, NOW)) }
+    const snapshot = onlyOne(onlyOne(await findEventSnapshots(db, [id])).deliveries)
+    return {
+      snapshot,
+      event: new UnwrittenEvent(id, [snapshot], (snapshots) => writeDeliveries(db, snapshots, NOW)),
+    }
   }
 
   it.each<[string, (run: Awaited<ReturnType<typeof aRun>>) => Promise<unknown>]>([
@@ -153,16 +156,16 @@ describe('first attempts of one event in two processes', () => {
     await before(other)
     const outcome = (run: typeof frozen, key: number, status: number) =>
       aRecorder(db).record(
-        { ...resultOf(run.plan, status === 200 ? DELIVERED : retry()), key },
+        { ...resultOf(run.snapshot, status === 200 ? DELIVERED : retry()), key },
         endpoint.accountId,
         run,
       )
     expect(await outcome(other, 1, 500)).toMatchObject({ status: 0, attempts: 1 })
     // Its process has nothing more to do: the other one goes on with the delivery.
     expect(await outcome(frozen, 2, 200)).toBeNull()
-    expect(await rowsOf(endpoint.accountId)).toMatchObject([{ id: other.plan.id, status: 1 }])
-    expect(await deliveryState(db, other.plan.id)).toMatchObject({ attempts: 2 })
-    expect(await logOf(other.plan)).toEqual([
+    expect(await rowsOf(endpoint.accountId)).toMatchObject([{ id: other.snapshot.id, status: 1 }])
+    expect(await deliveryState(db, other.snapshot.id)).toMatchObject({ attempts: 2 })
+    expect(await logOf(other.snapshot)).toEqual([
       { number: 1, error: 'http_500' },
       { number: 2, error: '' },
     ])
@@ -174,9 +177,9 @@ describe('first attempts of one event in two processes', () => {
     const id = onlyOne(await queued(endpoint.accountId))
     const [late, other] = [await aRun(id), await aRun(id)]
     const recorder = aRecorder(db)
-    await recorder.record({ ...resultOf(other.plan, retry()), key: 1 }, endpoint.accountId, other)
+    await recorder.record({ ...resultOf(other.snapshot, retry()), key: 1 }, endpoint.accountId, other)
     await late.event.write()
-    await recorder.record({ ...resultOf(late.plan, retry()), key: 2 }, endpoint.accountId, late)
-    expect(await deliveryState(db, other.plan.id)).toMatchObject({ status: 0, attempts: 2 })
+    await recorder.record({ ...resultOf(late.snapshot, retry()), key: 2 }, endpoint.accountId, late)
+    expect(await deliveryState(db, other.snapshot.id)).toMatchObject({ status: 0, attempts: 2 })
   })
 })

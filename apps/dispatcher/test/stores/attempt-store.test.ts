@@ -3,7 +3,7 @@ import { useWebhooksDatabase } from '@signet/webhook-testkit/jest'
 import { deliveryState, endpointState, later, NOW } from '@signet/webhook-testkit'
 import { deleteEndpoint } from '@signet/webhook-core/stores'
 import { listAttempts } from '../../src/deliveries/attempt-store.js'
-import { cancelDelivery, findAttemptPlans } from '../../src/deliveries/delivery-store.js'
+import { cancelDelivery, findDeliverySnapshots } from '../../src/deliveries/delivery-store.js'
 import { attemptsIn, first } from '../support/attempts.js'
 import { aResult, retry, type TestDelivery } from '../support/deliveries.js'
 
@@ -113,16 +113,16 @@ describe('recordAttempts', () => {
   })
 })
 
-describe('findAttemptPlans', () => {
+describe('findDeliverySnapshots', () => {
   it('reads what an attempt needs, and what speaks against it', async () => {
     const { db } = database
     const { endpoint, deliveries } = await withDeliveries(2)
     const [pending, cancelled] = deliveries as [TestDelivery, TestDelivery]
     expect(await cancelDelivery(db, cancelled.id, 'recording_deleted')).toBe(true)
     expect(await cancelDelivery(db, cancelled.id, 'endpoint_deleted')).toBe(false)
-    const plans = await findAttemptPlans(db, [pending.id, cancelled.id])
-    expect(plans.find(({ id }) => id === cancelled.id)?.status).toBe(2)
-    expect(plans.find(({ id }) => id === pending.id)).toEqual({
+    const snapshots = await findDeliverySnapshots(db, [pending.id, cancelled.id])
+    expect(snapshots.find(({ id }) => id === cancelled.id)?.status).toBe(2)
+    expect(snapshots.find(({ id }) => id === pending.id)).toEqual({
       id: pending.id,
       eventId: pending.eventId,
       eventType: 'summary.completed',
@@ -144,7 +144,7 @@ describe('findAttemptPlans', () => {
       },
     })
     await deleteEndpoint(db, endpoint.accountId, endpoint.id)
-    expect((await findAttemptPlans(db, [pending.id]))[0]?.endpoint).toMatchObject({
+    expect((await findDeliverySnapshots(db, [pending.id]))[0]?.endpoint).toMatchObject({
       deleted: true,
       secret: null,
     })

@@ -11,7 +11,7 @@ import {
 } from '@signet/webhook-testkit'
 import { newEventId } from '@signet/webhook-core'
 import { deleteEndpoint } from '@signet/webhook-core/stores'
-import { findAttemptPlans } from '../../src/deliveries/delivery-store.js'
+import { findDeliverySnapshots } from '../../src/deliveries/delivery-store.js'
 import { dispatchEvents } from '../../src/dispatching/dispatch-store.js'
 import { findBodies } from '../../src/events/event-store.js'
 import { deliveriesIn, eventStates } from '../support/deliveries.js'
@@ -102,7 +102,7 @@ describe('dispatchEvents', () => {
     await queueSummary(db, summary)
     const { created } = await dispatchEvents(db, [{ id: summary.eventId, body: '{}' }], NOW)
     expect(created).toEqual(
-      await findAttemptPlans(
+      await findDeliverySnapshots(
         db,
         created.map(({ id }) => id),
       ),

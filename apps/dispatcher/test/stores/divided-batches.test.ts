@@ -9,14 +9,14 @@ import { ResultRecorder } from '../../src/attempts/result-recorder.js'
 import { UnwrittenEvent } from '../../src/attempts/unwritten-event.js'
 import { retryWhileUnavailable as retrying } from '../../src/database/retry-while-unavailable.js'
 import { recordFirstAttempts } from '../../src/deliveries/attempt-store.js'
-import type { AttemptPlan } from '../../src/deliveries/delivery-store.js'
+import type { DeliverySnapshot } from '../../src/deliveries/delivery-store.js'
 import { FirstAttempts } from '../../src/dispatching/first-attempts.js'
 import { writeDeliveries } from '../../src/dispatching/first-attempt-store.js'
 import { aRecorder, eventStates } from '../support/deliveries.js'
 import { DELIVERED, firstResultsIn, onlyOne, resultOf } from '../support/first-results.js'
 
 const database = useWebhooksDatabase()
-const { planned, plansWithOneId, rowsOf } = firstResultsIn(database)
+const { snapshotsFor, snapshotsWithOneId, rowsOf } = firstResultsIn(database)
 
 /** Gives up what waits for a lock almost at once. */
 let impatient: Db
@@ -27,10 +27,10 @@ beforeAll(() => {
 })
 afterAll(() => impatient.close())
 
-const unwritten = (plans: readonly AttemptPlan[]) => {
-  const [plan] = plans
-  if (!plan) throw new Error('a plan')
-  return new UnwrittenEvent(plan.eventId, plans, (all) => writeDeliveries(database.db, all, NOW))
+const unwritten = (snapshots: readonly DeliverySnapshot[]) => {
+  const [snapshot] = snapshots
+  if (!snapshot) throw new Error('a snapshot')
+  return new UnwrittenEvent(snapshot.eventId, snapshots, (all) => writeDeliveries(database.db, all, NOW))
 }
 
 /** First attempts that all succeed. */
@@ -38,8 +38,12 @@ function succeeding(recorder: ResultRecorder) {
   return new FirstAttempts({
     db: database.db,
     attempts: {
-      async runFirst(plan, { unwritten: event }) {
-        await recorder.record(resultOf(plan, DELIVERED), plan.endpoint.accountId, event && { plan, event })
+      async runFirst(snapshot, { unwritten: event }) {
+        await recorder.record(
+          resultOf(snapshot, DELIVERED),
+          snapshot.endpoint.accountId,
+          event && { snapshot, event },
+        )
         return { kind: 'finished' }
       },
       reportLostFirst: () => Promise.reject(new Error('none is lost')),
@@ -53,17 +57,17 @@ function succeeding(recorder: ResultRecorder) {
 
 it('makes an event dispatched whose results are recorded one by one, because the result of another cannot be', async () => {
   const { db } = database
-  const { written, late } = await plansWithOneId()
+  const { written, late } = await snapshotsWithOneId()
   await recordFirstAttempts(db, [resultOf(written, DELIVERED)], [written.eventId])
   const { accountId } = await anEndpoint(db)
   await anEndpoint(db, { accountId })
-  const plans = await planned(accountId)
-  const event = unwritten(plans)
+  const snapshots = await snapshotsFor(accountId)
+  const event = unwritten(snapshots)
   const recorder = aRecorder(db)
-  const outcome = { created: plans, unwritten: event, unfinished: [], readAt: 0 }
+  const outcome = { created: snapshots, unwritten: event, unfinished: [], readAt: 0 }
   // In one batch: all are added before anything else happens.
   const settled = await Promise.allSettled([
-    recorder.record(resultOf(late, DELIVERED), 'any', { plan: late, event: unwritten([late]) }),
+    recorder.record(resultOf(late, DELIVERED), 'any', { snapshot: late, event: unwritten([late]) }),
     succeeding(recorder).run(event.id, outcome),
   ])
   expect(settled.map(({ status }) => status)).toEqual(['rejected', 'fulfilled'])
@@ -76,15 +80,15 @@ describe('a batch that times out', () => {
     const { db } = database
     const { shared, apart, record } = counting()
     const [blocked, ...others] = (await endpoints(3)) as [Endpoint, Endpoint, Endpoint]
-    const plans = await plansOf([blocked, ...others], 3)
-    const more = [...(await plansOf(others, 2)), ...(await plansOf([blocked], 1))]
+    const snapshots = await snapshotsOf([blocked, ...others], 3)
+    const more = [...(await snapshotsOf(others, 2)), ...(await snapshotsOf([blocked], 1))]
     const held = await db.transaction(async (tx) => {
       await lock(tx, [blocked])
-      const results = plans.map(record)
+      const results = snapshots.map(record)
       await timeOut()
       expect(await Promise.all(results.slice(3))).toMatchObject(all(6))
       expect(shared.splice(0)).toMatchObject([{ length: 9 }])
-      const free = new Set(plans.slice(3).map(({ id }) => id))
+      const free = new Set(snapshots.slice(3).map(({ id }) => id))
       expect(apart.filter(([id]) => id !== undefined && free.has(id))).toMatchObject([
         { length: 3 },
         { length: 3 },
@@ -97,7 +101,7 @@ describe('a batch that times out', () => {
     })
     expect(await Promise.all(held.results)).toMatchObject(all(4))
     shared.splice(0)
-    const after = await plansOf([blocked, ...others], 2)
+    const after = await snapshotsOf([blocked, ...others], 2)
     expect(await Promise.all(after.map(record))).toMatchObject(all(6))
     expect(shared).toMatchObject([{ length: 6 }])
   })
@@ -106,8 +110,8 @@ describe('a batch that times out', () => {
     const { db } = database
     const { shared, record } = counting()
     const [blocked, other] = (await endpoints(2)) as [Endpoint, Endpoint]
-    const [first, second] = (await plansOf([blocked], 2)) as [AttemptPlan, AttemptPlan]
-    const beside = onlyOne(await plansOf([other], 1))
+    const [first, second] = (await snapshotsOf([blocked], 2)) as [DeliverySnapshot, DeliverySnapshot]
+    const beside = onlyOne(await snapshotsOf([other], 1))
     const held = await db.transaction(async (tx) => {
       await lock(tx, [blocked])
       const results = [record(first)]
@@ -126,10 +130,10 @@ describe('a batch that times out', () => {
     const { db } = database
     const { record } = counting()
     const blocked = await endpoints(4)
-    const plans = await plansOf([...blocked, ...(await endpoints(5))], 1)
+    const snapshots = await snapshotsOf([...blocked, ...(await endpoints(5))], 1)
     const held = await db.transaction(async (tx) => {
       await lock(tx, blocked)
-      const results = plans.map(record)
+      const results = snapshots.map(record)
       await timeOut()
       expect(await Promise.all(results.slice(4))).toMatchObject(all(5))
       return { results: results.slice(0, 4) }
@@ -142,8 +146,8 @@ const all = (count: number) => Array.from({ length: count }, () => ({ status: 1 
 const endpoints = (count: number) => Promise.all(Array.from({ length: count }, () => anEndpoint(database.db)))
 
 /** So many events of each, one after the other. */
-const plansOf = async (of: readonly Endpoint[], count: number) =>
-  (await Promise.all(of.map(({ accountId }) => planned(accountId, count)))).flat()
+const snapshotsOf = async (of: readonly Endpoint[], count: number) =>
+  (await Promise.all(of.map(({ accountId }) => snapshotsFor(accountId, count)))).flat()
 
 const lock = (tx: Tx, of: readonly Endpoint[]) =>
   tx.query(`select from webhook_endpoints where id = any ($1) for update`, [of.map(({ id }) => id)])
@@ -166,8 +170,11 @@ function counting() {
     retryWhileUnavailable: (work) => retrying(work, { stop: signal }),
     retryTimeouts: (work) => retrying(work, { stop: signal, retryTimeouts: true }),
   })
-  const record = (plan: AttemptPlan) =>
-    recorder.record(resultOf(plan, DELIVERED), plan.endpoint.accountId, { plan, event: unwritten([plan]) })
+  const record = (snapshot: DeliverySnapshot) =>
+    recorder.record(resultOf(snapshot, DELIVERED), snapshot.endpoint.accountId, {
+      snapshot,
+      event: unwritten([snapshot]),
+    })
   return { shared: shared.statements, apart: apart.statements, record }
 }
 

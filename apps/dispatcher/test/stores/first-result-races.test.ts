@@ -15,8 +15,8 @@ import { BacklogCanceller } from '../../src/attempts/backlog-canceller.js'
 import { UnwrittenEvent } from '../../src/attempts/unwritten-event.js'
 import type { RetryWhileUnavailable } from '../../src/database/retry-while-unavailable.js'
 import { listAttempts, recordAttempts, recordFirstAttempts } from '../../src/deliveries/attempt-store.js'
-import type { AttemptPlan } from '../../src/deliveries/delivery-store.js'
-import { planFirstAttempts, writeDeliveries } from '../../src/dispatching/first-attempt-store.js'
+import type { DeliverySnapshot } from '../../src/deliveries/delivery-store.js'
+import { findEventSnapshots, writeDeliveries } from '../../src/dispatching/first-attempt-store.js'
 import { aRecorder, retry } from '../support/deliveries.js'
 import { DELIVERED, firstResultsIn, onlyOne, resultOf } from '../support/first-results.js'
 
@@ -24,16 +24,16 @@ const database = useWebhooksDatabase()
 const fail = (_endpointId: EndpointId, error: unknown) => {
   throw error
 }
-const { queued, planned, rowsOf } = firstResultsIn(database)
+const { queued, snapshotsFor, rowsOf } = firstResultsIn(database)
 
 describe('recordFirstAttempts among others', () => {
   it('gives an event one delivery for each endpoint when many processes attempt it at once', async () => {
     const { db } = database
     const endpoint = await anEndpoint(db)
     const [id] = await queued(endpoint.accountId)
-    const plans = await Promise.all(
+    const snapshots = await Promise.all(
       Array.from({ length: 8 }, async () =>
-        onlyOne(onlyOne(await planFirstAttempts(db, id ? [id] : [])).plans),
+        onlyOne(onlyOne(await findEventSnapshots(db, id ? [id] : [])).deliveries),
       ),
     )
     const recorded = await behindLock(
@@ -42,7 +42,9 @@ describe('recordFirstAttempts among others', () => {
       8,
       () =>
         Promise.all(
-          plans.map((plan) => recordFirstAttempts(db, [resultOf(plan, DELIVERED)], [plan.eventId])),
+          snapshots.map((snapshot) =>
+            recordFirstAttempts(db, [resultOf(snapshot, DELIVERED)], [snapshot.eventId]),
+          ),
         ),
     )
     const winners = recorded.flat()
@@ -53,7 +55,7 @@ describe('recordFirstAttempts among others', () => {
     expect(
       await listAttempts(
         db,
-        plans.map((plan) => plan.id),
+        snapshots.map((snapshot) => snapshot.id),
       ),
     ).toHaveLength(1)
   })
@@ -62,7 +64,7 @@ describe('recordFirstAttempts among others', () => {
     const { db } = database
     const { accountId } = await anEndpoint(db)
     await anEndpoint(db, { accountId })
-    const [slow, fast] = (await planned(accountId)) as [AttemptPlan, AttemptPlan]
+    const [slow, fast] = (await snapshotsFor(accountId)) as [DeliverySnapshot, DeliverySnapshot]
     await recordFirstAttempts(db, [resultOf(fast, DELIVERED)], [])
     await writeDeliveries(db, [slow, fast], NOW)
     expect(await rowsOf(accountId)).toMatchObject(
@@ -78,8 +80,10 @@ describe('recordFirstAttempts among others', () => {
   it('counts a failure once whose row is written while its statement waits for another event', async () => {
     const { db } = database
     const endpoint = await anEndpoint(db)
-    const plans = (await planned(endpoint.accountId, 2)).sort((a, b) => (a.eventId < b.eventId ? -1 : 1))
-    const [first, second] = plans as [AttemptPlan, AttemptPlan]
+    const snapshots = (await snapshotsFor(endpoint.accountId, 2)).sort((a, b) =>
+      a.eventId < b.eventId ? -1 : 1,
+    )
+    const [first, second] = snapshots as [DeliverySnapshot, DeliverySnapshot]
     const recorded = await behindLock(
       db,
       (tx) => tx.query(`select from webhook_events where id = $1 for update`, [first.eventId]),
@@ -87,8 +91,8 @@ describe('recordFirstAttempts among others', () => {
       () =>
         recordFirstAttempts(
           db,
-          plans.map((plan) => resultOf(plan, retry())),
-          plans.map(({ eventId }) => eventId),
+          snapshots.map((snapshot) => resultOf(snapshot, retry())),
+          snapshots.map(({ eventId }) => eventId),
         ),
       // As for an attempt that takes long. The statement above has its view of the tables, and no lock on this event yet.
       () => writeDeliveries(db, [second], NOW),
@@ -105,12 +109,15 @@ describe('recordFirstAttempts among others', () => {
     const [id] = await queued(endpoint.accountId)
     const recorder = aRecorder(db)
     const run = async () => {
-      const plan = onlyOne(onlyOne(await planFirstAttempts(db, id ? [id] : [])).plans)
-      return { plan, event: new UnwrittenEvent(plan.eventId, [plan], (all) => writeDeliveries(db, all, NOW)) }
+      const snapshot = onlyOne(onlyOne(await findEventSnapshots(db, id ? [id] : [])).deliveries)
+      return {
+        snapshot,
+        event: new UnwrittenEvent(snapshot.eventId, [snapshot], (all) => writeDeliveries(db, all, NOW)),
+      }
     }
     const runs = [await run(), await run()]
     const recorded = await Promise.all(
-      runs.map((one) => recorder.record(resultOf(one.plan, retry()), endpoint.accountId, one)),
+      runs.map((one) => recorder.record(resultOf(one.snapshot, retry()), endpoint.accountId, one)),
     )
     expect(recorded).toMatchObject([{ status: 0 }, null])
     expect(await endpointState(db, endpoint.id)).toMatchObject({ consecutive_failures: 1 })
@@ -129,19 +136,19 @@ describe('recordFirstAttempts among others', () => {
   ])('leaves no row of an account behind after %s', async (_what, remove) => {
     const { db } = database
     const endpoint = await anEndpoint(db)
-    const plan = onlyOne(await planned(endpoint.accountId))
+    const snapshot = onlyOne(await snapshotsFor(endpoint.accountId))
     await behindLock(
       db,
       (tx) => remove(tx, endpoint),
       1,
-      () => recordFirstAttempts(db, [resultOf(plan, retry())], [plan.eventId]),
+      () => recordFirstAttempts(db, [resultOf(snapshot, retry())], [snapshot.eventId]),
     )
-    await writeDeliveries(db, [plan], NOW)
+    await writeDeliveries(db, [snapshot], NOW)
     const { rows } = await db.query(
       `select id::text from webhook_deliveries where id = $1
        union all select delivery_id::text from webhook_attempts where delivery_id = $1
        union all select event_id from webhook_first_attempts where event_id = $2`,
-      [plan.id, plan.eventId],
+      [snapshot.id, snapshot.eventId],
     )
     expect(rows).toEqual([])
   })
@@ -157,9 +164,9 @@ describe('recordFirstAttempts among others', () => {
   ])('never waits for a statement that waits for it and %s its account', async (what, act) => {
     const { db } = database
     const { accountId } = await anEndpoint(db)
-    const plans = (await planned(accountId, 3)).sort((a, b) => (a.eventId < b.eventId ? -1 : 1))
+    const snapshots = (await snapshotsFor(accountId, 3)).sort((a, b) => (a.eventId < b.eventId ? -1 : 1))
     if (what === 'deletes') await closeAccount(db, accountId)
-    const middle = plans[1] as AttemptPlan
+    const middle = snapshots[1] as DeliverySnapshot
     await behindLock(
       db,
       (tx) => tx.query(`select from webhook_events where id = $1 for update`, [middle.eventId]),
@@ -168,8 +175,8 @@ describe('recordFirstAttempts among others', () => {
         Promise.all([
           recordFirstAttempts(
             db,
-            plans.map((plan) => resultOf(plan, retry())),
-            plans.map(({ eventId }) => eventId),
+            snapshots.map((snapshot) => resultOf(snapshot, retry())),
+            snapshots.map(({ eventId }) => eventId),
           ),
           act(accountId),
         ]),
@@ -188,10 +195,10 @@ describe('recordFirstAttempts among others', () => {
   ])('leaves nothing pending that was written while %s was being deleted', async (_what, reason, act) => {
     const { db } = database
     const endpoint = await anEndpoint(db)
-    const plan = onlyOne(await planned(endpoint.accountId))
+    const snapshot = onlyOne(await snapshotsFor(endpoint.accountId))
     await behindLock(
       db,
-      (tx) => recordFirstAttempts(tx, [resultOf(plan, retry())], [plan.eventId]),
+      (tx) => recordFirstAttempts(tx, [resultOf(snapshot, retry())], [snapshot.eventId]),
       1,
       () => act(endpoint),
     )
@@ -202,11 +209,11 @@ describe('recordFirstAttempts among others', () => {
     const { db } = database
     const endpoints = await Promise.all(Array.from({ length: 6 }, () => anEndpoint(db)))
     const byEndpoint = await Promise.all(
-      endpoints.map(({ accountId }, i) => planned(accountId, 30, i === 1 ? 'rec_purged' : undefined)),
+      endpoints.map(({ accountId }, i) => snapshotsFor(accountId, 30, i === 1 ? 'rec_purged' : undefined)),
     )
     const [closed, purged, deleted, ...others] = endpoints as [Endpoint, Endpoint, Endpoint, ...Endpoint[]]
     const batches = Array.from({ length: 30 }, (_, i) => {
-      const batch = byEndpoint.map((plans) => plans[i] as AttemptPlan)
+      const batch = byEndpoint.map((snapshots) => snapshots[i] as DeliverySnapshot)
       return i % 2 ? batch.reverse() : batch
     })
     const close = async () => {
@@ -220,14 +227,20 @@ describe('recordFirstAttempts among others', () => {
     const onDisabled = (id: EndpointId) => canceller.request(id)
     const recorders = Array.from({ length: 6 }, () => aRecorder(db, { onDisabled }))
     await Promise.all([
-      ...batches.flatMap((plans, i) =>
-        plans.map(async (plan) => {
-          const event = new UnwrittenEvent(plan.eventId, [plan], (all) => writeDeliveries(db, all, NOW))
+      ...batches.flatMap((snapshots, i) =>
+        snapshots.map(async (snapshot) => {
+          const event = new UnwrittenEvent(snapshot.eventId, [snapshot], (all) =>
+            writeDeliveries(db, all, NOW),
+          )
           const written = i % 3 === 0 ? event.write() : undefined
-          await recorders[i % recorders.length]?.record(resultOf(plan, retry()), plan.endpoint.accountId, {
-            plan,
-            event,
-          })
+          await recorders[i % recorders.length]?.record(
+            resultOf(snapshot, retry()),
+            snapshot.endpoint.accountId,
+            {
+              snapshot,
+              event,
+            },
+          )
           await written
         }),
       ),

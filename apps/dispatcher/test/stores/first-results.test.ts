@@ -3,28 +3,30 @@ import { useWebhooksDatabase } from '@signet/webhook-testkit/jest'
 import { anEndpoint, deliveryState, endpointState, later } from '@signet/webhook-testkit'
 import { deleteEndpoint, purgeRecording } from '@signet/webhook-core/stores'
 import { listAttempts, recordAttempts, recordFirstAttempts } from '../../src/deliveries/attempt-store.js'
-import type { AttemptPlan } from '../../src/deliveries/delivery-store.js'
-import { planFirstAttempts } from '../../src/dispatching/first-attempt-store.js'
+import type { DeliverySnapshot } from '../../src/deliveries/delivery-store.js'
+import { findEventSnapshots } from '../../src/dispatching/first-attempt-store.js'
 import { attemptsIn } from '../support/attempts.js'
 import { eventStates, retry } from '../support/deliveries.js'
 import { DELIVERED, firstResultsIn, onlyOne, resultOf } from '../support/first-results.js'
 
 const database = useWebhooksDatabase()
 const { setFailures } = attemptsIn(database)
-const { queued, planned, rowsOf } = firstResultsIn(database)
+const { queued, snapshotsFor, rowsOf } = firstResultsIn(database)
 
-describe('planFirstAttempts', () => {
+describe('findEventSnapshots', () => {
   it('says what to send to whom, and writes nothing', async () => {
     const { db } = database
     const endpoint = await anEndpoint(db)
     const other = await anEndpoint(db, { accountId: endpoint.accountId })
     await anEndpoint(db, { accountId: endpoint.accountId, events: [] })
     const [id] = await queued(endpoint.accountId)
-    const event = onlyOne(await planFirstAttempts(db, id ? [id] : []))
+    const event = onlyOne(await findEventSnapshots(db, id ? [id] : []))
     expect(event).toMatchObject({ id, type: 'summary.completed' })
     expect(event.body.toString()).toBe('{"a":"é"}')
-    expect(event.plans.map((plan) => plan.endpoint.id).sort()).toEqual([endpoint.id, other.id].sort())
-    expect(new Set(event.plans.map((plan) => plan.id)).size).toBe(2)
+    expect(event.deliveries.map((snapshot) => snapshot.endpoint.id).sort()).toEqual(
+      [endpoint.id, other.id].sort(),
+    )
+    expect(new Set(event.deliveries.map((snapshot) => snapshot.id)).size).toBe(2)
     expect(await rowsOf(endpoint.accountId)).toEqual([])
     expect(await eventStates(db, [event.id])).toEqual({ [event.id]: 'queued' })
   })
@@ -46,7 +48,7 @@ describe('planFirstAttempts', () => {
     )
     const ids = [bare, dispatched, purged, begun, alone].filter((id) => id !== undefined)
     expect(ids).toHaveLength(5)
-    expect(await planFirstAttempts(db, ids)).toEqual([])
+    expect(await findEventSnapshots(db, ids)).toEqual([])
   })
 })
 
@@ -54,11 +56,11 @@ describe('recordFirstAttempts', () => {
   it('writes a delivery with its result, its log, and the state of its event, in one statement', async () => {
     const { db } = database
     const endpoint = await anEndpoint(db)
-    const plan = onlyOne(await planned(endpoint.accountId))
-    const result = { ...resultOf(plan, DELIVERED), httpStatus: 204 }
-    expect(await recordFirstAttempts(db, [result], [plan.eventId])).toEqual([
+    const snapshot = onlyOne(await snapshotsFor(endpoint.accountId))
+    const result = { ...resultOf(snapshot, DELIVERED), httpStatus: 204 }
+    expect(await recordFirstAttempts(db, [result], [snapshot.eventId])).toEqual([
       {
-        deliveryId: plan.id,
+        deliveryId: snapshot.id,
         status: 1,
         nextAttemptAt: null,
         lastError: '',
@@ -67,24 +69,26 @@ describe('recordFirstAttempts', () => {
         isRepeated: false,
       },
     ])
-    expect(await deliveryState(db, plan.id)).toEqual({
+    expect(await deliveryState(db, snapshot.id)).toEqual({
       status: 1,
       attempts: 1,
       last_error: '',
       next_attempt_at: null,
       delivered_at: later(40),
     })
-    expect(await listAttempts(db, [plan.id])).toMatchObject([{ number: 1, httpStatus: 204, durationMs: 40 }])
-    expect(await eventStates(db, [plan.eventId])).toEqual({ [plan.eventId]: 'dispatched' })
-    const { rows } = await db.query('select created_at from webhook_deliveries where id = $1', [plan.id])
-    expect(rows).toEqual([{ created_at: plan.createdAt }])
+    expect(await listAttempts(db, [snapshot.id])).toMatchObject([
+      { number: 1, httpStatus: 204, durationMs: 40 },
+    ])
+    expect(await eventStates(db, [snapshot.eventId])).toEqual({ [snapshot.eventId]: 'dispatched' })
+    const { rows } = await db.query('select created_at from webhook_deliveries where id = $1', [snapshot.id])
+    expect(rows).toEqual([{ created_at: snapshot.createdAt }])
   })
 
   it('leaves an event queued of which deliveries are missing', async () => {
     const { db } = database
     const { accountId } = await anEndpoint(db)
     await anEndpoint(db, { accountId })
-    const [one, other] = (await planned(accountId)) as [AttemptPlan, AttemptPlan]
+    const [one, other] = (await snapshotsFor(accountId)) as [DeliverySnapshot, DeliverySnapshot]
     await recordFirstAttempts(db, [resultOf(one, DELIVERED)], [])
     expect(await eventStates(db, [one.eventId])).toEqual({ [one.eventId]: 'queued' })
     await recordFirstAttempts(db, [resultOf(other, DELIVERED)], [one.eventId])
@@ -95,7 +99,11 @@ describe('recordFirstAttempts', () => {
     const { db } = database
     const endpoint = await anEndpoint(db)
     await setFailures(endpoint, 18)
-    const [a, b, c] = (await planned(endpoint.accountId, 3)) as [AttemptPlan, AttemptPlan, AttemptPlan]
+    const [a, b, c] = (await snapshotsFor(endpoint.accountId, 3)) as [
+      DeliverySnapshot,
+      DeliverySnapshot,
+      DeliverySnapshot,
+    ]
     expect(await recordFirstAttempts(db, [resultOf(a, retry())], [a.eventId])).toMatchObject([
       { status: 0, nextAttemptAt: later(60_040), lastError: 'http_500' },
     ])
@@ -117,7 +125,10 @@ describe('recordFirstAttempts', () => {
   it('ends what failed for a recording that was deleted meanwhile, and keeps what arrived', async () => {
     const { db } = database
     const { accountId } = await anEndpoint(db)
-    const [failed, arrived] = (await planned(accountId, 2, 'rec_gone')) as [AttemptPlan, AttemptPlan]
+    const [failed, arrived] = (await snapshotsFor(accountId, 2, 'rec_gone')) as [
+      DeliverySnapshot,
+      DeliverySnapshot,
+    ]
     await purgeRecording(db, { accountId, audioId: 'rec_gone' })
     const events = [failed.eventId, arrived.eventId]
     await recordFirstAttempts(db, [resultOf(failed, retry()), resultOf(arrived, DELIVERED)], events)
@@ -129,23 +140,23 @@ describe('recordFirstAttempts', () => {
   it('schedules nothing for an endpoint that was deleted meanwhile', async () => {
     const { db } = database
     const endpoint = await anEndpoint(db)
-    const plan = onlyOne(await planned(endpoint.accountId))
+    const snapshot = onlyOne(await snapshotsFor(endpoint.accountId))
     await deleteEndpoint(db, endpoint.accountId, endpoint.id)
-    await recordFirstAttempts(db, [resultOf(plan, retry())], [plan.eventId])
-    expect(await deliveryState(db, plan.id)).toMatchObject({ status: 2, next_attempt_at: null })
+    await recordFirstAttempts(db, [resultOf(snapshot, retry())], [snapshot.eventId])
+    expect(await deliveryState(db, snapshot.id)).toMatchObject({ status: 2, next_attempt_at: null })
   })
 
   it('counts nothing twice when its answer was lost and it is repeated', async () => {
     const { db } = database
     const endpoint = await anEndpoint(db)
-    const plan = onlyOne(await planned(endpoint.accountId))
-    const result = resultOf(plan, retry())
-    await recordFirstAttempts(db, [result], [plan.eventId])
-    expect(await recordFirstAttempts(db, [result], [plan.eventId])).toEqual([])
+    const snapshot = onlyOne(await snapshotsFor(endpoint.accountId))
+    const result = resultOf(snapshot, retry())
+    await recordFirstAttempts(db, [result], [snapshot.eventId])
+    expect(await recordFirstAttempts(db, [result], [snapshot.eventId])).toEqual([])
     expect(await recordAttempts(db, [result])).toMatchObject([
       { status: 0, nextAttemptAt: later(60_040), lastError: 'http_500' },
     ])
     expect((await endpointState(db, endpoint.id)).consecutive_failures).toBe(1)
-    expect(await listAttempts(db, [plan.id])).toHaveLength(1)
+    expect(await listAttempts(db, [snapshot.id])).toHaveLength(1)
   })
 })

@@ -22,7 +22,7 @@ import {
   purgeRecording,
 } from '@signet/webhook-core/stores'
 import { recordAttempts } from '../../src/deliveries/attempt-store.js'
-import { findAttemptPlans } from '../../src/deliveries/delivery-store.js'
+import { findDeliverySnapshots } from '../../src/deliveries/delivery-store.js'
 import { dispatchEvents } from '../../src/dispatching/dispatch-store.js'
 import { findBodies } from '../../src/events/event-store.js'
 import { aResult, eventStates, pendingDeliveries } from '../support/deliveries.js'
@@ -68,12 +68,12 @@ describe('purgeRecording', () => {
         `select id from webhook_deliveries where event_id = $1 and status = 0`,
         [summary.eventId],
       )
-      // A delivery made in the same instant may be left: its plan says that there is nothing to send.
-      for (const plan of await findAttemptPlans(
+      // A delivery made in the same instant may be left: its snapshot says that there is nothing to send.
+      for (const snapshot of await findDeliverySnapshots(
         db,
         rows.map(({ id }) => id),
       ))
-        expect(plan.eventState).toBe('purged')
+        expect(snapshot.eventState).toBe('purged')
     }
   })
 })

@@ -15,12 +15,12 @@ import { countDisabledEndpoints, readBacklog, readUndispatched } from '../../src
 import { listAttempts, recordAttempts, recordFirstAttempts } from '../../src/deliveries/attempt-store.js'
 import { cancelBacklog } from '@signet/webhook-core/stores'
 import { findEndedWithBacklog } from '../../src/deliveries/cancel-store.js'
-import { findAttemptPlans, findOverdueDeliveries } from '../../src/deliveries/delivery-store.js'
+import { findDeliverySnapshots, findOverdueDeliveries } from '../../src/deliveries/delivery-store.js'
 import { dispatchEvents } from '../../src/dispatching/dispatch-store.js'
 import { countRepeatedAttempt, findWrittenIds } from '../../src/deliveries/repeated-attempt-store.js'
 import {
   concludeFirstAttempts,
-  planFirstAttempts,
+  findEventSnapshots,
   scheduleDeliveries,
   writeDeliveries,
 } from '../../src/dispatching/first-attempt-store.js'
@@ -65,13 +65,13 @@ describe('hot queries use their index and read no table in full', () => {
       ['webhook_deliveries_event_endpoint_idx', 'webhook_endpoints_account_idx', 'webhook_events_pkey'],
     ],
     [
-      'planning first attempts',
-      (db) => planFirstAttempts(db, eventIds),
+      'reading the snapshots of events',
+      (db) => findEventSnapshots(db, eventIds),
       ['webhook_deliveries_event_endpoint_idx', 'webhook_endpoints_account_idx', 'webhook_events_pkey'],
     ],
     [
       'writing deliveries that take long',
-      async (db) => writeDeliveries(db, await findAttemptPlans(db, deliveryIds), NOW),
+      async (db) => writeDeliveries(db, await findDeliverySnapshots(db, deliveryIds), NOW),
       ['webhook_events_pkey'],
     ],
     [
@@ -92,8 +92,8 @@ describe('hot queries use their index and read no table in full', () => {
       ['webhook_deliveries_event_endpoint_idx', 'webhook_endpoints_pkey', 'webhook_events_pkey'],
     ],
     [
-      'planning attempts',
-      (db) => findAttemptPlans(db, deliveryIds),
+      'reading the snapshots of deliveries',
+      (db) => findDeliverySnapshots(db, deliveryIds),
       ['webhook_deliveries_pkey', 'webhook_endpoints_pkey', 'webhook_events_pkey'],
     ],
     [

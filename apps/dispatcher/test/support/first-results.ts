@@ -2,8 +2,8 @@ import type { Db } from '@signet/db'
 import { anEndpoint, aSummary, later, NOW, queueSummary } from '@signet/webhook-testkit'
 import type { EventId } from '@signet/webhook-core'
 import type { FirstResult } from '../../src/deliveries/attempt-store.js'
-import type { AttemptPlan } from '../../src/deliveries/delivery-store.js'
-import { planFirstAttempts } from '../../src/dispatching/first-attempt-store.js'
+import type { DeliverySnapshot } from '../../src/deliveries/delivery-store.js'
+import { findEventSnapshots } from '../../src/dispatching/first-attempt-store.js'
 
 export const DELIVERED = { kind: 'delivered' } as const
 
@@ -19,21 +19,21 @@ export function firstResultsIn(database: { readonly db: Db }) {
     return summaries.map(({ eventId }) => eventId)
   }
 
-  async function planned(accountId: string, count = 1, audioId?: string): Promise<AttemptPlan[]> {
-    const events = await planFirstAttempts(database.db, await queued(accountId, count, audioId))
-    return events.flatMap(({ plans }) => plans)
+  async function snapshotsFor(accountId: string, count = 1, audioId?: string): Promise<DeliverySnapshot[]> {
+    const events = await findEventSnapshots(database.db, await queued(accountId, count, audioId))
+    return events.flatMap(({ deliveries }) => deliveries)
   }
 
   return {
     queued,
-    planned,
+    snapshotsFor,
 
-    /** Plans of two events of two accounts. After a failover the sequence issues ids again that were not yet durable. */
-    plansWithOneId: async (): Promise<{ written: AttemptPlan; late: AttemptPlan }> => {
+    /** Snapshots of two events of two accounts. After a failover the sequence issues ids again that were not yet durable. */
+    snapshotsWithOneId: async (): Promise<{ written: DeliverySnapshot; late: DeliverySnapshot }> => {
       const { db } = database
-      const late = onlyOne(await planned((await anEndpoint(db)).accountId))
+      const late = onlyOne(await snapshotsFor((await anEndpoint(db)).accountId))
       await db.query(`select setval('webhook_deliveries_id_seq', $1, false)`, [late.id])
-      const written = onlyOne(await planned((await anEndpoint(db)).accountId))
+      const written = onlyOne(await snapshotsFor((await anEndpoint(db)).accountId))
       if (written.id !== late.id) throw new Error('the sequence was used meanwhile')
       return { written, late }
     },
@@ -50,7 +50,7 @@ export function firstResultsIn(database: { readonly db: Db }) {
 }
 
 export const resultOf = (
-  { id, eventId, eventType, createdAt, endpoint }: AttemptPlan,
+  { id, eventId, eventType, createdAt, endpoint }: DeliverySnapshot,
   outcome: FirstResult['outcome'],
 ): FirstResult => ({
   deliveryId: id,

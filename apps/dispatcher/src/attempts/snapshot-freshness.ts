@@ -1,22 +1,22 @@
 import type { EndpointId } from '@signet/webhook-core'
 
 /**
- * Maximum age of a plan, counted from before its statement began, so that the plans of a dispatch that waited for a lock
+ * Maximum age of a snapshot, counted from before its statement began, so that the snapshots of a dispatch that waited for a lock
  * are too old. About as long as the statement and the wait for a permit take together under load.
  */
 const FRESH_MS = 200
 
 /**
- * Tells whether a plan may be used without reading the row again: never once this process has seen its endpoint disabled or
- * deleted since the plan was read.
+ * Tells whether a snapshot may be used without reading the row again: never once this process has seen its endpoint disabled or
+ * deleted since the snapshot was read.
  */
-export class PlanFreshness {
-  /** When an endpoint was last seen disabled or deleted, oldest first. Entries older than any fresh plan are dropped. */
+export class SnapshotFreshness {
+  /** When an endpoint was last seen disabled or deleted, oldest first. Entries older than any fresh snapshot are dropped. */
   readonly #stoppedAt = new Map<EndpointId, number>()
 
   constructor(private readonly now: () => number = () => performance.now()) {}
 
-  /** `readAt`: when the statement that read the plan began, by the clock of this process. */
+  /** `readAt`: when the statement that read the snapshot began, by the clock of this process. */
   isFresh(endpointId: EndpointId, readAt: number): boolean {
     return this.now() - readAt <= FRESH_MS && readAt > (this.#stoppedAt.get(endpointId) ?? -Infinity)
   }

@@ -1,23 +1,23 @@
 import { Batches, type Queryable } from '@signet/db'
 import type { DeliveryId } from '@signet/webhook-core'
-import { findAttemptPlans, type AttemptPlan } from '../deliveries/delivery-store.js'
+import { findDeliverySnapshots, type DeliverySnapshot } from '../deliveries/delivery-store.js'
 import type { RetryWhileUnavailable } from '../database/retry-while-unavailable.js'
 
 const MAX_BATCH = 200
 const LINGER_MS = 1
 
 /**
- * Reads the plans of attempts in batches. Nothing is cached: an attempt never goes to an endpoint that was disabled,
+ * Reads the snapshots of attempts in batches. Nothing is cached: an attempt never goes to an endpoint that was disabled,
  * deleted or given another URL before it began.
  */
-export function createPlanLoader(
+export function createSnapshotLoader(
   db: Queryable,
   retryWhileUnavailable: RetryWhileUnavailable,
-): (id: DeliveryId) => Promise<AttemptPlan | null> {
-  const batches = new Batches<DeliveryId, AttemptPlan | null>({
+): (id: DeliveryId) => Promise<DeliverySnapshot | null> {
+  const batches = new Batches<DeliveryId, DeliverySnapshot | null>({
     send: async (ids) => {
-      const plans = await retryWhileUnavailable(() => findAttemptPlans(db, ids))
-      const byId = new Map(plans.map((plan) => [plan.id, plan]))
+      const snapshots = await retryWhileUnavailable(() => findDeliverySnapshots(db, ids))
+      const byId = new Map(snapshots.map((snapshot) => [snapshot.id, snapshot]))
       return ids.map((id) => byId.get(id) ?? null)
     },
     maxItems: MAX_BATCH,
