@@ -16,6 +16,8 @@ import { BacklogCanceller } from './attempts/backlog-canceller.js'
 import { BodyCache } from './attempts/body-cache.js'
 import { FirstAttempts } from './dispatching/first-attempts.js'
 import { OpenSecrets } from './attempts/open-secrets.js'
+import { DueDeliveries } from './attempts/due-deliveries.js'
+import { LostRuns } from './attempts/lost-runs.js'
 import { createSnapshotLoader } from './attempts/snapshot-loader.js'
 import { ResultRecorder } from './attempts/result-recorder.js'
 import { registerBacklogGauges } from './backlog-gauges.js'
@@ -119,27 +121,25 @@ export function createContext(config: DispatcherConfig, ports: Partial<Ports> = 
     onTimeout: (size, error) => observer.commitTimedOut(size, error),
     onDisabled: (endpointId) => canceller.request(endpointId),
   })
+  const findSnapshot = createSnapshotLoader(db, retry)
+  const schedule = new RetrySchedule({ delaysSeconds: config.retryDelaysSeconds, random: ports.random })
+  const due = new DueDeliveries({ db, findSnapshot, retryWhileUnavailable: retry, observer, now })
+  const lostRuns = new LostRuns({ due, findSnapshot, recorder, schedule, observer, now })
   const attempts = new AttemptService({
-    db,
+    due,
+    lostRuns,
     limiter,
     bodies,
     recorder,
     retryWhileUnavailable: retry,
     observer,
     now,
-    findSnapshot: createSnapshotLoader(db, retry),
     secrets: new OpenSecrets(config.secretBox),
-    schedule: new RetrySchedule({ delaysSeconds: config.retryDelaysSeconds, random: ports.random }),
+    schedule,
     send: (request) => post(agent, request, config.timeoutMs),
   })
   const markdown = new MarkdownConverter()
-  const dispatch = new DispatchService({
-    db,
-    bodies,
-    retryWhileUnavailable: retry,
-    observer,
-    now,
-  })
+  const dispatch = new DispatchService({ db, bodies, retryWhileUnavailable: retry, observer, now })
   const jobConcurrency = JOBS_PER_ATTEMPT * config.concurrency
   const conversions = new ConversionScheduler({
     jobs: jobConcurrency,
@@ -154,7 +154,15 @@ export function createContext(config: DispatcherConfig, ports: Partial<Ports> = 
     }),
     conversions,
   })
-  const firstAttempts = new FirstAttempts({ db, attempts, queues, bodies, retryWhileUnavailable: retry, now })
+  const firstAttempts = new FirstAttempts({
+    db,
+    attempts,
+    lostRuns,
+    queues,
+    bodies,
+    retryWhileUnavailable: retry,
+    now,
+  })
   const presence = new JobPresence(producerRedis, queues)
   const sweeper = new Sweeper({
     db,

@@ -4,6 +4,7 @@ import { startReceiver, type Receiver } from '@signet/local'
 import type { EventId } from '@signet/webhook-core'
 import { writeTombstone, closeAccount, moveHeldDeliveries } from '@signet/webhook-core/stores'
 import { AttemptService, type AttemptDeps } from '../src/attempts/attempt-service.js'
+import { DueDeliveries } from '../src/attempts/due-deliveries.js'
 import { findDeliverySnapshots, type DeliverySnapshot } from '../src/deliveries/delivery-store.js'
 import { dispatchEvent, dispatchInRows, deliveriesOf, type DeliveryRow } from './support/dispatcher.js'
 import { jobOf, startStepwise, type Stepwise } from './support/stepwise.js'
@@ -12,7 +13,7 @@ const DAY = 86_400_000
 const AT_ONCE = '1970-01-01T00:00:00Z'
 
 /** What an attempt that sends nothing does not need. */
-const notUsed = () => ({}) as Pick<AttemptDeps, 'recorder' | 'secrets' | 'schedule' | 'send'>
+const notUsed = () => ({}) as Pick<AttemptDeps, 'lostRuns' | 'recorder' | 'secrets' | 'schedule' | 'send'>
 
 /** As the webhooks API does when the identity server says so. */
 async function ban(db: Db, accountId: string, until: Date | null): Promise<void> {
@@ -143,10 +144,9 @@ describe('deliveries of an account', () => {
     await dispatcher.attempt(row)
     expect(await dispatcher.row(row.id)).toMatchObject({ next_attempt_at: until })
     const snapshots: (DeliverySnapshot | undefined)[] = []
-    const lifting = new AttemptService({
-      ...notUsed(),
-      ...dispatcher,
-      retryWhileUnavailable: (work) => work(),
+    const deps = { ...dispatcher, retryWhileUnavailable: <T>(work: () => Promise<T>) => work() }
+    const due = new DueDeliveries({
+      ...deps,
       async findSnapshot(id) {
         const [snapshot] = await findDeliverySnapshots(dispatcher.db, [id])
         if (snapshots.push(snapshot) === 1) await lift(subscriber.accountId, until)
@@ -154,6 +154,7 @@ describe('deliveries of an account', () => {
         return snapshots.length === 1 ? (snapshot ?? null) : null
       },
     })
+    const lifting = new AttemptService({ ...notUsed(), ...deps, due })
     expect(await lifting.run(jobOf(row), { wasDeferred: false })).toEqual({ kind: 'finished' })
     expect(snapshots).toMatchObject([{ nextAttemptAt: until }, { nextAttemptAt: new Date(AT_ONCE) }])
   })

@@ -4,7 +4,8 @@ import type { Observer } from '../observers/observer.js'
 import { bullmq } from '../queues/bullmq.js'
 import { parseAttemptJob, type AttemptJob } from '../queues/job-data.js'
 import { internalFailureDelayMs, QueueWorker, type WorkerConnection } from '../queues/queue-worker.js'
-import { UnrecordedAttempt, type AttemptService } from './attempt-service.js'
+import type { AttemptService } from './attempt-service.js'
+import { UnrecordedAttempt } from './record-result.js'
 
 /** Thrown to have BullMQ run the job again when the schedule says so. BullMQ stores the message, so it is only the failure reason. */
 class RetryLater extends Error {

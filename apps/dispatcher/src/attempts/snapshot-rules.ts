@@ -23,3 +23,6 @@ export function reasonToCancel({ endpoint, eventState }: DeliverySnapshot): Canc
   if (endpoint.status === endpointStatus.disabled) return 'endpoint_disabled'
   return eventState === 'purged' ? 'recording_deleted' : null
 }
+
+export const isBanned = ({ endpoint }: DeliverySnapshot, now: Date): boolean =>
+  endpoint.heldUntil !== null && endpoint.heldUntil > now

@@ -8,10 +8,12 @@ import type { RetryWhileUnavailable } from '../database/retry-while-unavailable.
 import type { DispatchOutcome } from './dispatch-service.js'
 import type { BodyCache } from '../attempts/body-cache.js'
 import type { AttemptService, FirstAttempt } from '../attempts/attempt-service.js'
+import type { LostRuns } from '../attempts/lost-runs.js'
 
 export type FirstAttemptsDeps = {
   db: Queryable
-  attempts: Pick<AttemptService, 'runFirst' | 'reportLostFirst'>
+  attempts: Pick<AttemptService, 'runFirst'>
+  lostRuns: Pick<LostRuns, 'reportFirst'>
   queues: Pick<WebhookQueues, 'addDeliveries'>
   bodies: Pick<BodyCache, 'drop' | 'firstAttemptsEnded'>
   retryWhileUnavailable: RetryWhileUnavailable
@@ -141,7 +143,7 @@ export class FirstAttempts {
   }
 
   async #reportLost(id: DeliveryId, endpoint: { id: EndpointId; accountId: string }): Promise<void> {
-    const outcome = await this.deps.attempts.reportLostFirst(id)
+    const outcome = await this.deps.lostRuns.reportFirst(id)
     if (outcome.kind === 'finished') return
     const { id: endpointId, accountId } = endpoint
     await this.#continuations.add({ id, endpointId, accountId, delayMs: outcome.delayMs, isScheduled: true })

@@ -46,8 +46,8 @@ function succeeding(recorder: ResultRecorder) {
         )
         return { kind: 'finished' }
       },
-      reportLostFirst: () => Promise.reject(new Error('none is lost')),
     },
+    lostRuns: { reportFirst: () => Promise.reject(new Error('none is lost')) },
     queues: { addDeliveries: () => Promise.resolve() },
     bodies: { drop: () => undefined, firstAttemptsEnded: () => undefined },
     retryWhileUnavailable: (work) => work(),
