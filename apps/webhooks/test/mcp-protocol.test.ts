@@ -1,4 +1,5 @@
 import { describe, expect, it } from '@jest/globals'
+import { definitionOf, eventTypes } from '@signet/webhook-core'
 import { useApi } from './support/api.js'
 import { initialize, post, request, rpc, type Message } from './support/mcp.js'
 
@@ -215,8 +216,7 @@ describe('the resources', () => {
     const { resources } = result as { resources: { uri: string }[] }
     expect(resources.map(({ uri }) => uri)).toEqual([
       'signet://events',
-      'signet://events/summary.completed/sample',
-      'signet://events/webhook.ping/sample',
+      ...eventTypes.map((type) => `signet://events/${type}/sample`),
     ])
     const read = async (uri: string) => {
       const { contents } = (await rpc(api, token, 'resources/read', { uri })).result as {
@@ -225,13 +225,11 @@ describe('the resources', () => {
       expect(contents[0]?.mimeType).toBe('application/json')
       return JSON.parse(contents[0]?.text ?? '') as Record<string, unknown>
     }
-    expect(await read('signet://events')).toMatchObject({
-      events: [
-        { type: 'summary.completed', data: { properties: { audio_id: { type: 'string' } } } },
-        { type: 'webhook.ping' },
-      ],
-    })
-    const { type } = await read('signet://events/summary.completed/sample')
-    expect(type).toBe('summary.completed')
+    const { events } = await read('signet://events')
+    expect(events).toMatchObject(
+      eventTypes.map((type) => ({ type, data: { properties: definitionOf(type).properties } })),
+    )
+    for (const type of eventTypes)
+      expect(await read(`signet://events/${type}/sample`)).toMatchObject({ type })
   })
 })

@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals'
 import { Ajv } from 'ajv'
+import { eventTypes } from '@signet/webhook-core'
 import { publicRoutes } from '../src/routes.js'
 import { disable, listOf, subscribe } from './support/api-data.js'
 import { useApi } from './support/api.js'
@@ -163,7 +164,7 @@ describe('a tool', () => {
       'create_webhook',
       { url: 'https://example.com', events: ['x'] },
       'bad_request',
-      'Unknown event type x: use one of summary.completed, webhook.ping',
+      `Unknown event type x: use one of ${eventTypes.join(', ')}`,
     ],
     [
       'a misspelled argument',

@@ -1,4 +1,5 @@
 import { beforeAll, describe, expect, it } from '@jest/globals'
+import { eventTypes } from '@signet/webhook-core'
 import { subscribe } from './support/api-data.js'
 import { useApi } from './support/api.js'
 
@@ -61,7 +62,7 @@ describe('filters', () => {
     ['status=3', 'status must be one of 0, 1, 2'],
     ['status=failed', 'status must be one of 0, 1, 2'],
     ['status=1&status=2', 'status must be given once'],
-    ['event_type=x', 'event_type must be one of summary.completed, webhook.ping'],
+    ['event_type=x', `event_type must be one of ${eventTypes.join(', ')}`],
     ['event_id=evt_1', 'event_id must be an event id: evt_ and 32 hex digits'],
     ['since=0000-01-01T00:00:00Z', 'since must be a date and time such as 2026-01-31T09:00:00Z'],
     ['since=0001-01-01T00:00:00%2B01:00', 'since must be a date and time such as 2026-01-31T09:00:00Z'],

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals'
-import { endpointSecretContext, type SecretBox } from '@signet/webhook-core'
+import { endpointSecretContext, eventTypes, type SecretBox } from '@signet/webhook-core'
 import { disable, listOf, subscribe } from './support/api-data.js'
 import { useApi } from './support/api.js'
 
@@ -82,17 +82,17 @@ describe('POST /v1/webhooks', () => {
     [
       'an unknown event type',
       { url: HOOK, events: ['summary.done'] },
-      'Unknown event type summary.done: use one of summary.completed, webhook.ping',
+      `Unknown event type summary.done: use one of ${eventTypes.join(', ')}`,
     ],
     [
       'an empty event type',
       { url: HOOK, events: [''] },
-      'An event type is empty: use one of summary.completed, webhook.ping',
+      `An event type is empty: use one of ${eventTypes.join(', ')}`,
     ],
     [
       'an event type of spaces that nobody sees',
       { url: HOOK, events: [' \u200b'] },
-      'An event type is empty: use one of summary.completed, webhook.ping',
+      `An event type is empty: use one of ${eventTypes.join(', ')}`,
     ],
     ['events that are a string', { url: HOOK, events: 'summary.completed' }, anyString],
     ['an event that is not a string', { url: HOOK, events: [1] }, anyString],
@@ -158,7 +158,7 @@ describe('POST /v1/webhooks', () => {
     const message = async (body: object) =>
       (await api.call('POST', '/v1/webhooks', { token, body })).body as { error: { message: string } }
     expect(await message({ url: 'http://x', events: ['nope'] })).toEqual(
-      error('bad_request', 'Unknown event type nope: use one of summary.completed, webhook.ping'),
+      error('bad_request', `Unknown event type nope: use one of ${eventTypes.join(', ')}`),
     )
     expect(await message({ url: 'http://x' })).toEqual(error('bad_request', 'url must start with https://'))
     expect(await message({ url: HOOK })).toEqual(error('too_many_requests'))
