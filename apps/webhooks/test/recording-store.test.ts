@@ -1,7 +1,14 @@
 import { describe, expect, it } from '@jest/globals'
 import type { Tx } from '@signet/db'
 import { useWebhooksDatabase } from '@signet/webhook-testkit/jest'
-import { behindLock, anAccount, aSummary, findRecordings, findSummaries } from '@signet/webhook-testkit'
+import {
+  behindLock,
+  anAccount,
+  anEndpoint,
+  aSummary,
+  findRecordings,
+  findSummaries,
+} from '@signet/webhook-testkit'
 import { writeTombstone, closeAccount, purgeRecording, type RecordingRef } from '@signet/webhook-core/stores'
 import type { RecordingParts } from '../src/ingest/encoded-parts.js'
 import { lockRecording } from '../src/ingest/recording-store.js'
@@ -78,6 +85,35 @@ describe('writers of one recording', () => {
     await Promise.all(Array.from({ length: 100 }, (_, writer) => write(writer)))
     const left = (await labels(ref)) ?? []
     expect(left).toEqual(left[0] === undefined ? [] : Array<string>(sizeOf(Number(left[0]))).fill(left[0]))
+  })
+})
+
+describe('an event whose type outlives its recording', () => {
+  it('is still delivered after the deletion that ends all others', async () => {
+    const { db } = database
+    const { id, accountId } = await anEndpoint(db)
+    await db.query(
+      `with event as (
+         insert into webhook_events (id, account_id, type, audio_id, source, state, body, dispatched_at)
+         select 'evt_' || md5($2 || type), $2::uuid, type, 'rec_1', 'test', 'dispatched', '{}', now()
+         from unnest(array['summary.completed', 'recording.deleted']) as type returning id, type
+       )
+       insert into webhook_deliveries (endpoint_id, event_id, event_type, next_attempt_at)
+       select $1, id, type, now() from event`,
+      [id, accountId],
+    )
+    const purge = () => purgeRecording(db, { accountId, audioId: 'rec_1' }, ['recording.deleted'])
+    expect(await purge()).toEqual({ purgedEvents: 1, cancelledDeliveries: 1 })
+    expect(await purge()).toEqual({ purgedEvents: 0, cancelledDeliveries: 0 })
+    const { rows } = await db.query(
+      `select d.event_type, d.status, v.state, v.body
+       from webhook_deliveries d join webhook_events v on v.id = d.event_id where d.endpoint_id = $1 order by 1`,
+      [id],
+    )
+    expect(rows).toEqual([
+      { event_type: 'recording.deleted', status: 0, state: 'dispatched', body: '{}' },
+      { event_type: 'summary.completed', status: 2, state: 'purged', body: null },
+    ])
   })
 })
 

@@ -1,6 +1,14 @@
 import { describe, expect, it } from '@jest/globals'
 import { newEventId } from '../ids.js'
-import { catalogue, definitionOf, eventSchema, eventTypes, isEventType, sampleEvent } from './catalogue.js'
+import {
+  catalogue,
+  definitionOf,
+  eventSchema,
+  eventTypes,
+  isEventType,
+  sampleEvent,
+  typesOutlivingRecordings,
+} from './catalogue.js'
 import { envelopeOf, type EventDefinition } from './event-definition.js'
 
 /** All that a new event type takes: one definition, and one line in the list. */
@@ -10,6 +18,7 @@ const exampleHappened: EventDefinition = {
   required: ['audio_id'],
   sample: { audio_id: 'rec_sample' },
   subject: 'recording',
+  endsWithRecording: false,
   build: (header, { audioId }) =>
     JSON.stringify(envelopeOf('example.happened', header, { audio_id: audioId })),
 }
@@ -35,6 +44,12 @@ describe('the event catalogue', () => {
     const { properties, required, sample } = catalogue[type]
     expect(Object.keys(sample)).toEqual(Object.keys(properties))
     expect(Object.keys(properties)).toEqual(expect.arrayContaining([...required]))
+  })
+
+  it('lists the types whose events outlive their recording', () => {
+    expect(typesOutlivingRecordings({ 'webhook.ping': catalogue['webhook.ping'] })).toEqual([])
+    expect(typesOutlivingRecordings({ 'summary.completed': catalogue['summary.completed'] })).toEqual([])
+    expect(typesOutlivingRecordings({ 'example.happened': exampleHappened })).toEqual(['example.happened'])
   })
 
   it('takes everything about an added type from its definition: body, sample and documentation', () => {

@@ -24,6 +24,12 @@ export function definitionOf(type: string, definitions: EventCatalogue = catalog
   return definition
 }
 
+/** Types whose events are delivered although their recording was deleted. */
+export const typesOutlivingRecordings = (definitions: EventCatalogue = catalogue): string[] =>
+  Object.entries(definitions).flatMap(([type, definition]) =>
+    definition.subject === 'recording' && !definition.endsWithRecording ? [type] : [],
+  )
+
 const SAMPLE_TIME = new Date('2026-01-01T09:31:02.000Z')
 
 /** An invented event of a type, as JSON text. */

@@ -46,10 +46,22 @@ type Documentation = MembersSchema & {
 /**
  * Everything there is to know about one event type. `subject` says what its data is about, and so what `build` gets: a stored
  * recording, or the one endpoint that the event is for. `build` returns the body as JSON text.
+ *
+ * `endsWithRecording`: whether deleting the recording purges the event. One that is delivered all the same may contain
+ * nothing of the recording but its id.
  */
 export type EventDefinition = Documentation &
   (
-    | { subject: 'recording'; build: (header: EventHeader, recording: RecordingSubject) => string }
+    | {
+        subject: 'recording'
+        endsWithRecording: true
+        build: (header: EventHeader, recording: RecordingSubject) => string
+      }
+    | {
+        subject: 'recording'
+        endsWithRecording: false
+        build: (header: EventHeader, recording: Pick<RecordingSubject, 'audioId'>) => string
+      }
     | { subject: 'endpoint'; build: (header: EventHeader, endpoint: EndpointSubject) => string }
   )
 

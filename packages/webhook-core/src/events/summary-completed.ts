@@ -100,6 +100,7 @@ export const summaryCompleted: EventDefinition = {
   ...schema,
   sample,
   subject: 'recording',
+  endsWithRecording: true,
   build: (header, recording) => withinTargetSize(envelopeOf('summary.completed', header, dataOf(recording))),
 }
 

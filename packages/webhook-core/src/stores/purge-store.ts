@@ -2,16 +2,18 @@ import type { Queryable } from '@signet/db'
 import type { EndpointId } from '../ids.js'
 import { cancelBacklog, type BacklogPosition } from './backlog-store.js'
 import { ERASED_SECRETS } from './erased-secrets.js'
+import { typesOutlivingRecordings } from '../events/catalogue.js'
 import type { RecordingRef } from '../recordings/recording-content.js'
 
 /**
- * Deletes a recording, the bodies of its events, and cancels their pending deliveries. An attempt in flight still records its result.
- * What became pending while the first statement waited for an event is cancelled by a second. A concurrent dispatch either finds
- * the event purged, or its new deliveries find no body and end the same way.
+ * Deletes a recording, purges its events except those of types that outlive it, and cancels their pending deliveries. An
+ * attempt in flight still records its result. A second statement cancels what became pending while the first one waited for
+ * an event. A concurrent dispatch either finds the event purged, or its new deliveries find no body and end the same way.
  */
 export async function purgeRecording(
   db: Queryable,
   { accountId, audioId }: RecordingRef,
+  outlivingTypes = typesOutlivingRecordings(),
 ): Promise<{ purgedEvents: number; cancelledDeliveries: number }> {
   const { rows } = await db.query<{ purged: number; cancelled: number }>(
     `with recording as (delete from recordings where account_id = $1 and audio_id = $2),
@@ -21,7 +23,8 @@ export async function purgeRecording(
        update webhook_events set state = 'purged', body = null
        -- By ascending id (packages/webhook-core/README.md#lock-order).
        where id = any (array(
-         select id from webhook_events where account_id = $1 and audio_id = $2 and state <> 'purged'
+         select id from webhook_events
+         where account_id = $1 and audio_id = $2 and state <> 'purged' and type <> all ($3::text[])
          order by id for update
        ))
        returning id
@@ -48,7 +51,7 @@ export async function purgeRecording(
        ))
      )
      select (select count(*)::integer from event) as purged, (select count(*)::integer from cancelled) as cancelled`,
-    [accountId, audioId],
+    [accountId, audioId, outlivingTypes],
   )
   const { purged = 0, cancelled = 0 } = rows[0] ?? {}
   if (purged === 0) return { purgedEvents: 0, cancelledDeliveries: 0 }
@@ -56,10 +59,10 @@ export async function purgeRecording(
     `update webhook_deliveries set status = 2, last_error = 'recording_deleted', next_attempt_at = null
      where status = 0 and id = any (array(
        select d.id from webhook_events v join webhook_deliveries d on d.event_id = v.id
-       where v.account_id = $1 and v.audio_id = $2 and d.status = 0
+       where v.account_id = $1 and v.audio_id = $2 and v.type <> all ($3::text[]) and d.status = 0
        order by d.id for no key update of d
      ))`,
-    [accountId, audioId],
+    [accountId, audioId, outlivingTypes],
   )
   return { purgedEvents: purged, cancelledDeliveries: cancelled + (rowCount ?? 0) }
 }
