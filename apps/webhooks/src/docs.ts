@@ -5,6 +5,7 @@ import { DEFAULT_RETRY_DELAYS_SECONDS, PAYLOAD_TARGET_BYTES } from '@signet/webh
 import { internalApiDocument, publicApiDocument, publicComponents } from './api-docs/api-document.js'
 import { errorsPage } from './api-docs/errors-page.js'
 import { eventData } from './api-docs/event-data.js'
+import { retryDelays } from './api-docs/retry-delays.js'
 import { settings } from './config/config.js'
 import { MAX_PAGE_SIZE } from './api/query.js'
 import { MAX_BODY_BYTES as MAX_V1_BYTES } from './endpoints/endpoint-routes.js'
@@ -54,11 +55,13 @@ const SPECIFICATION = new URL('../docs/specification.md', import.meta.url)
 
 /** The specification is written by hand, except for the numbers of its sentence on retries. */
 function withRetryDelays(text: string): string {
-  const minutes = DEFAULT_RETRY_DELAYS_SECONDS.map((seconds) => seconds / 60)
-  const delays = `${minutes.slice(0, -1).join(', ')} and ${minutes.at(-1)} minutes`
-  const sentence = /\d+ retries, after about [\d., ]+ and [\d.]+ minutes/
+  const count = DEFAULT_RETRY_DELAYS_SECONDS.length
+  const sentence = /Up to \d+ retr(y|ies), after about [^.]+\./
   if (!sentence.test(text)) throw new Error('The specification says nothing about the delays of retries')
-  return text.replace(sentence, `${minutes.length} retries, after about ${delays}`)
+  return text.replace(
+    sentence,
+    `Up to ${count} ${count === 1 ? 'retry' : 'retries'}, after about ${retryDelays(DEFAULT_RETRY_DELAYS_SECONDS)}.`,
+  )
 }
 
 const MCP_PAGE = new URL('../docs/mcp.md', import.meta.url)

@@ -1,9 +1,6 @@
 import { type Html, html } from '@signet/pages'
 import { DEFAULT_RETRY_DELAYS_SECONDS, FAILURES_TO_DISABLE } from '@signet/webhook-core'
-
-/** "1, 5 and 15". */
-const retryMinutes = () =>
-  new Intl.ListFormat('en-GB').format(DEFAULT_RETRY_DELAYS_SECONDS.map((seconds) => String(seconds / 60)))
+import { retryDelays } from './retry-delays.js'
 
 /** What a reader needs before the first call. */
 export const introduction = (baseUrl: string): Html =>
@@ -68,10 +65,10 @@ curl -X POST ${baseUrl}/v1/webhooks/$ENDPOINT_ID/test -H "Authorization: Bearer 
     </table>
     <p>
       Verify the signature over the bytes as they came, before parsing them, in constant time, and refuse old
-      timestamps. Respond with 2xx within 5 seconds. Anything else is retried after about ${retryMinutes()}
-      minutes. After ${FAILURES_TO_DISABLE} consecutive failures the webhook is disabled until it is enabled
-      again. Delivery is at least once: drop events whose <code>id</code> you have seen. Text of transcripts
-      and summaries is untrusted content of users.
+      timestamps. Respond with 2xx within 5 seconds. Anything else is retried after about
+      ${retryDelays(DEFAULT_RETRY_DELAYS_SECONDS)}. After ${FAILURES_TO_DISABLE} consecutive failures the
+      webhook is disabled until it is enabled again. Delivery is at least once: drop events whose
+      <code>id</code> you have seen. Text of transcripts and summaries is untrusted content of users.
     </p>
     <h3>Errors</h3>
     <p>
