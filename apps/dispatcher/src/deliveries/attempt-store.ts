@@ -11,7 +11,7 @@ import {
 } from '@signet/webhook-core'
 import type { ExchangeFacts } from '../sending/http-sender.js'
 import { durationMsOf } from './attempt-duration.js'
-import { RECORD_ATTEMPTS, RECORD_FIRST_ATTEMPTS } from './record-statement.js'
+import { RECORD_ATTEMPTS, RECORD_FIRST_ATTEMPTS, type ResultColumns } from './record-statement.js'
 
 /** What an attempt means for its delivery. `error` is the new `last_error`. */
 export type Outcome =
@@ -92,7 +92,10 @@ export async function recordAttempts(
 ): Promise<RecordedAttempt[]> {
   requireOneEach(results)
   if (results.length === 0) return []
-  const { rows } = await db.query<RecordedRow>(RECORD_ATTEMPTS, parametersOf(results))
+  const { rows } = await db.query<RecordedRow>(
+    RECORD_ATTEMPTS.query,
+    RECORD_ATTEMPTS.valuesOf(columnsOf(results)),
+  )
   return rows.map(toRecorded)
 }
 
@@ -108,13 +111,13 @@ export async function recordFirstAttempts(
 ): Promise<RecordedAttempt[]> {
   requireOneEach(results)
   if (results.length === 0) return []
-  const parameters = [
-    ...parametersOf(results),
-    results.map(({ eventType }) => eventType),
-    results.map(({ createdAt }) => createdAt),
-    complete,
-  ]
-  const record = () => db.query<RecordedRow>(RECORD_FIRST_ATTEMPTS, parameters)
+  const values = RECORD_FIRST_ATTEMPTS.valuesOf({
+    ...columnsOf(results),
+    event_type: results.map(({ eventType }) => eventType),
+    created_at: results.map(({ createdAt }) => createdAt),
+    complete_event_id: complete,
+  })
+  const record = () => db.query<RecordedRow>(RECORD_FIRST_ATTEMPTS.query, values)
   const { rows } = await record().catch((error: unknown) => {
     // Another statement wrote one of the deliveries while this one waited for a lock, and the next one sees it; or an id is taken.
     if (isUniqueViolation(error)) return record()
@@ -130,27 +133,27 @@ function requireOneEach(results: readonly AttemptResult[]): void {
   if (new Set(results.map(rowKey)).size !== results.length) throw new RangeError('one result per delivery')
 }
 
-const parametersOf = (results: readonly AttemptResult[]) => [
-  results.map(({ deliveryId }) => deliveryId),
-  results.map(({ endpointId }) => endpointId),
-  results.map(({ number }) => number),
-  results.map(({ outcome }) => outcome.kind === 'delivered'),
-  results.map(({ outcome }) => outcome.kind !== 'delivered' && countsAgainstEndpoint(outcome.error)),
-  results.map(({ outcome }) => (outcome.kind === 'delivered' ? null : outcome.error)),
-  results.map(({ outcome, finishedAt }) =>
+const columnsOf = (results: readonly AttemptResult[]): ResultColumns => ({
+  delivery_id: results.map(({ deliveryId }) => deliveryId),
+  endpoint_id: results.map(({ endpointId }) => endpointId),
+  event_id: results.map(({ eventId }) => eventId),
+  number: results.map(({ number }) => number),
+  key: results.map(({ key }) => key),
+  delivered: results.map(({ outcome }) => outcome.kind === 'delivered'),
+  counts: results.map(({ outcome }) => outcome.kind !== 'delivered' && countsAgainstEndpoint(outcome.error)),
+  error: results.map(({ outcome }) => (outcome.kind === 'delivered' ? null : outcome.error)),
+  retry_at: results.map(({ outcome, finishedAt }) =>
     outcome.kind === 'retry' ? new Date(finishedAt.getTime() + outcome.delayMs) : null,
   ),
-  results.map(({ urlVersion }) => urlVersion),
-  results.map(({ startedAt }) => startedAt),
-  results.map(({ finishedAt }) => finishedAt),
+  url_version: results.map(({ urlVersion }) => urlVersion),
+  started_at: results.map(({ startedAt }) => startedAt),
+  finished_at: results.map(({ finishedAt }) => finishedAt),
   // Subtracting timestamps in the statement costs more than writing the row.
-  results.map(durationMsOf),
-  results.map(({ httpStatus }) => httpStatus ?? null),
-  results.map(({ facts }) => facts && exchangeJson(facts)),
-  results.map(({ answer }) => answer || null),
-  results.map(({ eventId }) => eventId),
-  results.map(({ key }) => key),
-]
+  duration_ms: results.map(durationMsOf),
+  http_status: results.map(({ httpStatus }) => httpStatus ?? null),
+  exchange: results.map(({ facts }) => facts && exchangeJson(facts)),
+  answer: results.map(({ answer }) => answer || null),
+})
 
 const toRecorded = (row: RecordedRow): RecordedAttempt => ({
   deliveryId: row.delivery_id,

@@ -5,9 +5,31 @@ const WARNS_AT = FAILURES_TO_WARN.toReversed()
   .map((at) => `when failures >= ${at} and (streak > 0 or consecutive_failures < ${at}) then ${at}`)
   .join('\n        ')
 
+/** Columns of the results and their types. Each is one array parameter, which the statement names `$column`. */
+const RESULT_COLUMNS = {
+  delivery_id: 'bigint',
+  endpoint_id: 'bigint',
+  number: 'integer',
+  delivered: 'boolean',
+  counts: 'boolean',
+  error: 'text',
+  retry_at: 'timestamptz',
+  url_version: 'integer',
+  started_at: 'timestamptz',
+  finished_at: 'timestamptz',
+  duration_ms: 'integer',
+  http_status: 'smallint',
+  exchange: 'json',
+  answer: 'text',
+  event_id: 'text',
+  key: 'bigint',
+}
+const FIRST_RESULT_COLUMNS = { ...RESULT_COLUMNS, event_type: 'text', created_at: 'timestamptz' }
+/** Not a column: the events that have all of their deliveries with these results. */
+const COMPLETE_EVENTS = { complete_event_id: 'text' }
+
 /** What differs between deliveries that have a row and those that get it with their first result (decisions 0011 and 0255). */
 type Rows = {
-  /** Further arrays of the results, by column and type. */
   columns: Readonly<Record<string, string>>
   /** CTE `delivery`, the state before the results, behind whatever has to be locked first. */
   delivery: string
@@ -19,16 +41,16 @@ type Rows = {
 const ENDPOINT = (after: string) => `
   endpoint as materialized (
     select id, status, consecutive_failures, failing_since, url_version, deleted_at from webhook_endpoints
-    where id = any ($2::bigint[])${after}
+    where id = any ($endpoint_id)${after}
     order by id for no key update
   ),`
 
 const EXISTING: Rows = {
-  columns: {},
+  columns: RESULT_COLUMNS,
   delivery: `${ENDPOINT('')}
   delivery as materialized (
     select id, endpoint_id, event_id, status, attempts, last_error, next_attempt_at from webhook_deliveries
-    where id = any ($1::bigint[]) and (select count(*) from endpoint) > 0
+    where id = any ($delivery_id) and (select count(*) from endpoint) > 0
     order by id for no key update
   ),`,
   states: `
@@ -37,18 +59,17 @@ const EXISTING: Rows = {
       status = n.status, attempts = n.attempts, last_error = n.last_error,
       next_attempt_at = case when n.status = 0 then n.retry_at end,
       delivered_at = case when n.status = 1 then n.finished_at end
-    from next n where d.id = n.delivery_id and n.changes and d.id = any ($1::bigint[])
+    from next n where d.id = n.delivery_id and n.changes and d.id = any ($delivery_id)
   ),`,
 }
 
 // The lock on the event keeps it from being deleted, and two processes from writing its deliveries at once. A delivery that another
-// one has written already is left out, and one that it writes meanwhile fails the statement: its failure would count twice. The
-// last parameter names the events that have all of their deliveries now.
+// one has written already is left out, and one that it writes meanwhile fails the statement: its failure would count twice.
 const NEW: Rows = {
-  columns: { event_type: 'text', created_at: 'timestamptz' },
+  columns: FIRST_RESULT_COLUMNS,
   delivery: `
   event as materialized (
-    select id, state from webhook_events where id = any ($15::text[]) order by id for no key update
+    select id, state from webhook_events where id = any ($event_id) order by id for no key update
   ),${ENDPOINT(' and (select count(*) from event) > 0')}
   delivery as materialized (
     select r.delivery_id as id, r.endpoint_id, r.event_id, case v.state when 'purged' then 2 else 0 end as status, 0 as attempts,
@@ -56,14 +77,14 @@ const NEW: Rows = {
     from result r join event v on v.id = r.event_id
     where (select count(*) from endpoint) > 0 and not exists (
       select from webhook_deliveries d
-      -- "+ 0": planned while the table was small, the statement would else read the whole log of the endpoint.
+      -- "+ 0" hides the column from the planner: a plan made while the table is small would otherwise scan the endpoint's whole log.
       where d.event_id = r.event_id and d.endpoint_id + 0 = r.endpoint_id and d.replay = 0
       offset 0
     )
   ),
   dispatched as (
     update webhook_events set state = 'dispatched', dispatched_at = now()
-    where id = any ($19::text[]) and state not in ('dispatched', 'purged')
+    where id = any ($complete_event_id) and state not in ('dispatched', 'purged')
   ),`,
   states: `
   written as (
@@ -80,6 +101,24 @@ const NEW: Rows = {
 // results one after the other in the given order, as if each had arrived alone, and writes. It is one statement because a
 // process that froze between two would keep a busy endpoint locked.
 //
+// A delivery, by what was decided about its attempt (attempts/retry-decision.ts). Only here does a retry end as failed:
+//
+//   from       by                                                            to
+//   no row     any result, when the event was purged                         as from failed, `recording_deleted`
+//   no row     any other result                                              as from pending
+//   pending    success                                                       delivered
+//   pending    retry, endpoint active                                        pending, due at retry_at
+//   pending    retry, endpoint deleted or disabled, also by this failure     failed, with its own error
+//   pending    retry, endpoint disabled by a later result of the batch       failed, `endpoint_disabled`
+//   pending    no attempt left                                               failed, with its own error
+//   failed     success                                                       delivered
+//   failed     failure                                                       failed; its error replaces only `endpoint_disabled`
+//   delivered  any result                                                    delivered
+//   any        failure with a number that is already recorded (`reported`)   unchanged
+//
+// An endpoint goes from active to disabled by the 20th consecutive failure, an event from queued to dispatched when its last delivery
+// gets a row.
+//
 // A result counts only for a delivery of its own event and endpoint. Ids are drawn before they are durable, so after a failover the
 // sequence may issue one again. A first result whose id is taken fails the statement, and the event gets other ids.
 //
@@ -87,22 +126,14 @@ const NEW: Rows = {
 // has been recorded; only the first changes the schedule and the failures. It may have been this one or, after a lost job lock, another
 // process's, which is for `countRepeatedAttempt` to find out. warns_at: the highest threshold that the failures of this batch
 // reached, so that an endpoint gets one warning from it.
-function statement({ columns, delivery, states }: Rows): string {
-  const arrays = Object.values(columns)
-    .map((type, i) => `, $${17 + i}::${type}[]`)
-    .join('')
+function textOf({ columns, delivery, states }: Rows): string {
   const names = Object.keys(columns)
-    .map((name) => `, ${name}`)
-    .join('')
   return `
   with result as materialized (
     select * from unnest(
-      $1::bigint[], $2::bigint[], $3::integer[], $4::boolean[], $5::boolean[], $6::text[], $7::timestamptz[],
-      $8::integer[], $9::timestamptz[], $10::timestamptz[], $11::integer[], $12::smallint[],
-      $13::json[], $14::text[], $15::text[], $16::bigint[]${arrays}
+      ${names.map((name) => `$${name}`).join(', ')}
     ) with ordinality as r (
-      delivery_id, endpoint_id, number, delivered, counts, error, retry_at,
-      url_version, started_at, finished_at, duration_ms, http_status, exchange, answer, event_id, key${names}, ord
+      ${names.join(', ')}, ord
     )
   ),${delivery}
   evaluated as (
@@ -178,7 +209,7 @@ function statement({ columns, delivery, states }: Rows): string {
         else e.disabled_reason
       end,
       updated_at = greatest(clock_timestamp(), e.updated_at)
-    from tally t where e.id = t.endpoint_id and e.id = any ($2::bigint[])
+    from tally t where e.id = t.endpoint_id and e.id = any ($endpoint_id)
   ),
   ${states.trim()}
   warnings as (
@@ -206,6 +237,31 @@ function statement({ columns, delivery, states }: Rows): string {
   from next n`
 }
 
-// Named, so that each connection parses and plans them only once.
-export const RECORD_ATTEMPTS = { name: 'record-attempts', text: statement(EXISTING) }
-export const RECORD_FIRST_ATTEMPTS = { name: 'record-first-attempts', text: statement(NEW) }
+/** Numbers the parameters that the text names, and takes their values by name: no caller can put them into a wrong order. */
+function statement<Name extends string>(
+  name: string,
+  parameters: Readonly<Record<Name, string>>,
+  text: string,
+) {
+  const types = Object.entries<string>(parameters)
+  const numberOf = new Map(types.map(([parameter], i) => [parameter, i + 1]))
+  const numbered = text.replace(/\$([a-z_]+)/g, (_, parameter: string) => {
+    const number = numberOf.get(parameter)
+    if (number === undefined) throw new RangeError(`no parameter ${parameter}`)
+    return `$${number}::${types[number - 1]?.[1]}[]`
+  })
+  return {
+    // Named, so that each connection parses and plans it only once.
+    query: { name, text: numbered },
+    valuesOf: (values: Readonly<Record<Name, readonly unknown[]>>): (readonly unknown[])[] =>
+      types.map(([parameter]) => values[parameter as Name]),
+  }
+}
+
+export type ResultColumns = Readonly<Record<keyof typeof RESULT_COLUMNS, readonly unknown[]>>
+export const RECORD_ATTEMPTS = statement('record-attempts', RESULT_COLUMNS, textOf(EXISTING))
+export const RECORD_FIRST_ATTEMPTS = statement(
+  'record-first-attempts',
+  { ...FIRST_RESULT_COLUMNS, ...COMPLETE_EVENTS },
+  textOf(NEW),
+)
