@@ -35,6 +35,6 @@ describeMonitoring({
   page: () => page,
   drawn: [
     ...['queue_jobs', 'oldest_due_age_seconds', 'attempts_total', 'attempt_seconds_bucket', 'in_flight'],
-    ...['disabled_endpoints', 'swept_total', 'retries_total'],
+    ...['disabled_endpoints', 'swept_total', 'retries_total', 'dropped_jobs_total'],
   ].map((name) => `signet_delivery_${name}`),
 })

@@ -1,5 +1,6 @@
 import { RepeatedWarning, type Logger } from '@signet/telemetry'
 import type { DeliveryId, EndpointId, EventId } from '@signet/webhook-core'
+import { queueNames } from '@signet/webhook-core/queue'
 import { durationMsOf } from '../deliveries/attempt-duration.js'
 import type { AttemptResult, RecordedAttempt } from '../deliveries/attempt-store.js'
 import type { DeliverySnapshot } from '../deliveries/delivery-store.js'
@@ -18,9 +19,10 @@ export type Observer = ReturnType<typeof createObserver>
 
 export function createObserver(log: Logger, registry: Registry) {
   const metrics = createMetrics(registry)
-  // A series that begins with a burst shows Prometheus no increase.
+  // Prometheus sees no increase in a series that begins with its first event.
   for (const reason of ['wrong', 'limited']) metrics.operatorRefusals.inc({ reason }, 0)
   for (const result of ['delivered', 'internal_error']) metrics.attempts.inc({ result }, 0)
+  for (const queue of Object.values(queueNames)) metrics.jobsDropped.inc({ queue }, 0)
   const queueWarnings = new RepeatedWarning(log, 'queue error')
   return {
     attemptEnded({ snapshot, result, recorded }: AttemptFacts): void {
