@@ -62,14 +62,22 @@ export class OutboxStore {
     else this.#onCommitted(kind, delayMs)
   }
 
+  /**
+   * A message is behind while another one of its recipient is due or behind. The lock on that one makes whoever deletes or defers it
+   * wait for this transaction, and then find this message. One that is being deleted or deferred is skipped, so an insert
+   * never waits.
+   */
   async insert(tx: Tx, row: NewRow, now: Date): Promise<void> {
     const { id, kind, recipient, payload, undo, delayMs, expiresAt } = row
     const dueAt = new Date(now.getTime() + delayMs)
     await tx.query(
       {
         name: 'outbox_insert',
-        text: `insert into ${this.t.outbox} (id, kind, recipient, payload, next_attempt_at, expires_at, created_at, undo)
-          values ($1, $2, $3, $4, $8, $5, $6, $7)`,
+        text: `with other as (
+            select from ${this.t.outbox} where kind = $2 and recipient = $3 and (behind or next_attempt_at <= $8)
+            order by position desc limit 1 for key share skip locked)
+          insert into ${this.t.outbox} (id, kind, recipient, payload, next_attempt_at, expires_at, created_at, undo, behind)
+          values ($1, $2, $3, $4, $8, $5, $6, $7, exists (select from other))`,
       },
       [id, kind, recipient, payload, expiresAt, now, undo, dueAt],
     )
@@ -77,10 +85,11 @@ export class OutboxStore {
   }
 
   /**
-   * Claims the due row that has waited longest. It may be locked for the key by a transaction that adds an account event behind
-   * it, which takes as long as that transaction likes.
+   * Claims the due row that has waited longest. It may be locked for the key by a transaction that adds a message behind it, which
+   * takes as long as that transaction likes. Rows behind others are not looked at, however many there are.
    */
   async claim(db: Queryable, { kind, ordered, busy, now, until }: Claim): Promise<ClaimedRow | null> {
+    // Messages added at the same time do not see one another, so several of one recipient may be in front.
     const head = `and not exists (select from ${this.t.outbox} e
       where e.kind = o.kind and e.recipient = o.recipient and e.position < o.position)`
     const { rows } = await db.query<Row>(
@@ -88,7 +97,8 @@ export class OutboxStore {
         name: ordered ? 'outbox_claim_ordered' : 'outbox_claim',
         text: `update ${this.t.outbox} set attempts = attempts + 1, next_attempt_at = $4 where id = (
             select o.id from ${this.t.outbox} o
-            where o.kind = $1 and o.next_attempt_at <= $2 and o.recipient <> all($3::bytea[]) ${ordered ? head : ''}
+            where o.kind = $1 and not o.behind and o.next_attempt_at <= $2 and o.recipient <> all($3::bytea[])
+              ${ordered ? head : ''}
             order by o.next_attempt_at, o.position limit 1 for no key update skip locked)
           returning id, recipient, payload, undo, attempts, expires_at, created_at`,
       },
@@ -103,7 +113,8 @@ export class OutboxStore {
       {
         name: 'outbox_due',
         text: `select kind from unnest($1::text[]) as kind
-          where exists (select from ${this.t.outbox} o where o.kind = kind and o.next_attempt_at <= $2)`,
+          where exists (select from ${this.t.outbox} o
+            where o.kind = kind and not o.behind and o.next_attempt_at <= $2)`,
       },
       [kinds, now],
     )
@@ -119,16 +130,25 @@ export class OutboxStore {
     return rowCount === 1
   }
 
+  /**
+   * Has a row tried again later. Unless the kind is ordered, the message behind it need not wait for that. The trigger of the
+   * table does the same when a row is removed.
+   */
   async defer(
-    db: Queryable,
+    tx: Tx,
     { id, attempts }: Pick<ClaimedRow, 'id' | 'attempts'>,
-    until: Date,
+    { until, ordered }: { until: Date; ordered: boolean },
   ): Promise<void> {
-    await db.query(`update ${this.t.outbox} set next_attempt_at = $3 where id = $1 and attempts = $2`, [
-      id,
-      attempts,
-      until,
-    ])
+    // Waits for whoever is adding a message behind it, which only the next statement sees.
+    await tx.query(`select from ${this.t.outbox} where id = $1 and attempts = $2 for update`, [id, attempts])
+    await tx.query(
+      `with deferred as (
+         update ${this.t.outbox} set next_attempt_at = $3 where id = $1 and attempts = $2 returning kind, recipient)
+       update ${this.t.outbox} set behind = false where behind and not $4 and id = (
+         select o.id from ${this.t.outbox} o join deferred d on o.kind = d.kind and o.recipient = d.recipient
+         where o.behind order by o.position limit 1)`,
+      [id, attempts, until, ordered],
+    )
   }
 
   async waiting(db: Queryable): Promise<Waiting[]> {

@@ -119,7 +119,8 @@ export class OutboxWorker {
       if (error instanceof UndeliverableError) return this.#giveUp(row, opened.meta, 'refused')
       const next = new Date(now().getTime() + this.handler.retryDelayMs(attempts))
       if (isOver(expiresAt, next)) return this.#giveUp(row, opened.meta, 'expired')
-      return store.defer(db, row, next)
+      const { ordered } = this.handler
+      return db.transaction((tx) => store.defer(tx, row, { until: next, ordered }))
     }
     await store.remove(db, row)
     observer.messageSent(this.kind)
