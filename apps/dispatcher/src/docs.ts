@@ -6,6 +6,7 @@ import { MAX_DEPTH, MAX_NODES } from './markdown/html-tree.js'
 import { CPU_LIMIT_MS, MAX_BYTES as MAX_HTML_BYTES } from './markdown/markdown-converter.js'
 import { EVENT_BUDGET_MS } from './preparing/conversion-scheduler.js'
 import { BURST_MS } from './preparing/cpu-budget.js'
+import { MAX_OUTSTANDING } from './recovering/recoverer.js'
 import { KEEP_DAYS } from './retention/retention.js'
 import { MAX_ANSWER_BYTES } from './sending/http-sender.js'
 
@@ -27,6 +28,7 @@ const FIXED_LIMITS = [
     limit: `${KEEP_DAYS} days`,
   },
   { of: 'events of one job', limit: String(MAX_EVENTS_PER_JOB) },
+  { of: 'deliveries of one recovery that wait for their attempts', limit: String(MAX_OUTSTANDING) },
   { of: 'bytes of a response that are read', limit: `${MAX_ANSWER_BYTES / 1024} KiB` },
   { of: 'HTML document that becomes Markdown', limit: `${MAX_HTML_BYTES / 1024 / 1024} MiB` },
   { of: 'depth of its elements', limit: String(MAX_DEPTH) },

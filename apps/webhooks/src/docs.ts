@@ -10,8 +10,10 @@ import { settings } from './config/config.js'
 import { MAX_PAGE_SIZE } from './api/query.js'
 import { MAX_BODY_BYTES as MAX_V1_BYTES } from './endpoints/endpoint-routes.js'
 import { MAX_ENDPOINTS_PER_ACCOUNT } from './endpoints/endpoint-service.js'
+import { ACCESS_SECONDS, REFRESH_SECONDS } from './grants/token-service.js'
 import { MAX_BODY_BYTES as MAX_INGEST_BYTES } from './ingest/body-sizes.js'
 import { MAX_LINES } from './ingest/json-lines.js'
+import { MAX_OPEN_SAMPLES } from './limits/limits.js'
 import { MAX_BODY_BYTES as MAX_MCP_BYTES } from './mcp/mcp-routes.js'
 import { toolsOf, type Tool } from './mcp/tool.js'
 import { MAX_MATCHED } from './recoveries/recovery-service.js'
@@ -42,7 +44,13 @@ const mebibytes = (bytes: number) => `${bytes / 1024 / 1024} MiB`
 const FIXED_LIMITS = [
   { of: 'webhooks of an account', limit: String(MAX_ENDPOINTS_PER_ACCOUNT) },
   { of: 'usable personal tokens of an account', limit: String(MAX_USABLE_TOKENS) },
+  { of: 'lifetime of an OAuth access token', limit: `${ACCESS_SECONDS / 3600} h` },
+  { of: 'lifetime of an OAuth refresh token', limit: `${REFRESH_SECONDS / 86_400} days` },
   { of: 'deliveries of one recovery', limit: MAX_MATCHED.toLocaleString('en') },
+  {
+    of: 'lists of samples that an account reads at the same time, in each process',
+    limit: String(MAX_OPEN_SAMPLES),
+  },
   { of: 'rows of a page of a list', limit: String(MAX_PAGE_SIZE) },
   { of: 'body of a request to `/v1`', limit: kibibytes(MAX_V1_BYTES) },
   { of: 'body of a message to `/mcp`', limit: kibibytes(MAX_MCP_BYTES) },

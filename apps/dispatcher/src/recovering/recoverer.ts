@@ -14,7 +14,8 @@ export type RecovererDeps = {
 
 const INTERVAL_MS = 1000
 /** So few that live events hardly notice: what one recovery has in the queue is sent within a moment. */
-const LIMITS: StepLimits = { outstanding: 50, rows: 500 }
+export const MAX_OUTSTANDING = 50
+const LIMITS: StepLimits = { outstanding: MAX_OUTSTANDING, rows: 500 }
 
 /**
  * Takes the steps of recoveries, each of them once a second at most, on any dispatcher. A step is one transaction, so

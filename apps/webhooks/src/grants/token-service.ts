@@ -43,8 +43,8 @@ type Deps = {
   observer: Observer
 }
 
-const ACCESS_SECONDS = 3600
-const REFRESH_SECONDS = 90 * 86_400
+export const ACCESS_SECONDS = 3600
+export const REFRESH_SECONDS = 90 * 86_400
 const DAY_SECONDS = 86_400
 const REFRESH_KEY_PURPOSE = 'refresh-token-successor'
 

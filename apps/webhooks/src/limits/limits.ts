@@ -20,7 +20,7 @@ export type RateLimit = {
 
 const MINUTE_MS = 60_000
 const HOUR_MS = 60 * MINUTE_MS
-const MAX_OPEN_SAMPLES = 2
+export const MAX_OPEN_SAMPLES = 2
 
 /** Every rate limit of docs/specification.md#rate-limits. Counted in Redis, so that replicas share them. */
 export function createLimits(config: WebhooksConfig, redis: Redis | Cluster) {
