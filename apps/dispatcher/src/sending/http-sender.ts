@@ -3,8 +3,8 @@ import type { Socket } from 'node:net'
 import { takeConnectionPhases, witnessConnection, type ConnectionPhases } from '@signet/address-guard'
 import type { Dispatcher } from 'undici'
 import { attemptFailureOf, type SendResult } from './attempt-failure.js'
-import { skipInterimResponses } from './interim-responses.js'
 import { Excerpt } from './printable.js'
+import { expectResponse } from './response-bytes.js'
 import { awaitSocket } from './sent-on.js'
 
 export type Post = {
@@ -92,7 +92,7 @@ class ExchangeHandler implements Dispatcher.DispatchHandler, Exchange {
   }
 
   sentOn(socket: Socket): void {
-    skipInterimResponses(socket)
+    expectResponse(socket)
     this.#sentAt = performance.now()
     Object.assign(this.#facts, takeConnectionPhases(socket), { peer: socket.remoteAddress })
   }

@@ -1,5 +1,3 @@
-import type { Socket } from 'node:net'
-
 /** An interim response (RFC 9110 section 15.2). A 101 is final here: we never ask to switch protocols. */
 const INTERIM = /^HTTP\/1\.\d 1(?!01)\d\d[ \r]/
 /** Completes the beginning of a status line, to see what it can still become. */
@@ -11,32 +9,13 @@ const MAX_HEAD_BYTES = 16 * 1024
 /**
  * Leaves interim responses out of what `undici` reads from a connection until the final response begins: it takes an
  * unasked `100 Continue` for a broken response and closes the connection, while RFC 9110 section 15.2 has clients ignore
- * it. Call it whenever a request is written to the connection.
+ * it.
  */
-export function skipInterimResponses(socket: Socket): void {
-  let filter = filters.get(socket)
-  if (!filter) {
-    filter = new InterimFilter()
-    filters.set(socket, filter)
-    readThrough(socket, filter)
-  }
-  filter.expectResponse()
-}
-
-const filters = new WeakMap<Socket, InterimFilter>()
-
-function readThrough(socket: Socket, filter: InterimFilter): void {
-  const read = socket.read.bind(socket) as (size?: number) => Buffer | null
-  socket.read = (size?: number) => {
-    const chunk = read(size)
-    return chunk && filter.take(chunk)
-  }
-}
-
-class InterimFilter {
+export class InterimFilter {
   #isBeforeFinal = false
   #held: Buffer | undefined
 
+  /** Call it whenever a request is written to the connection. */
   expectResponse(): void {
     this.#isBeforeFinal = true
   }

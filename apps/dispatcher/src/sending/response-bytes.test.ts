@@ -4,12 +4,62 @@ import { createServer, type AddressInfo, type Server, type Socket } from 'node:n
 import { afterEach, describe, expect, it } from '@jest/globals'
 import { AddressGuard, guardedAgent } from '@signet/address-guard'
 import { createAuthority, issueCertificate } from '@signet/local'
+import { waitFor } from '@signet/testkit'
 import { post } from './http-sender.js'
+import { MAX_RESPONSE_BYTES, ResponseReader } from './response-bytes.js'
 
 const CONTINUE = 'HTTP/1.1 100 Continue\r\n\r\n'
 const HINTS = 'HTTP/1.1 103 Early Hints\r\nLink: </a>; rel=preload\r\n\r\n'
 const OK = 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok'
+const CHUNKED = 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n'
 const answered = (status: number) => ({ kind: 'answered', status })
+
+/** A socket that has received these bytes. */
+function received(bytes: Buffer) {
+  let unread: Buffer | null = bytes
+  const socket = {
+    destroyed: false,
+    errors: [] as unknown[],
+    read(): Buffer | null {
+      const all = unread
+      unread = null
+      return all
+    },
+    destroy(error?: Error) {
+      socket.destroyed = true
+      socket.errors.push(error)
+      return socket
+    },
+  }
+  new ResponseReader(socket as never).expectResponse()
+  return socket
+}
+
+describe('what the parser gets of a response', () => {
+  const large = Buffer.alloc(10_000, 'x')
+
+  it('is everything, in small pieces', () => {
+    const socket = received(large)
+    const pieces: Buffer[] = []
+    for (let piece = socket.read(); piece !== null; piece = socket.read()) pieces.push(piece)
+    expect(Buffer.concat(pieces)).toEqual(large)
+    expect(Math.max(...pieces.map(({ length }) => length))).toBe(1024)
+    expect(socket.destroyed).toBe(false)
+  })
+
+  it('ends where it closes the connection, as it does behind 16 KiB of fields', () => {
+    const socket = received(large)
+    expect(socket.read()).not.toBeNull()
+    socket.destroy()
+    expect(socket.read()).toBeNull()
+  })
+
+  it('is limited, interim responses included', () => {
+    const socket = received(Buffer.from(CONTINUE.repeat(MAX_RESPONSE_BYTES / CONTINUE.length + 1) + OK))
+    expect(socket.read()).toBeNull()
+    expect(socket.errors).toMatchObject([{ code: 'UND_ERR_RES_EXCEEDED_MAX_SIZE' }])
+  })
+})
 
 describe('a receiver that sends interim responses', () => {
   const opened: (() => unknown)[] = []
@@ -90,10 +140,25 @@ describe('a receiver that sends interim responses', () => {
       [`HTTP/1.1 100 Continue\r\nx: ${'x'.repeat(20_000)}`],
       'invalid_response',
     ],
+    [
+      'more interim responses than anybody needs',
+      Array.from({ length: 100 }, () => CONTINUE.repeat(100)),
+      'invalid_response',
+    ],
+    ['a reason without end', [`HTTP/1.1 200 ${'x'.repeat(100_000)}`], 'invalid_response'],
     ['no status line', ['HTTP/1.1 1000 Many\r\n\r\n'], 'invalid_response'],
   ])('fails with %s', async (_, pieces, error) => {
     const { url } = await receiver(() => pieces)
     expect((await sender()(url)).result).toEqual({ kind: 'failed', error })
+  })
+
+  it.each<[string, string]>([
+    ['chunk extension', `1;${'x'.repeat(100_000)}`],
+    ['list of trailers', `0\r\n${'a:\r\n'.repeat(30_000)}`],
+  ])('is not read for long when it sends a %s without end', async (_, end) => {
+    const { url, sockets } = await receiver(() => [CHUNKED + end])
+    expect((await sender()(url)).result).toEqual(answered(200))
+    await waitFor(() => sockets.every(({ destroyed }) => destroyed))
   })
 
   it('are not a 101 that nobody asked for: it is the answer, and its time is kept', async () => {
