@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import type { Tx } from '@signet/db'
 import { anEmail, aPhone, aUser, get, mailTo, post, put, type Json } from './support/api.js'
 import { NO_EMAIL_GAPS, startServer, type TestServer } from './support/server.js'
 import { startSmsServer, type SmsGateway } from './support/sms-gateway.js'
@@ -52,6 +53,24 @@ describe('a pending change', () => {
     const proof = { type: 'phone_change', phone: pending, token: gateway.codeFor(pending) }
     expect((await verify(proof)).status).toBe(403)
     expect(await accountOf(user.user.id)).toMatchObject({ phone: right })
+  })
+
+  it.each<[string, (tx: Tx, userId: string) => Promise<unknown>]>([
+    [
+      'one change',
+      (tx, userId) => server.context.stores.users.dropAddressChange(tx, userId, 'newEmail', new Date()),
+    ],
+    ['every change', (tx, userId) => server.context.stores.users.dropAddressChanges(tx, userId, new Date())],
+  ])('leaves no confirmed half behind when a user gives up %s', async (_name, drop) => {
+    const user = await aUser(server)
+    const { toCurrent } = await beginChange(user, anEmail())
+    expect((await verify({ type: 'email_change', token: toCurrent.token })).status).toBe(200)
+    await server.context.db.transaction((tx) => drop(tx, user.user.id))
+    const { rows } = await server.context.db.query(
+      'select email_change, email_change_confirm_status from users where id = $1',
+      [user.user.id],
+    )
+    expect(rows).toEqual([{ email_change: null, email_change_confirm_status: 0 }])
   })
 
   it('can be sent again as long as it is shown', async () => {

@@ -66,6 +66,12 @@ const NO_CHANGE = {
   phone: { newPhone: null },
 } as const satisfies Record<Address['kind'], Changes>
 
+/** The same in SQL. */
+const NOTHING_PENDING = {
+  newEmail: 'email_change = null, email_change_confirm_status = 0',
+  newPhone: 'phone_change = null',
+} as const
+
 /** The tokens that finish a change of address. */
 const CHANGE_TOKENS = {
   newEmail: ['email_change_new', 'email_change_current'],
@@ -255,7 +261,8 @@ export class UserStore {
     const column = COLUMNS[pending]
     const { rowCount } = await tx.query(
       `with tokens as (delete from ${this.t.oneTimeTokens} where user_id = $1 and token_type = any($3))
-       update ${this.t.users} set ${column} = null, updated_at = $2 where id = $1 and ${column} is not null`,
+       update ${this.t.users} set ${NOTHING_PENDING[pending]}, updated_at = $2
+       where id = $1 and ${column} is not null`,
       [id, now, CHANGE_TOKENS[pending]],
     )
     return rowCount === 1
@@ -268,7 +275,7 @@ export class UserStore {
   async dropAddressChanges(tx: Tx, id: string, now: Date): Promise<void> {
     await tx.query(
       `with dropped as (
-         update ${this.t.users} set email_change = null, phone_change = null, updated_at = $2
+         update ${this.t.users} set ${Object.values(NOTHING_PENDING).join(', ')}, updated_at = $2
          where id = $1 and not is_anonymous and (email_change is not null or phone_change is not null)
          returning id
        )
