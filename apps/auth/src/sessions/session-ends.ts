@@ -14,8 +14,8 @@ type Deps = {
 }
 
 /**
- * Ends sessions, for every reason except refresh token reuse. Other services are told of each one, as soon as it is committed: until
- * then, what they granted works.
+ * Ends sessions, for every reason except refresh token reuse (refresh-store.ts) and too many open sessions (session-bounds-store.ts).
+ * Other services are told of each one as soon as it is committed; what they granted works until then.
  */
 export class SessionEnds {
   constructor(private readonly deps: Deps) {}
@@ -27,7 +27,8 @@ export class SessionEnds {
     const knownElsewhere = reason !== 'address_proved' || (await sessions.hasAny(tx, userId))
     await sessions.endAll(tx, userId, reason, now())
     await this.#voidUnfinished(tx, userId)
-    // Applications sign out everywhere by default, and whoever does is to get in again at home.
+    // Most applications call logout with scope `global` by default. Keep the known networks, so that the same person can sign in
+    // again from home.
     if (reason !== 'logout') await sessions.forgetNetworks(tx, userId, null)
     // The time after the update: the update waits for refreshes in progress, and their tokens must be covered too.
     if (!TOLD_BY_THE_USER.has(reason) && knownElsewhere) await accountEvents.signedOut(tx, userId, now())
@@ -68,7 +69,7 @@ export class SessionEnds {
     await this.deps.sessions.end(tx, userId, reason, { except: keptId, aal: 'aal1' }, this.deps.now())
   }
 
-  /** The sessions that a passkey opened, but for the one that removes it, as when an administrator does: null. */
+  /** Ends the sessions opened with this passkey, except `keptId` (null when an administrator removes it). */
   async byPasskey(tx: Tx, userId: string, passkeyId: string, keptId: string | null): Promise<void> {
     const kept = keptId === null ? {} : { except: keptId }
     await this.deps.sessions.end(tx, userId, 'passkey_removed', { passkeyId, ...kept }, this.deps.now())

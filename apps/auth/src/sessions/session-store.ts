@@ -214,7 +214,7 @@ export class SessionStore {
     return rows[0] ? toSession(rows[0]) : null
   }
 
-  /** Only a transaction that has locked both reads them as they will be when it ends. */
+  /** Call it with both rows locked; otherwise either may change before the transaction commits. */
   async find(tx: Tx, id: string): Promise<StoredSession | null> {
     const { t } = this
     const { rows } = await tx.query<StoredSessionRow>(
@@ -247,8 +247,8 @@ export class SessionStore {
   }
 
   /**
-   * Forgets where a user signed in, except the network of one session: whoever is shut out must not guess there as if they
-   * were the owner. A network that is not named by the address of its clients is forgotten too.
+   * Forgets where a user signed in, except the network of one session: someone who was signed out must not keep the owner's
+   * allowance of guesses on that network. A network that is not named by the address of its clients is forgotten too.
    */
   async forgetNetworks(tx: Tx, userId: string, keptSessionId: string | null): Promise<void> {
     const { t } = this
@@ -265,7 +265,7 @@ export class SessionStore {
 
   /**
    * Ends some sessions of a user, reports them to other services and returns how many. Those that already ended keep their
-   * reason. Every reason but reuse (refresh-store.ts).
+   * reason. Sessions also end for reuse (refresh-store.ts) and when there are too many (session-bounds-store.ts).
    */
   async end(db: Queryable, userId: string, reason: EndReason, scope: EndScope, now: Date): Promise<number> {
     const ending = this.#ending(
