@@ -1,5 +1,9 @@
 import { definitions, providers, type Provider } from '../providers/definitions/index.js'
-import type { ProviderDefinition, ProviderSettings } from '../providers/model/provider.js'
+import {
+  comparesNonces,
+  type ProviderDefinition,
+  type ProviderSettings,
+} from '../providers/model/provider.js'
 import { endpointBelow } from '../providers/provider-registry.js'
 
 /** docs/providers.md: what an operator needs to enable a provider. */
@@ -11,9 +15,9 @@ export function providersPage(): string {
     '',
     'Register the service at the provider with the callback URL `<AUTH_API_EXTERNAL_URL>/callback`, then set',
     '`AUTH_EXTERNAL_<NAME>_ENABLED=true`, `_CLIENT_ID`, `_SECRET` and, with the callback URL exactly as it was registered,',
-    '`_REDIRECT_URI`. `_EMAIL_OPTIONAL=true` accepts accounts without an address. `_SKIP_NONCE_CHECK=true` accepts id tokens',
-    'without comparing the nonce. The service does not start while an enabled provider lacks one of the settings,',
-    'and names those that are missing.',
+    '`_REDIRECT_URI`. `_EMAIL_OPTIONAL=true` accepts accounts without an address. Where the `id_token` grant',
+    'compares nonces, `_SKIP_NONCE_CHECK=true` turns that off. The service does not start while an enabled provider lacks one',
+    'of the settings, and names those that are missing.',
     '',
     'Scopes are those below and those the caller requests in `scopes`. Addresses that a provider does not verify are confirmed',
     'by email before anyone can sign in.',
@@ -73,10 +77,15 @@ function section(name: Provider): string[] {
 
 const code = (words: readonly string[]): string => words.map((word) => `\`${word}\``).join(', ')
 
-function variablesOf(name: Provider, { requiredBaseUrl, fixedBaseUrl }: ProviderDefinition): string {
+function variablesOf(name: Provider, definition: ProviderDefinition): string {
+  const { requiredBaseUrl, fixedBaseUrl } = definition
   const prefix = `AUTH_EXTERNAL_${name.toUpperCase()}`
   const required = ['ENABLED', 'CLIENT_ID', 'SECRET', 'REDIRECT_URI', ...(requiredBaseUrl ? ['URL'] : [])]
-  const optional = [...(requiredBaseUrl || fixedBaseUrl ? [] : ['URL']), 'EMAIL_OPTIONAL', 'SKIP_NONCE_CHECK']
+  const optional = [
+    ...(requiredBaseUrl || fixedBaseUrl ? [] : ['URL']),
+    'EMAIL_OPTIONAL',
+    ...(comparesNonces(definition) ? ['SKIP_NONCE_CHECK'] : []),
+  ]
   return `${code(required.map((part) => `${prefix}_${part}`))}; optional ${code(optional.map((part) => `_${part}`))}`
 }
 

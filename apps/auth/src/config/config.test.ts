@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { describe, expect, it } from '@jest/globals'
 import { ConfigError, renderEnvExample } from '@signet/config'
 import { createKeyRing, settings } from './config.js'
+import { providers } from '../providers/definitions/index.js'
 import { readConfig, unsupportedVariables } from './read-config.js'
 
 const SECRET = 'test-secret-0123456789-abcdefghijklmnopqrstuvwxyz'
@@ -266,5 +267,16 @@ describe('the settings', () => {
     expect(
       unsupportedVariables({ OPERATOR_TOKEN: 'x', AUTH_MULTI_INSTANCE_MODE: 'true', API_ENDPOINT: '' }),
     ).toEqual(['AUTH_MULTI_INSTANCE_MODE', 'OPERATOR_TOKEN'])
+  })
+
+  it('have a nonce check to skip where the id_token grant compares nonces, and notice it elsewhere', () => {
+    const variables = providers.map((name) => `AUTH_EXTERNAL_${name.toUpperCase()}_SKIP_NONCE_CHECK`)
+    const names = Object.values(settings).flatMap(({ env }) => env)
+    const supported = ['APPLE', 'AZURE', 'GOOGLE', 'KEYCLOAK', 'SNAPCHAT'].map(
+      (name) => `AUTH_EXTERNAL_${name}_SKIP_NONCE_CHECK`,
+    )
+    expect(variables.filter((name) => names.includes(name))).toEqual(supported)
+    const all = Object.fromEntries(variables.map((name) => [name, 'true']))
+    expect(unsupportedVariables(all)).toEqual(variables.filter((name) => !supported.includes(name)))
   })
 })

@@ -2,7 +2,7 @@ import { boolean, httpUrl, list, text, type ConfigOf, type Setting } from '@sign
 import { span } from './durations.js'
 import { parseUrl } from '@signet/address-guard/parse-url'
 import { definitions, providers, type Provider } from '../providers/definitions/index.js'
-import type { ProviderDefinition } from '../providers/model/provider.js'
+import { comparesNonces, type ProviderDefinition } from '../providers/model/provider.js'
 
 const kinds = {
   enabled: (env: string, name: Provider) =>
@@ -18,11 +18,12 @@ const kinds = {
   redirectUri: (env: string, name: Provider) =>
     text({ env: `${env}_REDIRECT_URI`, optional: true, doc: `Callback URL registered at ${name}.` }),
   url: (env: string, name: Provider) => {
-    const { requiredBaseUrl }: ProviderDefinition = definitions[name]
+    const { requiredBaseUrl, fixedBaseUrl }: ProviderDefinition = definitions[name]
+    const tests = fixedBaseUrl ? ' Counts only with `AUTH_ALLOW_PRIVATE_PROVIDER_URLS`.' : ''
     return httpUrl({
       env: `${env}_URL`,
       optional: true,
-      doc: requiredBaseUrl ?? `Base URL instead of that of ${name}.`,
+      doc: requiredBaseUrl ?? `Base URL instead of that of ${name}.${tests}`,
     })
   },
   emailOptional: (env: string, name: Provider) =>
@@ -40,21 +41,34 @@ const kinds = {
 }
 type Kinds = typeof kinds
 
+/** A provider has no setting that would have no effect. */
+const applies = (kind: string, name: Provider): boolean =>
+  kind !== 'skipNonceCheck' || comparesNonces(definitions[name])
+
 /** Keys such as `github_enabled` and `github_clientId`. */
 type ProviderSettings = {
   [Key in `${Provider}_${keyof Kinds}`]: Key extends `${Provider}_${infer K extends keyof Kinds}`
-    ? ReturnType<Kinds[K]>
+    ? K extends 'skipNonceCheck'
+      ? Setting<boolean | undefined>
+      : ReturnType<Kinds[K]>
     : never
 }
 
 const perProvider = Object.fromEntries(
   providers.flatMap((name) =>
-    Object.entries(kinds).map(([kind, build]): [string, Setting<unknown>] => [
-      `${name}_${kind}`,
-      build(`AUTH_EXTERNAL_${name.toUpperCase()}`, name),
-    ]),
+    Object.entries(kinds)
+      .filter(([kind]) => applies(kind, name))
+      .map(([kind, build]): [string, Setting<unknown>] => [
+        `${name}_${kind}`,
+        build(`AUTH_EXTERNAL_${name.toUpperCase()}`, name),
+      ]),
   ),
 ) as ProviderSettings
+
+/** Variables that other providers have, and that would change nothing for theirs. */
+export const providerVariablesWithoutEffect = providers
+  .filter((name) => !applies('skipNonceCheck', name))
+  .map((name) => `AUTH_EXTERNAL_${name.toUpperCase()}_SKIP_NONCE_CHECK`)
 
 /** External providers and the flows that end in a code. */
 export const providerSettings = {

@@ -2,7 +2,7 @@ import { loadConfig } from '@signet/config'
 import { createKeyRing, settings, type AuthConfig } from './config.js'
 import { keyTimingProblems } from './key-settings.js'
 import { passwordRules } from './password-rules.js'
-import { providerProblems } from './provider-settings.js'
+import { providerProblems, providerVariablesWithoutEffect } from './provider-settings.js'
 import { webauthnProblems } from './webauthn-settings.js'
 import { KeySettingsError, type KeyProblem } from '../keys/key-ring.js'
 import { BCRYPT_MAX_BYTES } from '../passwords/bcrypt.js'
@@ -140,7 +140,7 @@ function keyProblems(config: AuthConfig): string[] {
   }
 }
 
-// The specification lists these as unsupported; setting one is probably a mistake.
+// The specification lists these as unsupported, or they have no effect for their provider; setting one is probably a mistake.
 const UNSUPPORTED = [
   'AUTH_MULTI_INSTANCE_MODE',
   'AUTH_OPERATOR_TOKEN',
@@ -148,6 +148,7 @@ const UNSUPPORTED = [
   'AUTH_API_ENDPOINT',
   'API_ENDPOINT',
   'AUTH_JWT_ADMIN_GROUP_NAME',
+  ...providerVariablesWithoutEffect,
 ]
 
 /** Variables that are set but not supported by this server (docs/specification.md#configuration). */

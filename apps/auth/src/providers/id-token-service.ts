@@ -10,7 +10,12 @@ import { withUsableEmails } from './linking/external-identities.js'
 import type { ExternalSignIn, Purpose } from './linking/external-sign-in.js'
 import { claimedIssuer, type IdTokenVerifier } from './open-id/id-token-verifier.js'
 import { endpointBelow, type ProviderRegistry } from './provider-registry.js'
-import type { OpenIdRules, ProviderDefinition, ProviderProfile } from './model/provider.js'
+import {
+  comparesNonces,
+  type OpenIdRules,
+  type ProviderDefinition,
+  type ProviderProfile,
+} from './model/provider.js'
 
 export type IdTokenRequest = {
   id_token?: string
@@ -112,7 +117,7 @@ export class IdTokenService {
       isIssuer: (issuer) => openId.isIssuer(issuer, settings),
       audiences: isApp ? [...settings.clientIds, iosBundleId] : settings.clientIds,
       keysUrl: openId.keysUrl?.(endpointBelow(settings.baseUrl)),
-      checkNonce: !settings.skipNonceCheck && !openId.cannotPassNonce,
+      checkNonce: comparesNonces({ openId }) && !settings.skipNonceCheck,
       emailOptional: settings.emailOptional,
       profile: (claims) => openId.profile(claims, settings),
     }

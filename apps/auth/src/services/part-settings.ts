@@ -159,7 +159,7 @@ const providerSettings = (config: AuthConfig, name: Provider): ProviderSettings 
   redirectUri: config[`${name}_redirectUri`] ?? '',
   baseUrl: config[`${name}_url`],
   emailOptional: config[`${name}_emailOptional`],
-  skipNonceCheck: config[`${name}_skipNonceCheck`],
+  skipNonceCheck: config[`${name}_skipNonceCheck`] ?? false,
 })
 
 export const linkingRules = (config: AuthConfig): LinkingRules => ({

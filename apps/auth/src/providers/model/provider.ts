@@ -118,6 +118,10 @@ export type ProviderDefinition = {
   profile(call: ProfileCall): Promise<ProviderProfile>
 }
 
+/** Whether the `id_token` grant compares the nonces of the provider's id tokens, unless a setting turns that off. */
+export const comparesNonces = ({ openId }: Pick<ProviderDefinition, 'openId'>): boolean =>
+  openId?.idTokenGrant === true && !openId.cannotPassNonce
+
 /** The provider's response is unusable. The message is for the log. */
 export class ProviderError extends Error {
   override name = 'ProviderError'
