@@ -17,6 +17,8 @@ export type Row = {
   check?: (provider: FakeProvider, base: string) => void
   /** Members of the identity's data. */
   identity: Json
+  /** Members of the profile that say of an address that it is not verified, for providers that tell. */
+  unverified?: Json
   /** Where there is no verified address the sign-in ends in a request to confirm it. */
   refused?: boolean
 }
@@ -55,15 +57,20 @@ const mapMembers = (value: unknown, map: (key: string, value: unknown) => unknow
 export const withoutEmail = (body: unknown): unknown =>
   mapMembers(body, (key, value) => (key === 'email' ? undefined : value))
 
-const FLAGS = ['verified', 'is_confirmed', 'email_verified', 'verified_email', 'confirmed_at']
-
 /** The answer of an account whose addresses nobody has confirmed. */
-export const unconfirmed = (body: unknown): unknown =>
-  mapMembers(body, (key, value) => (FLAGS.includes(key) ? (key === 'confirmed_at' ? null : false) : value))
+export const unconfirmed =
+  ({ unverified = {} }: Row) =>
+  (body: unknown): unknown =>
+    mapMembers(body, (key, value) => (Object.hasOwn(unverified, key) ? unverified[key] : value))
 
-/** Whether the provider tells verified addresses from others. */
-export const tellsVerified = ({ profile }: Row): boolean =>
-  FLAGS.some((flag) => JSON.stringify(profile).includes(`"${flag}"`))
+/** The same answer about somebody else, so that no earlier sign-in counts. */
+export const anotherPerson =
+  ({ identity }: Row) =>
+  (body: unknown): unknown =>
+    mapMembers(body, (_key, value) => {
+      if (String(value) === identity['sub']) return `7${String(value)}`
+      return typeof value === 'string' && /^\S+@\S+$/.test(value) ? `other-${value}` : value
+    })
 
 export const isBasic = ({ headers }: Seen): boolean => headers['authorization'] !== undefined
 export type Failure = [name: string, route: string, reply: Reply]

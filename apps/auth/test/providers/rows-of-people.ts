@@ -21,6 +21,7 @@ export const rowsOfPeople: Row[] = [
         email: 'nelly@discord.example',
       }),
     },
+    unverified: { verified: false },
     identity: {
       sub: '80351110224678912',
       provider_id: '80351110224678912',

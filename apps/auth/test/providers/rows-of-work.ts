@@ -22,6 +22,7 @@ export const rowsOfWork: Row[] = [
         ],
       }),
     },
+    unverified: { is_confirmed: false },
     identity: {
       sub: '{bb-1}',
       provider_id: '{bb-1}',
@@ -77,6 +78,7 @@ export const rowsOfWork: Row[] = [
         { email: 'octo@old.example', primary: false, verified: false },
       ]),
     },
+    unverified: { verified: false },
     identity: {
       sub: '583231',
       provider_id: '583231',
@@ -106,6 +108,7 @@ export const rowsOfWork: Row[] = [
       }),
       'GET /api/v4/user/emails': json([{ id: 1, email: 'gl@second.example' }]),
     },
+    unverified: { confirmed_at: null },
     identity: {
       sub: '42',
       provider_id: '42',
@@ -136,6 +139,7 @@ export const rowsOfWork: Row[] = [
         hd: 'google.example',
       }),
     },
+    unverified: { email_verified: false },
     identity: {
       sub: '108',
       provider_id: '108',
@@ -204,6 +208,7 @@ export const rowsOfWork: Row[] = [
         picture: 'https://sl/p.png',
       }),
     },
+    unverified: { email_verified: false },
     identity: {
       sub: 'U1',
       provider_id: 'U1',
@@ -261,6 +266,7 @@ export const rowsOfWork: Row[] = [
         locale: { country: 'DE', language: 'de' },
       }),
     },
+    unverified: { email_verified: false },
     identity: {
       sub: 'li-1',
       provider_id: 'li-1',
