@@ -41,7 +41,7 @@ describeInBrowser('every page', () => {
     const page = await context.newPage()
     await signIn(page)
     await page.fill('#url', `https://127.0.0.1/hooks/${'long-path-'.repeat(8)}`)
-    await page.click('button:text-is("Add endpoint")')
+    await page.click('button:text-is("Add webhook")')
     const [, endpoint = ''] = /endpoints\/(\d+)/.exec(page.url()) ?? []
     const failed = await aDelivery(harness, endpoint, { status: 2, answer: 'x'.repeat(300) })
     for (let hoursAgo = 0; hoursAgo < 24; hoursAgo += 3) await aDelivery(harness, endpoint, { hoursAgo })

@@ -151,7 +151,7 @@ describe('the portal in German', () => {
 
   it.each([
     ['cancelled', 'sie wurde abgebrochen'],
-    ['stopped', 'der Endpunkt wurde deaktiviert oder gelöscht'],
+    ['stopped', 'der Webhook wurde deaktiviert oder gelöscht'],
     ['done', 'alle Ereignisse sind eingereiht'],
   ])('says in German how a recovery ended: %s', (state, words) => {
     const over = new RuleError('recovery.over', { kind: 'conflict', values: { state } })

@@ -47,7 +47,7 @@ describeInChromium('the pictures of the README', ENV, ({ harness, oauth, browser
     await page.goto(`${harness.base}/portal`)
     await signInHere(page, user)
     await page.fill('#url', 'https://127.0.0.1/hooks/notes')
-    await page.click('button:text-is("Add endpoint")')
+    await page.click('button:text-is("Add webhook")')
     const { rows } = await harness.db.query<{ id: string }>(
       'select id from webhook_endpoints where account_id = $1',
       [user.id],

@@ -36,7 +36,7 @@ describeInBrowser('the portal in Chromium', () => {
   }
   const addEndpoint = async () => {
     await page.fill('#url', `https://127.0.0.1/hooks/${'long-path-'.repeat(8)}`)
-    await page.click('button:text-is("Add endpoint")')
+    await page.click('button:text-is("Add webhook")')
   }
   const idOf = async (user: User) => {
     const { rows } = await harness.db.query<{ id: string }>(

@@ -203,7 +203,7 @@ describe('endpoints', () => {
     const visit = await visitor()
     for (let count = 0; count < 5; count += 1) await anEndpoint(visit)
     const { page } = await anEndpoint(visit)
-    expect([page.status, page.text.includes('5 endpoints')]).toEqual([429, true])
+    expect([page.status, page.text.includes('5 webhooks')]).toEqual([429, true])
   })
 
   it('are changed, enabled and deleted after a question', async () => {

@@ -89,7 +89,7 @@ export class Journey {
   /** Adds an endpoint on the first page of the portal; its secret. */
   async addEndpoint(page: Page, url: string): Promise<string> {
     await page.fill('#url', url)
-    await page.click('button:text-is("Add endpoint")')
+    await page.click('button:text-is("Add webhook")')
     return (await page.textContent('pre'))?.trim() ?? ''
   }
 
