@@ -91,7 +91,7 @@ describe('deliveries show', () => {
     const { stdout } = await world.machine.run(args, world.signedIn())
     expect(stdout).toMatch(/Event +summary\.completed {2}evt_7\n/)
     expect(stdout).toMatch(/1 +2026-01-01 00:00:01Z +http_503 +37 +dns 1, first byte 20 +93\.184\.215\.14/)
-    expect(stdout).toContain('Answer to attempt 1\nNot \\u001b[31mnow')
+    expect(stdout).toContain('Response to attempt 1\nNot \\u001b[31mnow')
     const { stdout: text } = await world.machine.run([...args, '--json'], world.signedIn())
     expect(JSON.parse(text)).toMatchObject({ id: '7', attempt_log: [{ number: 1 }] })
   })

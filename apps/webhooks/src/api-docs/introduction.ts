@@ -24,7 +24,7 @@ curl -X POST ${baseUrl}/v1/webhooks \\
   -H "Authorization: Bearer $TOKEN" -H "Content-Type: application/json" \\
   -d '{"url":"https://example.com/hook","events":["summary.completed"]}'</pre>
     <p>
-      The answer contains the signing <code>secret</code>, which is never shown again. Then send yourself an
+      The response contains the signing <code>secret</code>, which is never shown again. Then send yourself an
       event:
     </p>
     <pre tabindex="0" role="group" aria-label="Example">
@@ -72,7 +72,7 @@ curl -X POST ${baseUrl}/v1/webhooks/$ENDPOINT_ID/test -H "Authorization: Bearer 
     </p>
     <h3>Errors</h3>
     <p>
-      Errors are <code>{"error": {"code", "message"}}</code>. Go by the code. Every answer carries
+      Errors are <code>{"error": {"code", "message"}}</code>. Rely on the code. Every response carries
       <code>X-Request-Id</code>, which support will ask for.
     </p>
   </section>`

@@ -35,7 +35,7 @@ export const batchRoutes = ({ authenticate, admission, ingest, parser, translate
       security: ['service'],
       operationId: 'publishSummariesReady',
       summary: 'Report many summaries at once',
-      description: `NDJSON: in each line the body of a single notice, at most ${MAX_LINES} lines; blank ones are skipped. Lines succeed and fail by themselves. The answer is sent when every line has its result, and has one line for each, in their order. Repeat a request without a response unchanged: lines that were stored are duplicates then.`,
+      description: `NDJSON: in each line the body of a single notice, at most ${MAX_LINES} lines; blank ones are skipped. Lines succeed and fail by themselves. The response is sent when every line has its result, and has one line for each, in their order. Repeat a request without a response unchanged: lines that were stored are duplicates then.`,
       responses: responses(
         {
           200: {

@@ -11,16 +11,16 @@ it('admits so many of each key until nobody takes them any more', () => {
   const [first, second] = [anAnswer(), anAnswer()]
   answers.admit('a', first)
   answers.admit('a', second)
-  expect(() => answers.admit('a', anAnswer())).toThrow('Read the answers')
+  expect(() => answers.admit('a', anAnswer())).toThrow('Read the responses')
   answers.admit('b', anAnswer())
   first.leave()
   answers.admit('a', anAnswer())
-  expect(() => answers.admit('a', anAnswer())).toThrow('Read the answers')
+  expect(() => answers.admit('a', anAnswer())).toThrow('Read the responses')
 })
 
 it('does not count an answer whose client has left', () => {
   const answers = new OpenAnswers(1)
   answers.admit('a', anAnswer({ isGone: true }))
   answers.admit('a', anAnswer())
-  expect(() => answers.admit('a', anAnswer())).toThrow('Read the answers')
+  expect(() => answers.admit('a', anAnswer())).toThrow('Read the responses')
 })

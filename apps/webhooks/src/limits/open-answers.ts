@@ -16,7 +16,7 @@ export class OpenAnswers {
   admit(key: string, end: Pick<RequestContext['end'], 'isGone' | 'onceGone'>): void {
     const open = this.#open.get(key) ?? 0
     if (open >= this.max)
-      throw new AppError('limited', 'too_many_requests', 'Read the answers to your other requests first', {
+      throw new AppError('limited', 'too_many_requests', 'Read the responses to your other requests first', {
         retryAfterSeconds: RETRY_AFTER_SECONDS,
       })
     // The client has left, so the request ends before it is handled, and nothing would return the permit.

@@ -58,7 +58,7 @@ export const mcpDocs: RouteDocs = {
     'Model Context Protocol over Streamable HTTP, without sessions: each message is answered by itself, as JSON. The operations of this API are the tools.',
   body: messages,
   responses: {
-    200: { description: 'The answer', schema: messages },
+    200: { description: 'The response', schema: messages },
     202: { description: 'A notification was received' },
     ...Object.fromEntries(
       Object.entries(responses({}, 400, 401, 403, 413, 429)).map(([status, response]) => [

@@ -19,7 +19,7 @@ export function toolResult({ body }: Answer): CallToolResult {
 
 const tooLong = () =>
   badRequest(
-    `The answer has more than the ${MAX_RESULT_LENGTH} characters that a tool may return: ask for fewer entries, or use the HTTP API`,
+    `The response has more than the ${MAX_RESULT_LENGTH} characters that a tool may return: ask for fewer entries, or use the HTTP API`,
   )
 
 /**

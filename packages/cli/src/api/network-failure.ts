@@ -17,7 +17,7 @@ const ADDRESS_HINT =
 export function networkFailure(error: unknown, url: URL, timeoutMs: number): NetworkError {
   const { host } = url
   if (isTimeout(error)) {
-    return new NetworkError(`${host} gave no answer within ${Math.round(timeoutMs / 1000)} s`, {
+    return new NetworkError(`${host} did not respond within ${Math.round(timeoutMs / 1000)} s`, {
       hint: 'Try again later. If it keeps failing, check the address and your network.',
       cause: error,
     })

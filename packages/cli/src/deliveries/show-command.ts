@@ -43,7 +43,7 @@ function text(delivery: DeliveryDetail, paint: Paint): string {
     ...(delivery.next_attempt_at ? [['Next attempt', readableTime(delivery.next_attempt_at)] as const] : []),
   ]
   const answers = attempts.flatMap(({ number, answer }) =>
-    answer === '' ? [] : [`${paint('bold', `Answer to attempt ${number}`)}\n${printable(answer)}`],
+    answer === '' ? [] : [`${paint('bold', `Response to attempt ${number}`)}\n${printable(answer)}`],
   )
   return [
     renderFields(fields, paint),

@@ -8,7 +8,7 @@ const SHOWN_LINES = 10
 export function answerText(target: URL, answer: Answer, paint: Paint): string {
   const took = paint('dim', `in ${answer.durationMs} ms`)
   if (answer.status === undefined) {
-    return `${paint('red', `→ ${target.href} gave no answer: ${printable(answer.reason)}`)}  ${took}\n`
+    return `${paint('red', `→ ${target.href} did not respond: ${printable(answer.reason)}`)}  ${took}\n`
   }
   const status = paint(isSuccess(answer) ? 'green' : 'red', `→ ${target.href} answered ${answer.status}`)
   const body = answer.body.split('\n').slice(0, SHOWN_LINES).map(printable).join('\n').trimEnd()

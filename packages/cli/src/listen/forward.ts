@@ -84,7 +84,7 @@ async function beginningOf(response: IncomingMessage): Promise<string> {
 
 function reasonOf(error: unknown): string {
   const { name, code, message } = error as NodeJS.ErrnoException
-  if (name === 'AbortError' || name === 'TimeoutError') return `no answer within ${TIME_LIMIT_MS / 1000} s`
+  if (name === 'AbortError' || name === 'TimeoutError') return `no response within ${TIME_LIMIT_MS / 1000} s`
   if (code === 'ECONNREFUSED') return 'nothing listens there'
   return code ?? message
 }

@@ -40,7 +40,7 @@ function processingFailure(error: OperationProcessingError, serviceUrl: string):
       cause: error,
     })
   }
-  return new ServerFailureError(`The answer of ${serviceUrl} was not accepted: ${error.message}`, {
+  return new ServerFailureError(`The response of ${serviceUrl} was not accepted: ${error.message}`, {
     cause: error,
   })
 }
