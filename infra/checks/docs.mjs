@@ -14,7 +14,7 @@ const { values } = parseArgs({
     apps: { type: 'string', default: join(root, 'apps') },
   },
 })
-// The check runs after the types, which compiles everything; whoever writes has just changed a definition.
+// The check runs after the types, which compile everything; for --write a definition has just changed.
 if (values.write && values.apps === join(root, 'apps')) {
   const documented = workspaceFolders().filter((folder) => existsSync(join(root, folder, 'src/docs.ts')))
   await bootstrapOrExit({ projects: documented.map((folder) => `${folder}/tsconfig.build.json`) })

@@ -10,7 +10,7 @@ const restrictedSyntax = {
 /** What a function of a store may ask for: rows of an account, or those of somebody who has a secret. */
 const OWNED = /\b(accountId|\w*[hH]ash)\b(?!:)|\bowner\b(?!\.endpointId)/
 
-/** A function with a connection that is exported from a store, and so reads or changes rows for whoever calls it. */
+/** A function with a connection that is exported from a store, and so reads or changes rows for any caller. */
 function storeFunction(context, node) {
   const connection = node?.params?.[0]
   if (connection?.type !== 'Identifier' || !/^(db|tx)$/.test(connection.name)) return
@@ -40,7 +40,7 @@ export default {
     // The same once more, because the options of one rule replace those of an override before.
     'restricted-in-services': restrictedSyntax,
     'restricted-outside-stores': restrictedSyntax,
-    // Nobody else's rows can be asked for by an id alone.
+    // An id alone must not find another account's rows.
     'account-in-stores': accountInStores,
   },
 }

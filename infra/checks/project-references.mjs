@@ -46,7 +46,7 @@ function problemsOf(config) {
     )
 }
 
-/** Those of references of references, too. */
+/** Includes references of references. */
 function foldersReferred(references = [], found = new Set(), seen = new Set()) {
   for (const { path } of references) {
     const config = statSync(path).isDirectory() ? join(path, 'tsconfig.json') : path

@@ -80,7 +80,7 @@ function checkRecords(path, line, report) {
   }
 }
 
-/** A record that only other records cite is found by nobody who reads the code. */
+/** Nobody who reads the code finds a record that only other records cite. */
 function uncitedProblems() {
   return records
     .filter((name) => !cited.has(name.slice(0, 4)))

@@ -56,7 +56,7 @@ function found(text, phrases) {
   })
 }
 
-/** Those that can still be changed; none where nobody knows what is pushed. */
+/** Subjects that can still be changed; none if it is unknown what has been pushed. */
 async function subjects() {
   const { ok, output } = await run('git', ['log', '--format=%s', 'origin/main..HEAD', '--'])
   return ok ? output.split('\n').filter(Boolean) : []

@@ -43,7 +43,7 @@ import { createWebhookObserver } from './observers/webhook-observer.js'
 import { createWebhookServices } from './webhook-services.js'
 import { component } from './version.js'
 
-/** Outside things that a test may replace; all else is derived from them. */
+/** External dependencies that tests can replace; everything else is built from them. */
 export type Ports = { log: Logger; registry: Registry; now: () => Date; resolver: Resolver }
 
 /** The composition root: the only place that constructs connections and services. */

@@ -106,7 +106,7 @@ async function routeTables() {
   return tables
 }
 
-/** Where the generated documents say that the service is; served ones have the real address. */
+/** The service's address in generated documents; served ones have the real one. */
 const PLACEHOLDER = 'https://hooks.signet.example'
 
 const EXAMPLE_ENVIRONMENT = {

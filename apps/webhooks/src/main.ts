@@ -17,7 +17,7 @@ await runServiceCommands({
   },
   async serve(config) {
     const { serve } = await import('./serve.js')
-    // Garbage may grow by a third of what lives, where V8 alone would let it grow to several times as much
+    // Collect garbage once the heap has grown by a third; by default V8 lets it grow to several times its live size
     // (infra/decisions/0152-common-requests-cost-less-than-express.md).
     setFlagsFromString('--heap-growing-percent=30')
     return serve(config)

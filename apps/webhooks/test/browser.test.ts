@@ -113,13 +113,17 @@ describeInBrowser('the pages in Chromium', () => {
 
   it('makes one code of a double click', async () => {
     const { user } = await connect()
+    const codes = async () => {
+      const { rows } = await harness.db.query(
+        'select 1 from oauth_codes k join oauth_grants g on g.id = k.grant_id where g.account_id = $1',
+        [user.id],
+      )
+      return rows.length
+    }
     await page.dblclick('text=Approve', { noWaitAfter: true }).catch(() => undefined)
+    await waitFor(async () => (await codes()) > 0)
     await page.waitForLoadState('networkidle')
-    const { rows } = await harness.db.query(
-      'select 1 from oauth_codes k join oauth_grants g on g.id = k.grant_id where g.account_id = $1',
-      [user.id],
-    )
-    expect(rows).toHaveLength(1)
+    expect(await codes()).toBe(1)
   })
 
   it('makes no second code after the back button', async () => {

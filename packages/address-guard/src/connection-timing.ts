@@ -9,8 +9,8 @@ export type ConnectionPhases = { dns?: number; connect?: number; tls?: number; p
 const phasesOf = new WeakMap<object, ConnectionPhases>()
 
 /**
- * How long opening this connection took, or the attempt to open it that ended with this error. The first caller learns it and
- * nobody else: exchanges on a connection that was open already have no such phases.
+ * How long it took to open this connection, or to fail with this error. Only the first caller gets it: exchanges on a connection
+ * that was already open have no such phases.
  */
 export function takeConnectionPhases(connectionOrError: object): ConnectionPhases | undefined {
   const phases = phasesOf.get(connectionOrError)
@@ -21,8 +21,8 @@ export function takeConnectionPhases(connectionOrError: object): ConnectionPhase
 let witness: ((phases: ConnectionPhases) => void) | undefined
 
 /**
- * Dispatches a request, and shows what is known of a connection that is opened for it, which grows while that goes on. A client
- * opens it within the call, and tells nobody before it is open.
+ * Dispatches a request and reports the phases of a connection opened for it; they are filled in as each phase ends. The client
+ * starts to open it within this call, and reports it to nobody else before it is open.
  */
 export function witnessConnection(onOpening: (phases: ConnectionPhases) => void, dispatch: () => void): void {
   witness = onOpening

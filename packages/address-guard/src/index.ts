@@ -1,5 +1,5 @@
 /**
- * Decides which addresses our servers may connect to. Everything that calls a URL chosen by somebody else goes through it:
+ * Decides which addresses our servers may connect to. Everything that calls a URL from outside goes through it:
  * webhook deliveries, identity providers, email templates.
  */
 export { AddressGuard, BlockedAddressError, NameNotResolvedError } from './address-guard.js'

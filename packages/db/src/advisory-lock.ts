@@ -23,7 +23,7 @@ export function withAdvisoryLock<T>(
   work: (lost: AbortSignal) => Promise<T>,
   { timeoutMs = TIMEOUT_MS }: AdvisoryLockOptions = {},
 ): Promise<T | undefined> {
-  // It changes nothing and has no snapshot between statements, so it keeps vacuum from nothing however long it takes.
+  // It changes nothing and has no snapshot between statements, so it does not hold back vacuum, however long it takes.
   return db.transaction(async (tx) => {
     const { rows } = await tx.query<{ locked: boolean }>(
       `select set_config('idle_in_transaction_session_timeout', $2, true),

@@ -12,8 +12,8 @@ export type BatchesOptions<Item, Result> = {
   /** Runs one batch. Returns the results in the order of the items. */
   send: (items: readonly Item[]) => Promise<readonly Result[]>
   /**
-   * Statements running at once. Two for reads, so that PostgreSQL works on one while this process works on the results of
-   * the other. One for writes: a commit waits for the disk, which can be flushed only so often, so each flush is to carry
+   * Statements that run at the same time. Two for reads, so that PostgreSQL works on one while this process works on the results of
+   * the other. One for writes: a commit waits for the disk, which can be flushed only so often, so each flush should carry
    * as much as possible.
    */
   underWay: number
@@ -21,7 +21,7 @@ export type BatchesOptions<Item, Result> = {
   keysOf?: (item: Item) => readonly string[]
   /** Whose share an item belongs to: shares take turns for places in a batch. Without it, first come, first served. */
   shareOf?: (item: Item) => string
-  /** A function is asked for each batch: for callers that learn how large items are. */
+  /** A function is called for each batch, for callers that learn how large items are. */
   maxItems?: number | (() => number)
   /** How long the first item waits for others, in milliseconds; the wait for an earlier batch counts. By default not at all. */
   lingerMs?: number

@@ -12,8 +12,8 @@ type Waiter = { since: number; admit: (holder: Holder) => void; refuse: (error: 
 
 /**
  * Admits `width` callers at a time, and others in addition to those that stay long. Many short statements finish soonest on
- * a few connections, but one that waits for a lock or for its caller should hold up nobody. At most one more is admitted
- * per `slowMs`, so that a server that is slow because of too many connections does not get more of them at once.
+ * a few connections, but one that waits for a lock or for its caller should not hold up others. At most one more is admitted
+ * per `slowMs`, so that a server that is slow because of too many connections does not get many more at the same time.
  */
 export class ConnectionGate {
   readonly #counted = new Set<Holder>()

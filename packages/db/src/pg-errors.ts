@@ -19,7 +19,7 @@ export const isLockTimeout = (error: unknown): boolean => codeOf(error) === '55P
 /** True if `statement_timeout` or an operator cancelled the statement. */
 export const isStatementTimeout = (error: unknown): boolean => codeOf(error) === '57014'
 
-/** What the driver says of a statement without an answer. */
+/** The driver's message for a statement that got no response. */
 const NO_ANSWER = 'Query read timeout'
 
 export const noAnswer = () => new Error(NO_ANSWER)
@@ -31,7 +31,7 @@ export const isUnanswered = (error: unknown): error is Error =>
 /** True if the server aborted the transaction because of a deadlock or a serialization conflict. */
 export const isDeadlock = (error: unknown): boolean => ['40P01', '40001'].includes(codeOf(error))
 
-/** What sockets and name look-ups fail with: nobody there, no way there, or no socket left here. */
+/** Socket and DNS errors: host down, unreachable, or no local sockets left. */
 const CONNECTION_CODES = new Set([
   'EADDRNOTAVAIL',
   'EAI_AGAIN',

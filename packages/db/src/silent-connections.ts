@@ -2,29 +2,29 @@ import pg from 'pg'
 
 export type SilentConnectionsOptions = { connectionString: string; applicationName?: string }
 
-/** What runs a statement: a pool, or a connection. */
+/** Runs statements: a pool or a connection. */
 export type Target = {
   query<R extends pg.QueryResultRow>(statement: pg.QueryConfig): Promise<pg.QueryResult<R>>
 }
 
-/** What a driver's connection has and its types do not say. */
+/** Parts of the driver's connection that its types do not declare. */
 type Internals = {
   processID: number | null
   connection: { stream: { destroy(error: Error): void; bytesRead: number; writableLength: number } }
 }
 
-/** `seen`: what had come and gone when the server was last found idle. Any more shows that the connection lives. */
+/** `seen`: the bytes received and still to be sent when the server was last idle. If they change, the connection is alive. */
 type Waiting = { since: number; seen?: string }
 
-/** A statement that takes longer is asked about. */
+/** After this time the server is asked about a statement. */
 const SUSPICIOUS_MS = 1_000
 const INTERVAL_MS = 500
 const PROBE_TIMEOUT_MS = 1_000
 
 /**
- * Closes connections that wait for the answer to a statement on which the server does not work. After packets were lost, TCP may
- * take as long again to notice, and for good ones a time limit would have to be longer than any statement. So the server is asked,
- * through another connection. A statement that is slow, or waits for a lock, is active there and goes on.
+ * Closes connections that wait for the result of a statement while the server is idle. After packets were dropped, TCP can stay
+ * silent for as long again as the outage lasted, and a time limit would have to be longer than the slowest statement. So this asks
+ * the server on another connection. A statement that is slow or waits for a lock is active there and continues.
  */
 export class SilentConnections {
   readonly #waiting = new Map<pg.ClientBase, Waiting>()
@@ -40,13 +40,13 @@ export class SilentConnections {
     for (const event of ['acquire', 'remove'] as const) pool.on(event, (client) => this.#idle.delete(client))
   }
 
-  /** Its statements are rejected as those of a lost connection where nobody works on them. */
+  /** Rejects a statement as if its connection were lost if the server is not working on it. */
   watched(target: pg.Pool | pg.PoolClient): Target {
     return {
       query: async <R extends pg.QueryResultRow>(statement: pg.QueryConfig) => {
         if (!(target instanceof pg.Pool)) return this.#watch(target, () => target.query<R>(statement))
         const client = await target.connect()
-        // As the pool does: without a listener the loss of a connection would end the process, and one with an error is not used again.
+        // Like the pool: without a listener a lost connection would end the process, and a connection with an error is not reused.
         let broken: Error | undefined
         const onError = (error: Error) => (broken = error)
         client.on('error', onError)
@@ -90,7 +90,7 @@ export class SilentConnections {
   async #examine(suspicious: readonly [pg.ClientBase, Waiting][]): Promise<void> {
     this.#probe ??= this.#connect()
     const probe = await this.#probe
-    // A server that only just became idle may have answered, and the answer be on its way.
+    // If the server became idle just now, its response may still be on the way.
     const { rows } = await probe.query<{ pid: number }>(
       `select pid from pg_stat_activity where pid = any ($1::integer[]) and usename = current_user
          and state like 'idle%' and state_change < clock_timestamp() - interval '0.5 seconds'`,
@@ -100,7 +100,7 @@ export class SilentConnections {
     const dead: pg.ClientBase[] = []
     for (const [client, waiting] of suspicious) {
       const { processID, connection } = internalsOf(client)
-      // Another statement by now, or none.
+      // The connection runs another statement by now, or none.
       if (this.#waiting.get(client) !== waiting || processID === null) continue
       const { bytesRead, writableLength } = connection.stream
       const seen = idle.has(processID) ? `${bytesRead} ${writableLength}` : undefined
@@ -108,7 +108,7 @@ export class SilentConnections {
       waiting.seen = seen
     }
     if (dead.length === 0) return
-    // First those that wait for a statement: they are probably lost, too, and whoever tries again must not get one of them.
+    // The idle ones first: they are probably dead, too, and a retry must not get one of them.
     for (const client of [...this.#idle, ...dead]) destroy(client)
   }
 
@@ -126,7 +126,7 @@ export class SilentConnections {
   }
 
   #endProbe(): void {
-    // Its regular end would wait for a server that does not respond.
+    // `end` would wait for a server that does not respond.
     this.#probe?.then(destroy, () => undefined)
     this.#probe = undefined
   }

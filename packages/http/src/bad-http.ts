@@ -1,10 +1,10 @@
 import { STATUS_CODES, type Server, type ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 
-/** Requests that were refused on their connection itself, where nothing but the status is said. */
+/** Requests that were refused on the connection itself, with nothing but a status. */
 const refused = new WeakMap<ServerResponse, number>()
 
-/** The status that the client got instead of this answer, because what it sent on is no HTTP. */
+/** The status that the client got instead of this response, because what it sent next was not HTTP. */
 export const refusedStatusOf = (res: ServerResponse): number | undefined => refused.get(res)
 
 const STATUSES: Readonly<Record<string, number>> = {

@@ -22,8 +22,8 @@ export type ServiceCommands<Config> = {
 
 /**
  * The process of a service. Without a command it migrates its database, if it owns one, and serves. The configuration is read first,
- * so that an invalid one changes nothing. Each command loads its modules when it runs: those of a service take longer to load than
- * `--help`, `version` or `migrate` take.
+ * so that an invalid one changes nothing. Each command loads its modules when it runs, because loading a service takes longer than
+ * running `--help`, `version` or `migrate`.
  */
 export async function runServiceCommands<Config>(options: ServiceCommands<Config>): Promise<void> {
   const { service, component, summary, readConfig, serve, migrate, commands } = options

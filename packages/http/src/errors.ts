@@ -27,7 +27,7 @@ export function errorHandler({
     // Part of the response was already sent. Destroy the connection so that nobody takes it for complete.
     if (res.headersSent) return next(thrown)
     const { headers = {}, body } = errorRenderer.render(error, req)
-    // Nobody waits for the rest of the body any more (RFC 9110 section 15.5.9).
+    // We no longer wait for the rest of the body (RFC 9110 section 15.5.9).
     if (error.kind === 'late') res.setHeader('Connection', 'close')
     if (error.retryAfterSeconds !== undefined)
       res.setHeader('Retry-After', String(Math.ceil(error.retryAfterSeconds)))

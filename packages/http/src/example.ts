@@ -26,7 +26,7 @@ const BY_TYPE: Readonly<Record<string, unknown>> = { boolean: true, integer: 1, 
 
 /**
  * A value of a schema, made of the examples that its parts have. Members that may be left out are there if they have one.
- * Throws where a text says nothing that an example could be made of.
+ * Throws if a text has nothing to make an example of.
  */
 export function exampleOf(schema: JsonSchema, schemas: Schemas): unknown {
   const value = find(schema, schemas)

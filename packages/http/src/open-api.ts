@@ -147,7 +147,7 @@ const linksOf = (links: NonNullable<ResponseDoc['links']>) =>
     ]),
   )
 
-/** Only JSON has an example: of NDJSON the schema is that of a line, and pages have none. */
+/** Only JSON has an example: the schema of NDJSON describes one line, and pages have no schema. */
 function contentOf(
   mediaType: string,
   schema: JsonSchema,

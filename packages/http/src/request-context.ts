@@ -12,11 +12,11 @@ export type RequestContext = RequestMeta & {
   params: Readonly<Record<string, string | string[]>>
   /** Additional members of the request's log line. The error handler sets `error_code` and, for 5xx, `error`. */
   readonly fields: Record<string, unknown>
-  /** Aborted when the request's time is over or the client went away. */
+  /** Aborted when the request has timed out or the client has disconnected. */
   readonly signal: AbortSignal
-  /** How many characters of an answer are of use, if there is a limit: a longer answer can be cut or left out. */
+  /** How many characters of a response are useful, if there is a limit: a longer one can be cut or left out. */
   readonly maxAnswerLength?: number
-  /** For the pipeline, which ends the request's time, and for what is held until nobody takes the answer any more. */
+  /** For the pipeline, which times the request out, and for resources held until the response is finished or abandoned. */
   readonly end: RequestEnd
 }
 

@@ -5,7 +5,7 @@ import type { Response } from 'express'
 export class RequestEnd {
   #controller: AbortController | undefined
   #aborted = false
-  /** Set while the client is to send the body. */
+  /** Set while waiting for the client to send the body. */
   awaitsBody = false
 
   constructor(private readonly res: Response) {}
@@ -16,7 +16,7 @@ export class RequestEnd {
     this.#controller = controller
     const { res } = this
     const onClose = () => {
-      // After a complete response nobody listens any more.
+      // After a complete response there is nothing left to abort.
       if (!res.writableFinished) controller.abort()
     }
     if (this.#aborted) controller.abort()
@@ -25,14 +25,14 @@ export class RequestEnd {
     return controller.signal
   }
 
-  /** Whether the time is over or the client went away; needs no signal. */
+  /** Whether the request has timed out or the client has disconnected; needs no signal. */
   get isOver(): boolean {
     return this.#aborted || (this.isGone && !this.res.writableFinished)
   }
 
   /**
-   * Whether nobody takes any more of the response. One that waits for its turn behind another one of its connection is not closed
-   * when that ends: only the connection tells.
+   * Whether nobody reads the response any more. A response that waits behind another one on its connection is not closed when the
+   * connection ends, so the socket is checked too.
    */
   get isGone(): boolean {
     return this.res.closed || this.res.req.socket.destroyed
@@ -44,7 +44,7 @@ export class RequestEnd {
     const { socket } = res.req
     let isTold = false
     const gone = () => {
-      // The end of the connection closes the response, and then goes on to those who listened when it began.
+      // When a connection ends, it closes the response first and then still calls this listener.
       if (isTold) return
       isTold = true
       // A connection that is kept alive would otherwise collect one for each of its requests.
@@ -64,7 +64,7 @@ export class RequestEnd {
   }
 }
 
-/** The fault of whoever it was that the time was spent waiting for. */
+/** Blames the side that the time was spent waiting for. */
 export const requestTimeout = ({ awaitsBody }: RequestEnd): AppError =>
   awaitsBody
     ? new AppError('late', 'request_timeout', 'The body of the request did not arrive in time')

@@ -18,7 +18,7 @@ export async function runSteps(
   const body = await readInput(req, res)
   context.end.awaitsBody = false
   const caller = spec.body && spec.authenticateAgain ? await spec.authenticateAgain(req, context) : admitted
-  // Its answer is that it took too long, or there is nobody left to answer: it must not take effect after that.
+  // The client was told that it took too long, or has disconnected: the request must not take effect after that.
   if (context.end.isOver) throw requestTimeout(context.end)
   return spec.handle({
     caller,

@@ -23,7 +23,7 @@ const UNAVAILABLE = 'The signing keys of the token issuer could not be fetched'
 const PUBLISHED_ALGORITHMS = ['RS256', 'ES256', 'EdDSA']
 const MAX_AGE_MS = 600_000
 const COOLDOWN_MS = 30_000
-// With no copy at all every token fails, so the first one is asked for sooner: services start in any order.
+// Without any copy every token fails, so the first one is retried sooner: services start in any order.
 const FIRST_COPY_COOLDOWN_MS = 1_000
 const MAX_BYTES = 128 * 1024
 
@@ -50,7 +50,7 @@ export class JwksClient implements KeySource {
 
   /** As in KeySource; also throws JwksUnavailableError while there is no copy of the keys. */
   async findKey(header: JwtHeader): Promise<JwtKey> {
-    // Decided before any request: such tokens cannot be verified with whatever keys there are.
+    // Decided before any request: no key could verify such a token.
     if (header.kid === undefined) throw new JwtError('unknown_key')
     if (!PUBLISHED_ALGORITHMS.includes(header.alg)) throw new JwtError('algorithm')
     const isNamed = this.#copy?.keys.some(({ kid }) => kid === header.kid)

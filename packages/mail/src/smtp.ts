@@ -21,7 +21,7 @@ export type OutgoingMail = {
 
 /** A pool of connections to the mail server. */
 export type SmtpTransport = {
-  /** Does all that the first email would do before it connects. */
+  /** Loads and configures everything except the connection, so that the first email is not slow. */
   prepare(): Promise<void>
   /**
    * Resolves when the server accepted the email. Throws {@link MailRefusedError} when it permanently rejected the
@@ -38,7 +38,7 @@ type Options = {
   ca?: string | undefined
 }
 
-/** The mail server will not take this email, however often it is asked. The text is for the log and names no address. */
+/** The mail server rejects this email permanently. The text is for the log and names no address. */
 export class MailRefusedError extends Error {
   override name = 'MailRefusedError'
 }

@@ -27,7 +27,7 @@ export function brandHeader({ name, logo }: Brand, icon: string | undefined): Ht
   return html`<p class="brand">${logo === null ? SEAL : image}${html`<span>${name}</span>`}</p>`
 }
 
-/** Help and what the law wants, below a page; nothing where the operator set nothing. */
+/** Help and legal links at the foot of a page; nothing if the operator set none. */
 export function legalFooter(
   { support, imprintUrl, privacyUrl, termsUrl }: Brand,
   language: Language,

@@ -14,7 +14,7 @@ export type Page = {
   script?: string
   /** URLs of further scripts that the page loads. */
   load?: readonly string[]
-  /** The page asks this server whether it is time to go on. */
+  /** The page asks this server whether it is time to continue. */
   polls?: boolean
   /** Rules that come after the style sheet of all pages. */
   style?: string

@@ -55,7 +55,7 @@ export class Periodic {
       this.#again = false
       await this.#run().catch(this.options.onError)
     }
-    // In the same turn as the last look: a request in between would find it running, and nobody would look again.
+    // Clear this in the same tick as the last check. A request in between would see a run in progress and never be handled.
     this.#running = undefined
     if (this.#isStarted) this.#wait(this.options.everyMs)
   }

@@ -38,7 +38,7 @@ const LEVELS = Object.fromEntries(logLevels.map((level, index) => [level, index]
 const WORDS: Readonly<Record<string, string>> = { warn: 'warning' }
 
 /**
- * Names the members of a line, puts them in order and removes secrets. What is left has no cycles and no large integers, so it
+ * Names the members of a line, puts them in order and removes secrets. The result has no cycles and no large integers, so it
  * needs none of what winston's JSON format adds (decision 0151).
  */
 const jsonLine = winston.format((info) => {

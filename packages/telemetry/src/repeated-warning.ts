@@ -40,7 +40,7 @@ export class RepeatedWarning {
     })
   }
 
-  /** The outage is over: the next warning is new. */
+  /** The outage has ended: the next warning is new. */
   reset(): void {
     this.#seen.clear()
   }

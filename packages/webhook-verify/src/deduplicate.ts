@@ -6,13 +6,13 @@ import type { WebhookEvent } from './events.js'
 export type Claim = 'claimed' | 'in_progress' | 'done'
 
 /**
- * Where it is remembered which events were processed. Shared by all processes of a receiver, so it lies in a database unless
- * there is only one process.
+ * Remembers which events were processed. All processes of a receiver share it, so it is a database unless there is only one
+ * process.
  */
 export type EventStore = {
   /**
    * Takes an event for `leaseSeconds` in the name of `owner`. Atomic: of concurrent callers one gets `claimed`. A claim whose
-   * lease is over may be taken by another one, because its owner died.
+   * lease has expired may be taken by another owner, because its own has died.
    */
   claim(eventId: string, owner: string, leaseSeconds: number): Claim | Promise<Claim>
   /** The event was processed and is `done` from now on, no matter who holds the claim. */
@@ -31,7 +31,7 @@ type Rest = readonly unknown[]
 
 /**
  * Calls `onEvent` once for each event id, however often it is delivered: the first delivery is processed, a repeat is
- * not. One that failed is processed again when it is delivered again, and so is one whose process died. A repeat that arrives while
+ * not. An event whose processing failed, or whose process died, is processed again when it is redelivered. A repeat that arrives while
  * the first is being processed fails with `EventInProgressError`, which the handlers answer 409: a 2xx would promise what
  * may still fail, and the sender would not come back (decision 0171).
  */

@@ -92,7 +92,7 @@ export class InvalidPayloadError extends WebhookVerificationError {
   }
 }
 
-/** The secret can verify nothing: a mistake of the caller, whatever was received. Says nothing of its content. */
+/** The secret cannot verify anything: a mistake of the caller, independent of the request. The message reveals nothing of the secret. */
 export class InvalidSecretError extends TypeError {
   override readonly name = 'InvalidSecretError'
 

@@ -1,6 +1,6 @@
 import type { EventData } from './event-data.js'
 
-/** What every event has, whatever its type. De-duplicate on `id`: delivery is at least once. */
+/** What every event has. De-duplicate on `id`: delivery is at least once. */
 export type EventEnvelope<Type extends string, Data> = {
   id: string
   type: Type

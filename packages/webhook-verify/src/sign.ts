@@ -34,7 +34,7 @@ export type SignedHeaders = Record<
 
 /**
  * The headers of a delivery of this body, for the tests of a receiver. With several secrets `webhook-signature` has a
- * signature of each and `X-Service-Signature` that of the first, as while one secret replaces another.
+ * signature of each and `X-Service-Signature` has the first's, as while one secret replaces another.
  */
 export function sign(rawBody: RawBody, secret: Secret, options: SignOptions = {}): SignedHeaders {
   const body = bytesOf(rawBody)

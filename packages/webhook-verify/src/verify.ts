@@ -92,7 +92,7 @@ function requireSignature({ signatures, expected }: Signed, secrets: readonly st
   if (!matches) throw new SignatureMismatchError()
 }
 
-/** Only the length of the right signature shows in the time, and everybody knows that. */
+/** Timing reveals only the length of the expected signature, which is public. */
 function constantTimeEqual(right: string, given: string): boolean {
   const [a, b] = [Buffer.from(right), Buffer.from(given)]
   return a.length === b.length && timingSafeEqual(a, b)

@@ -18,8 +18,8 @@ export async function deleteSessions(
 }
 
 /**
- * Records that sessions of the identity server are over, also for sign-ins with them that are under way, and ends the browser
- * sessions that were opened with them. Returns how many those were.
+ * Records that sessions of the identity server have ended, which also stops sign-ins in progress, and ends the browser sessions
+ * opened with them. Returns how many browser sessions ended.
  */
 // oxlint-disable-next-line signet/account-in-stores -- the identity server names sessions, and some are not known here yet
 export async function endIdentitySessions(db: Queryable, sessionIds: readonly string[]): Promise<number> {
@@ -44,7 +44,7 @@ export async function revokeGrants(tx: Tx, { accountId, signedOutAt, reason }: E
   )
 }
 
-/** Whoever creates tokens of an account, or signs it out everywhere, waits here for the others. */
+/** Serializes creating tokens of an account and signing it out everywhere. */
 export async function lockPersonalTokens(tx: Tx, accountId: string): Promise<void> {
   await tx.query(`select pg_advisory_xact_lock(hashtextextended('personal-tokens:' || $1, 0))`, [accountId])
 }
@@ -97,7 +97,7 @@ export async function recordBan(
   return rows[0] ?? null
 }
 
-/** Whether a user may come in by a JWT that was issued at this time. */
+/** Whether a user may sign in with a JWT that was issued at this time. */
 export async function admitsUser(db: Queryable, accountId: string, issuedAt: Date): Promise<boolean> {
   const { rows } = await db.query<{ admitted: boolean }>(
     `select ${accountAdmits('$1::uuid', '$2::timestamptz')} as admitted`,

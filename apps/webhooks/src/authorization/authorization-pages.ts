@@ -24,7 +24,7 @@ export class AuthorizationPages {
     return responder.redirect(status, signIn.begin(session, this.#step('consent', txn), wish), session)
   }
 
-  /** After a form: to consent, or to what says that nobody is signed in. */
+  /** After a form: to consent, or to the page that says that nobody is signed in. */
   toConsent(txn: string): Answer {
     return this.deps.responder.redirect(303, this.#step('consent', txn))
   }

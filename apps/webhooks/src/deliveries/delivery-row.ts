@@ -48,7 +48,7 @@ export type DeliveryFilter = {
   until?: string | undefined
 }
 
-/** The endpoint $1 if it is one of the account $2: statements about a log that is somebody else's find nothing. */
+/** The endpoint $1 if it is one of the account $2: statements about another account's log find nothing. */
 export const OWN_ENDPOINT =
   '(select id from webhook_endpoints where id = $1 and account_id = $2 and deleted_at is null)'
 

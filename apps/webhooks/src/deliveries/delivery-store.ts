@@ -17,8 +17,8 @@ import {
 export type DeliverySlice = { items: Delivery[]; next: LogKey | null }
 
 /**
- * Rows that one page looks at, at most. A filter that few rows pass ends a page early, even without any, and the next page
- * goes on from there: no request reads a long log in full.
+ * Maximum number of rows that one page reads. If few of them pass the filter, the page ends early, even empty, and the next page
+ * continues from there: no request reads a long log in full.
  */
 const WINDOW = 2000
 
@@ -75,20 +75,20 @@ export async function findDeliveries(
   return { items, next: createdAt !== null && id !== null ? { createdAt, id } : null }
 }
 
-/** Where every row of the index fits, one more than the page has is enough to know whether there is another page. */
+/** If every row of the index passes the filter, one more than the page needs shows whether there is another page. */
 const windowOf = ({ status, eventType, eventId }: DeliveryFilter, limit: number): number => {
   const hasIndex = status !== deliveryStatus.delivered && eventId === undefined
   return eventType === undefined && (status === undefined || hasIndex) ? limit + 1 : WINDOW
 }
 
-/** The part of the log that the index which fits the filter best leads to, newest first. */
+/** The part of the log found by the index that fits the filter best, newest first. */
 function sourceOf({ status, eventId }: DeliveryFilter): string {
   const columns = 'd.id, d.created_at, d.status, d.event_type'
   const range = `d.endpoint_id = ${OWN_ENDPOINT}
     and (d.created_at, d.id) < ($3::timestamptz, $4::bigint) and d.created_at >= $5::timestamptz`
   const order = 'order by d.created_at desc, d.id desc limit $9'
   if (eventId !== undefined)
-    // Behind "offset 0" the planner cannot choose the index of the log instead, which knows nothing of events.
+    // Behind "offset 0" the planner cannot choose the index of the log instead, which has no event ids.
     return `select ${columns} from (
         select ${columns}, d.endpoint_id from webhook_deliveries d where d.event_id = $10 offset 0
       ) d where ${range} ${order}`

@@ -36,7 +36,7 @@ export class FormGuard {
 
 const refused = (message: string) => new AppError('forbidden', 'access_denied', message)
 
-/** The session of the form is over, or nobody is signed in to it any more. */
+/** The form's session has ended, or nobody is signed in to it any more. */
 export class SignedOutError extends AppError {
   constructor() {
     super('forbidden', 'access_denied', 'You have been signed out in the meantime.')

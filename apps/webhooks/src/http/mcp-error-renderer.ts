@@ -12,7 +12,7 @@ const CODES: Partial<Record<ErrorKind, number>> = {
 }
 
 /**
- * Errors of /mcp outside of any message: those of /v1 as JSON-RPC errors. Status and challenge are what clients go by, and `data`
+ * Errors of /mcp outside of any message: the errors of /v1 as JSON-RPC errors. Clients react to status and challenge, and `data`
  * has the code of /v1.
  */
 export const mcpErrorRenderer: ErrorRenderer = {

@@ -34,7 +34,7 @@ export type IdentityClientOptions = {
 
 const TIMEOUT_MS = 5000
 const USER_STATE_TIMEOUT_MS = 2000
-/** To callers that name a version, the identity server says that a session is over, even while its JWT has yet to expire. */
+/** The identity server reports an ended session before its JWT expires, but only to callers that name a version. */
 const API_VERSION = '2024-01-01'
 const MAX_ANSWER_BYTES = 256 * 1024
 
@@ -50,14 +50,14 @@ type Call = {
 type Reply = { status: number; body: Record<string, unknown> }
 
 /**
- * Speaks to the identity server. Methods answer null when it refused (4xx) and throw IdentityBusyError or
+ * Speaks to the identity server. Methods return null when it refused (4xx) and throw IdentityBusyError or
  * IdentityUnavailableError. Its refresh tokens are dropped, and its logout is never called: that would end every session
  * of the user.
  */
 export class IdentityClient {
   constructor(private readonly options: IdentityClientOptions) {}
 
-  /** `POST /token?grant_type=pkce`; null for a code that is unknown, used, expired or of another verifier. */
+  /** `POST /token?grant_type=pkce`; null for a code that is unknown, used, expired or belongs to another verifier. */
   async exchangeCode(
     { code, verifier }: { code: string; verifier: string },
     clientIp: string,
@@ -70,7 +70,7 @@ export class IdentityClient {
     return reply.status === 200 ? readExchange(reply) : null
   }
 
-  /** `GET /user` with a user's JWT; null once the session behind it is over, or the user is gone or banned. */
+  /** `GET /user` with a user's JWT; null once its session has ended, or the user was deleted or banned. */
   async signedInUser(jwt: string): Promise<SignedInUser | null> {
     const { status, body } = await this.#call({
       path: '/user',

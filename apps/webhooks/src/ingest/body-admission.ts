@@ -45,7 +45,7 @@ export class BodyAdmission {
   /** Before the body is read. Resolves when there is room for it, or throws `unavailable`. */
   async admit(req: Pick<Request, 'headers'>, end: End, share: string): Promise<void> {
     const bytes = bytesAtMost(req)
-    // Where the client has left, nothing would give them back.
+    // If the client has disconnected, nothing would release them.
     if (bytes <= SMALL_BODY_BYTES || end.isGone) return
     const window = bytes > HUGE_BODY_BYTES ? this.#huge : this.#large
     const taken = await window.take(bytes, share, end)
@@ -127,7 +127,7 @@ class Window {
     this.#next()
   }
 
-  /** None overtakes one that needs more room: that could go on for as long as others come. */
+  /** None overtakes one that needs more room; otherwise a stream of small ones could keep it waiting forever. */
   #next(): void {
     const started = this.#waiting.take(({ bytes }) => {
       if (bytes > this.#free) return 'stop'

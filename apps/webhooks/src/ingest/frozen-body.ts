@@ -2,9 +2,8 @@ import { definitionOf, isHtml, type EventHeader } from '@signet/webhook-core'
 import type { RecordingParts } from './encoded-parts.js'
 
 /**
- * The body of a notice's event, if the notice says all that goes into it (docs/ingest.md#frozen-on-arrival): every part is
- * there, where null says that there is none, and no summary has to be converted. Null otherwise: then the dispatcher builds
- * it.
+ * The body of a notice's event, if the notice has everything that goes into it (docs/ingest.md#frozen-on-arrival): every part is
+ * present (null means there is none) and no summary needs conversion. Otherwise null, and the dispatcher builds it.
  */
 export function frozenBody(header: EventHeader, audioId: string, parts: RecordingParts): string | null {
   const { recording, transcript, summaries } = parts

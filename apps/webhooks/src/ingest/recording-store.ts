@@ -50,8 +50,8 @@ const WRITE = {
 }
 
 /**
- * Stores parts of recordings, each with its event: all in one commit, or none if any of them cannot be stored. Answers in the
- * order of `changes`, of which no two may be about one recording. Of many concurrent calls with one source and key exactly one
+ * Stores parts of recordings, each with its event: all in one commit, or none if any of them cannot be stored. Returns results in the
+ * order of `changes`; no two may be about the same recording. Of many concurrent calls with one source and key exactly one
  * creates the event. With `waitForTurn` nothing is busy.
  */
 export async function writeRecordings(

@@ -8,7 +8,7 @@ import {
   type WriteOutcome,
 } from './recording-store.js'
 
-/** A larger item gets a separate statement, in parallel with those of the small ones, which never wait for it. */
+/** A larger item gets a statement of its own, in parallel with the small ones, which never wait for it. */
 const LARGE_BYTES = 256 * 1024
 const BATCH_BYTES = 1024 * 1024
 /**
@@ -49,7 +49,7 @@ export class RecordingWriter {
     })
   }
 
-  /** Changes of one recording, or with one key, are written in the order in which they came, whatever their size. */
+  /** Changes of one recording, or with one key, are written in the order in which they came, regardless of size. */
   write(change: RecordingChange): Promise<FinalOutcome> {
     return this.#turns.run(keysOf(change), () => this.#write(change))
   }

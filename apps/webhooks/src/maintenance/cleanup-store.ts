@@ -16,7 +16,7 @@ const deleteWhere = (table: string, key: string, condition: string): CleanupStep
        (select ${key} from ${table} where ${condition} limit $1 for update skip locked)`,
   )
 
-/** What expires within minutes or hours. Used codes stay with their grant: their replay must be recognised. */
+/** What expires within minutes or hours. Used codes stay with their grant, so that a replay is recognised. */
 export const hourlySteps: Readonly<Record<string, CleanupStep>> = {
   codes: deleteWhere('oauth_codes', 'code_hash', 'used_at is null and expires_at < now()'),
   authorizations: deleteWhere('oauth_authorizations', 'txn_hash', 'expires_at < now()'),
@@ -70,8 +70,8 @@ export const dailySteps: Readonly<Record<string, CleanupStep>> = {
     `revoked_at < now() - interval '30 days' or expires_at < now() - interval '30 days'`,
   ),
   endpoint_warnings: deleteWhere('webhook_endpoint_warnings', 'id', `created_at < now() - interval '7 days'`),
-  // By then, everything that they could refuse has expired or was revoked. Tombstones stay, and so does a sign-out as long as
-  // it is all that keeps a credential from working: asked for each of the few rows (`offset 0`), not as a join of whole tables.
+  // By then, everything that they could refuse has expired or was revoked. Tombstones stay, and so does a sign-out while
+  // some credential is refused only because of it. `offset 0` checks each of the few rows instead of joining whole tables.
   account_states: deleteWhere(
     'account_states',
     'account_id',

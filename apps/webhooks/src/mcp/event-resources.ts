@@ -5,7 +5,7 @@ const JSON_TYPE = 'application/json'
 
 type EventResource = { listed: Resource; read: () => string }
 
-/** The event catalogue and an invented event of each type: the same for every account, so reading them asks nobody. */
+/** The event catalogue and an invented event of each type: the same for every account, so reading them needs no query. */
 const resources: ReadonlyMap<string, EventResource> = new Map(
   [
     resource(

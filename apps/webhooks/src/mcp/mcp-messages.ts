@@ -121,7 +121,7 @@ async function answerOf(response: Response, message: unknown, rejections: Reject
   return body === '' || type === null ? { status } : { status, headers: { 'Content-Type': type }, body }
 }
 
-/** Those of a batch in an array, also when there is one: the library would send it bare (JSON-RPC 2.0, section 6). */
+/** Responses to a batch are an array, even if there is only one: the library would send it bare (JSON-RPC 2.0, section 6). */
 const inBody = (message: unknown, answers: unknown[]): Answer => ({
   headers: { 'Content-Type': 'application/json' },
   body: JSON.stringify(Array.isArray(message) ? answers : answers[0]),

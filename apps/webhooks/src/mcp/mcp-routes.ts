@@ -19,7 +19,7 @@ export const mcpRoutes = (deps: Deps): Route[] => [
     path: MCP_PATH,
     docs: mcpDocs,
     authenticate(req, context) {
-      // Begun with the first request, which for a new client is one without a token. A failure is that of the message.
+      // Starts loading with the first request, which a new client sends without a token. The message reports a failure.
       messages().catch(() => undefined)
       return deps.authenticate(req, context)
     },

@@ -28,7 +28,7 @@ const createSchema = {
   },
 }
 
-// Characters that nobody sees do not count, so the service checks the length itself.
+// Invisible characters do not count, so the service checks the length itself.
 const createDoc = object({
   name: text('What it is for', 'Laptop', { minLength: 1, maxLength: 100 }),
   'expires_in_days?': createSchema.properties.expires_in_days,

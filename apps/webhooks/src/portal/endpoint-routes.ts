@@ -23,7 +23,7 @@ export type EndpointDeps = PortalDeps & {
 /** After how many hours a pending secret may take effect. */
 const ROTATIONS = [0, 24, 168] as const
 
-/** Endpoints: the rules are those of `/v1/webhooks`, whose services these pages call. */
+/** Endpoints. These pages call the services of `/v1/webhooks`, so the same rules apply. */
 export const endpointRoutes = (deps: EndpointDeps): Route[] => [
   portalGet(deps, '', 'Endpoints of the account', async (portal) =>
     endpointsPage(

@@ -4,7 +4,7 @@ import { definitionOf, eventTypes } from '@signet/webhook-core'
 import type { SampleService } from '../samples/sample-service.js'
 import { portalGet, type PortalDeps } from './portal-kit.js'
 
-/** The catalogue: every event type with a sample, which is one of the account's own where there is one. */
+/** The catalogue: every event type with a sample, taken from the account's own events if there are any. */
 export const eventRoutes = (deps: PortalDeps & { samples: SampleService }): Route[] => [
   portalGet(deps, '/events', 'Event catalogue with samples', async (portal) => {
     const { t } = portal

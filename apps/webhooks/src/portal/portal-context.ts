@@ -115,7 +115,7 @@ export class PortalContext {
     )
   }
 
-  /** Where a new proof of who they are brings the person back to a page of the portal. */
+  /** Path of a fresh sign-in that returns the person to a page of the portal. */
   proofPath(below: string): string {
     return this.responder.path(`/sign-in?fresh=1&return_to=${encodeURIComponent(this.path(below))}`)
   }

@@ -49,12 +49,12 @@ export type NewRecovery = LogOwner & {
 }
 export type Creation =
   | { kind: 'created'; id: RecoveryId }
-  /** One that is in the way: it runs, or was started a moment ago. */
+  /** Another recovery is running, or was started a moment ago. */
   | { kind: 'running' | 'started'; id: RecoveryId }
   /** The webhook has been deleted in the meantime. */
   | { kind: 'gone' }
   | { kind: 'too_many' }
-  /** By the clock of the database, the time is over before it begins. */
+  /** By the database's clock, the period ends before it begins. */
   | { kind: 'no_time' }
 
 /** Counts what matches and stores the job. `until` ends now at the latest, so that what it makes does not match. */
@@ -126,8 +126,8 @@ export async function findRecovery(
 }
 
 /**
- * Those of an endpoint that started before `before`, newest first. What became of their deliveries is not counted: they may be
- * 100,000 each.
+ * Recoveries of an endpoint that started before `before`, newest first. The results of their deliveries are not counted: each may
+ * have 100,000.
  */
 export async function listRecoveries(
   db: Queryable,

@@ -49,7 +49,7 @@ export const sampleRoutes = ({ steps, limits, samples }: Deps): Route[] => [
     },
     ...steps.read,
     guard({ caller, context: { end, maxAnswerLength = Infinity } }) {
-      // Where the answer is small anyway, there is nothing to limit, and the response may be that of several calls: of all in a batch.
+      // A result with a maximum length is small, so there is nothing to limit. It may also share its response with a whole batch.
       if (maxAnswerLength === Infinity) limits.samples.admit(caller.accountId, end)
     },
     async handle({ caller, req, context: { maxAnswerLength } }) {

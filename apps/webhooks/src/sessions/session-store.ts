@@ -57,7 +57,7 @@ export async function insertSession(
 }
 
 /**
- * Who signed in, and with which session at the identity server. `authenticatedAt` is the time of the user JWT, `provedAt` that of
+ * Who signed in, and with which session at the identity server. `authenticatedAt` is the time of the user JWT, `provedAt` the time of
  * the proof behind it.
  */
 export type SignedInAccount = {

@@ -27,7 +27,7 @@ type Deps = {
   baseUrl: string
   /** The sign-in page, as browsers reach it. */
   signInUrl: string
-  /** Where its own session is ended; null for a page that has none. */
+  /** Where the sign-in page ends its own session; null if it has none. */
   signOutUrl: string | null
   identity: IdentityClient
   users: UserJwtVerifier
@@ -40,7 +40,7 @@ type Deps = {
 export class SignInService {
   constructor(private readonly deps: Deps) {}
 
-  /** Address of the sign-in page, from where this browser comes back to go on at a path of ours. */
+  /** Address of the sign-in page, from which this browser returns to one of our paths. */
   begin(session: Session, returnTo: string, { prompt, maxAge, loginHint }: SignInWish = {}): string {
     const state = sealState(session, returnTo)
     const url = new URL(this.deps.signInUrl)
@@ -58,7 +58,7 @@ export class SignInService {
     return url.href
   }
 
-  /** Where to end the session of the sign-in page too, from where the browser comes back; null when there is no such place. */
+  /** Where to end the session of the sign-in page too, after which the browser returns; null if there is no such address. */
   get signOutAddress(): string | null {
     const { baseUrl, signOutUrl } = this.deps
     if (signOutUrl === null) return null
@@ -67,7 +67,7 @@ export class SignInService {
     return url.href
   }
 
-  /** Takes the answer of the sign-in page; without a code it says that nobody signed in. */
+  /** Handles the response of the sign-in page; without a code, nobody signed in. */
   async finish(
     session: Session | null,
     { state, code }: { state: string; code: string | undefined },

@@ -7,8 +7,8 @@ const MAC_BYTES = 32
 const NONCE_BYTES = 16
 
 /**
- * `state` of a sign-in (RFC 6749 section 10.12): where the person goes on, authenticated with the key of the browser's session. It
- * opens in that session only, and never again after the sign-in, which changes the key.
+ * `state` of a sign-in (RFC 6749 section 10.12): where the person continues, authenticated with the key of the browser's session. It
+ * is valid only in that session, and only until the sign-in, which changes the key.
  */
 export function sealState(session: Session, returnTo: string): string {
   const payload = Buffer.concat([randomBytes(NONCE_BYTES), Buffer.from(returnTo)])
@@ -21,7 +21,7 @@ export function openState(session: Session, state: string): string | null {
   return sameDigest(tag, mac(session, 'state', payload)) ? textOf(payload) : null
 }
 
-/** Where a state leads that does not open any more; checked like any address from outside. */
+/** The path in a state that is no longer valid; checked like any address from outside. */
 export const unverifiedReturnPath = (state: string, baseUrl: string): string | null =>
   returnPath(textOf(partsOf(state).payload), baseUrl)
 

@@ -21,7 +21,7 @@ type Received = {
   body: string
 }
 
-/** Older requests are refused by receivers that follow the documents, so that nobody can repeat one. */
+/** Receivers that follow the documentation refuse older requests, so that they cannot be replayed. */
 const TOLERANCE_SECONDS = 300
 
 /** Says whether each signature of a received request is right, and if not, the likely reason. */

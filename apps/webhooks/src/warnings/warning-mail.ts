@@ -20,7 +20,7 @@ import type { ClaimedWarning } from './warning-store.js'
 
 export type WarningMailDeps = {
   brand: Brand
-  /** Where the owner of an endpoint can see to it. */
+  /** Where the owner can fix the endpoint. */
   manageUrl: (warning: Pick<ClaimedWarning, 'endpointId'>) => string
 }
 

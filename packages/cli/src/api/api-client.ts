@@ -48,7 +48,7 @@ export class ApiClient {
     return this.#object<CreatedWebhook>({ method: 'POST', path: '/v1/webhooks', body: input }, 'endpoint_id')
   }
 
-  /** Replaces the events whatever else changes: what is left out of `events` is unsubscribed. */
+  /** Always replaces the events: a type left out of `events` is unsubscribed. */
   updateWebhook(id: string, input: { url?: string; events: string[] }): Promise<Webhook> {
     return this.#item({ method: 'PATCH', ...webhook(id), body: input })
   }

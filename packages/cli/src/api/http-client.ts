@@ -15,7 +15,7 @@ export type HttpAnswer = { status: number; headers: Headers; body: unknown; url:
 const TIMEOUT_MS = 30_000
 const USER_AGENT = `signet-cli/${VERSION}`
 
-/** JSON over HTTP. Every answer that is JSON is returned whatever its status; all else is thrown as a CliError. */
+/** JSON over HTTP. Returns every JSON response regardless of its status, and throws a CliError for all else. */
 export class HttpClient {
   constructor(private readonly timeoutMs: number = TIMEOUT_MS) {}
 

@@ -83,10 +83,10 @@ function storeFrom(value: string | undefined): StorePreference {
   }
 }
 
-/** XDG base directories everywhere; without them the place where the platform's programs keep theirs. */
+/** XDG base directories on every platform; without them, the platform's usual place. */
 function configHome(env: Environment, platform: NodeJS.Platform): string {
   const xdg = env['XDG_CONFIG_HOME']
-  // The specification says that a relative path is to be ignored.
+  // The specification says to ignore a relative path.
   if (xdg?.startsWith('/') || (xdg && platform === 'win32')) return xdg
   if (platform === 'win32' && env['APPDATA']) return env['APPDATA']
   return join(env['HOME'] || homedir(), '.config')

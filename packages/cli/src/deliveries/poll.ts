@@ -6,7 +6,7 @@ const INTERVAL_MS = 2000
 const MAX_PAUSE_SECONDS = 3600
 
 /**
- * Loads and shows, again every two seconds, until `show` says that it is over or the user interrupts. That is 30 times a minute, in
+ * Loads and shows, again every two seconds, until `show` reports the end or the user interrupts. That is 30 times a minute, in
  * which an account may make 600 requests to the service: `load` decides how many of them it takes. The first failure ends it; an
  * outage or a rate limit that comes later is said once and waited for.
  */

@@ -51,7 +51,7 @@ export class DeliveryLog {
     const status = await this.#statusOf(received, delivery.deliveryId)
     if (status < 200 || status > 299) return status
     this.accepted += 1
-    // After the answer is on its way: the sender is to see the last delivery accepted too.
+    // After the response is on its way, so that the sender sees the last delivery accepted too.
     if (this.accepted === this.options.count) setImmediate(this.#finish)
     return status
   }

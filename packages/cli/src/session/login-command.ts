@@ -38,7 +38,7 @@ export function loginCommand(parent: Command, host: Host): void {
 async function login(context: Context, options: Options): Promise<void> {
   const { output, settings, store } = context
   const serviceUrl = await serviceUrlOf(context)
-  // Read first: what is stored may be damaged, and nobody should have to sign in to find out.
+  // Read first: the stored sign-ins may be damaged, and people should learn that before they sign in.
   const replaced = await storedToken(context, serviceUrl)
   const { signIn, place } = await withAccountSession(context, serviceUrl, options, async (session) => {
     const created = await session.tokens.createToken({

@@ -19,7 +19,7 @@ export function callbackPage(
     <p>${t.html(`${kind}.text`)}</p>`
   const answer = pageAnswer(
     { title: 'Signet', body },
-    // The URL contains the code, so it is sent to nobody.
+    // The URL contains the code, so the browser must not send it as a referrer.
     { language: t.language, secure: false, headers: { 'Referrer-Policy': 'no-referrer' } },
   )
   return { headers: answer.headers ?? {}, body: String(answer.body) }

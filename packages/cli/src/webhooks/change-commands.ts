@@ -97,7 +97,7 @@ export const sayOption =
     throw error
   }
 
-/** Creating twice makes two webhooks, and after a lost answer nobody knows whether there is one already. */
+/** Creating twice makes two webhooks, and after a lost response the first one may exist already. */
 export function adviseToLook(error: unknown): never {
   if (error instanceof NetworkError || error instanceof ServerFailureError) {
     error.hint = 'The webhook may exist anyway: check with `signet webhooks list` before you try again.'

@@ -49,7 +49,7 @@ const SCRIPT = `{
     return [(response.status + ' ' + response.statusText).trim() + withoutToken, await textOf(response)]
   }
 
-  // A response is shown as text, whatever its type.
+  // Show every response as text, regardless of its type.
   const show = (form, status, answer) => {
     const pre = form.querySelector('pre')
     form.querySelector('[role=status]').textContent = status

@@ -4,7 +4,7 @@ import type { PublishedEvent } from './publish-priority.js'
 /** `bytes`: about how much of it has to be read and sent, if the caller knows. */
 export type EventToPublish = PublishedEvent & { id: EventId }
 
-/** From here on a job says how large an event is: whoever takes it must not read many of these at once. */
+/** From this size on a job says how large its event is: a worker must not read many of these at the same time. */
 export const LARGE_EVENT_BYTES = 256 * 1024
 
 /** An event as a job names it, with its size if it is large. */

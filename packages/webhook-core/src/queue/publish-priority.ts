@@ -1,7 +1,7 @@
 /** What publishing an event takes from its account's allowance: 200 small events or 12 MiB a second. */
 const EVENT_COST_MS = 5
 const MEBIBYTE_COST_MS = 80
-/** What an account may publish at once before it is over its allowance: a second's worth. */
+/** What an account may publish in one burst before it exceeds its allowance: a second's worth. */
 const BURST_MS = 1000
 const STEP_MS = 10
 /** BullMQ's lowest priority. */

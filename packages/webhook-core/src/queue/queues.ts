@@ -40,7 +40,7 @@ const jobOptions: DefaultJobOptions = {
 export type QueueSettings = { connection: Redis | Cluster; prefix?: string }
 export type DueDelivery = { id: DeliveryId; endpointId: EndpointId; accountId: string; delayMs?: number }
 
-/** The two queues. Redis is only the schedule: the sweeper recovers whatever it loses. */
+/** The two queues. Redis is only the schedule: the sweeper requeues anything it loses. */
 export class WebhookQueues {
   readonly events: Queue<EventsJob, void, typeof queueNames.events>
   readonly deliveries: Queue<DeliveryJob, void, typeof queueNames.deliveries>
@@ -75,7 +75,7 @@ export class WebhookQueues {
     else await this.events.addBulk(toAdd)
   }
 
-  /** Gives an event that cannot go on with those of its job a job of its own. Rejects if Redis is unavailable. */
+  /** Gives an event that cannot continue with the others of its job a job of its own. Rejects if Redis is unavailable. */
   async splitOff(
     event: QueuedEventRef,
     { delayMs, priority, ...history }: { delayMs: number; priority: number } & Omit<EventsJob, 'events'>,
@@ -90,7 +90,7 @@ export class WebhookQueues {
   }
 
   /**
-   * Schedules attempts, at once or after `delayMs`. When they are due, those of an account beyond its allowance come after those
+   * Schedules attempts, immediately or after `delayMs`. When they are due, those of an account beyond its allowance come after those
    * of others. Rejects if Redis is unavailable.
    */
   async addDeliveries(due: readonly DueDelivery[]): Promise<void> {
@@ -124,7 +124,7 @@ export class WebhookQueues {
       await job.promote()
       return true
     } catch (error) {
-      // Workers go on meanwhile: it became due by itself, or is done.
+      // Workers continue meanwhile: the job became due by itself, or is done.
       if (isNoLongerDelayed(error)) return false
       throw error
     }

@@ -171,14 +171,14 @@ export async function patchEndpoint(
 }
 
 /**
- * What enabling writes. The URL counts as a new version: failures of attempts that began before are those of the time before,
- * and can neither count nor disable the endpoint again (apps/webhooks/docs/specification.md#reading-and-enabling-a-webhook).
+ * What enabling writes. The URL counts as a new version, so failures of attempts that began earlier neither count nor disable the
+ * endpoint again (apps/webhooks/docs/specification.md#reading-and-enabling-a-webhook).
  */
 export const ENABLING = `status = ${endpointStatus.active}, consecutive_failures = 0, failing_since = null,
   disabled_at = null, disabled_reason = null, url_version = url_version + 1,
   updated_at = greatest(clock_timestamp(), updated_at)`
 
-/** Makes an endpoint active without failures, whatever it was; null if there is no such endpoint. */
+/** Makes an endpoint active without failures, even if it was active; null if there is no such endpoint. */
 export async function enableEndpoint(
   db: Queryable,
   accountId: string,
@@ -198,7 +198,7 @@ const BACKLOG = { pages: 10, rows: 1000 }
 
 /**
  * Deletes an endpoint and erases its secret, then cancels its pending deliveries; null if there is no such endpoint. An attempt in
- * flight still records its result. What is left of a long backlog, or after an error (`failure`), a dispatcher's sweeper cancels.
+ * flight still records its result. The dispatcher's sweeper cancels the rest of a long backlog, or what an error (`failure`) left.
  */
 export async function deleteEndpoint(
   db: Queryable,
@@ -217,7 +217,7 @@ export async function deleteEndpoint(
   let after: BacklogPosition | null = null
   try {
     for (let page = 0; page < pages; page += 1) {
-      // Whoever made one pending while the first statement waited for the endpoint has committed it.
+      // The first statement waited for the endpoint's lock, so every delivery created meanwhile is committed and visible here.
       const { cancelled, next } = await cancelBacklog(db, id, after, rows)
       cancelledDeliveries += cancelled
       after = next

@@ -1,5 +1,5 @@
 /**
- * The SQL that both apps need, and that of the API which locks what a dispatcher works on
+ * The SQL that both apps need, and the SQL of the API that locks rows a dispatcher works on
  * (packages/webhook-core/README.md#lock-order). PostgreSQL is the source of truth for events, deliveries and endpoints; the
  * queue is a schedule that may be lost.
  */

@@ -84,7 +84,7 @@ export async function endAccountEndpoints(db: Queryable, accountId: string): Pro
 
 /**
  * Stops an account before its events are deleted: purges those that wait for their dispatch, deletes its endpoints and recordings,
- * and cancels pending deliveries. Call it after `writeTombstone`. Each statement handles one page, and goes on where the one before
+ * and cancels pending deliveries. Call it after `writeTombstone`. Each statement handles one page and continues where the one before
  * ended; a repeated call finishes what was interrupted. Deliveries have no foreign keys that could cascade (decision 0120).
  */
 export async function closeAccount(db: Queryable, accountId: string): Promise<void> {
@@ -130,7 +130,7 @@ async function endpointsOf(db: Queryable, accountId: string): Promise<EndpointId
   return rows.map(({ id }) => id)
 }
 
-/** Nobody else writes rows of a deleted account, so they stay where they were found. */
+/** Nothing else writes rows of a deleted account, so their ctids stay valid. */
 async function deleteRows(db: Queryable, table: string, accountId: string): Promise<number> {
   const { rowCount } = await db.query(
     `delete from ${table} where ctid = any (array(select ctid from ${table} where account_id = $1 limit $2))`,

@@ -4,7 +4,7 @@ import type { RecordingContent, RecordingPart, RecordingRef } from '../recording
 import { findRecordings, findSummaries, findTranscripts } from './recording-store.js'
 
 /**
- * Reads the parts of several recordings, in order. Once the signal is aborted, nobody waits for the result. Tests replace it
+ * Reads the parts of several recordings, in order. Once the signal is aborted, the result is ignored. Tests replace it
  * to make one part fail.
  */
 export type RecordingReader = {

@@ -17,7 +17,7 @@ export const creatingReplays = ({ due, recovery = 'null::bigint' }: { due: strin
       where d.event_id = chosen.event_id and d.endpoint_id = chosen.endpoint_id
     )
     from chosen where chosen.event_id = any (array(select id from held))
-    -- Somebody else at the same moment: one new delivery is enough.
+    -- If another request sends it at the same moment, one new delivery is enough.
     on conflict (event_id, endpoint_id, replay) do nothing
     returning id, endpoint_id, event_id
   )`
@@ -25,8 +25,8 @@ export const creatingReplays = ({ due, recovery = 'null::bigint' }: { due: strin
 export type RecoveryScope = 'failed' | 'all'
 
 /**
- * Whether a recovery sends delivery `d` again: the last one of its event before `until`, unless one is pending, or was
- * successful where only failures are wanted.
+ * Whether a recovery sends delivery `d` again: if it is the last one of its event before `until`, and none is pending or, if only
+ * failures are wanted, successful.
  */
 export const isRecoverable = (what: RecoveryScope, until: string): string => `
   ${what === 'failed' ? 'd.failed' : 'd.status <> 0'} and not exists (
