@@ -68,7 +68,7 @@ describe('the pages for operators', () => {
 
   it('show of an endpoint how it does, and list it as failing', async () => {
     const { text } = await get(`/admin/endpoints/${incident.endpoint.id}`).expect(200)
-    expect(text).toContain('2 failures in a row')
+    expect(text).toContain('2 consecutive failures')
     expect(text).toContain('0 delivered, 1 failed')
     expect((await get('/admin')).text).toContain(`/admin/endpoints/${incident.endpoint.id}`)
   })
