@@ -71,8 +71,8 @@ const IDLE_MS = 4_000
  */
 const JOBS_PER_ATTEMPT = 3
 /**
- * Events are ids until they are admitted. There is room for those of an account whose receivers hang, at 50 a second, until these
- * attempts have timed out, and events of others are still taken from the queue.
+ * Events are ids until they are admitted. An account whose receivers hang may publish 50 a second: all fit until their attempts time
+ * out, and the process still takes events of others from the queue.
  */
 const EVENTS_PER_ATTEMPT = 9
 
@@ -226,7 +226,7 @@ export function createContext(config: DispatcherConfig, ports: Partial<Ports> = 
       now,
     }),
   })
-  // Earlier than the watch, and also where it was away for less than a second.
+  // Faster than the watch, which also misses outages of less than a second.
   let wasDisconnected = false
   producerRedis.on('close', () => (wasDisconnected = true))
   producerRedis.on('ready', () => {

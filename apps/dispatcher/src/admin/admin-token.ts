@@ -11,13 +11,14 @@ export type TokenGuardDeps = {
   observer: Pick<Observer, 'operatorRefused'>
 }
 
-/** More than a browser asks for at once, so that only guesses meet it: they go on at six a minute. */
+/** More than a browser requests in a burst, so that only guessing reaches the limit. After it, six guesses a minute are checked. */
 const GUESSES = { amount: 30, everyMs: 10_000 }
 
 /**
- * Requires the operator token, as a Bearer token or as the password of Basic credentials, which browsers prompt for. Allows
- * only reads: a browser also attaches Basic credentials to requests that other sites trigger. Wrong tokens count against the
- * address they come from (of IPv6 its /64, where whoever guesses can have any), in advance, so that parallel guesses cannot all see the last free one.
+ * Requires the operator token, as a Bearer token or as the password of Basic credentials, which browsers prompt for. Allows only
+ * reads: a browser also attaches Basic credentials to requests that other sites trigger. Wrong tokens count against the address they
+ * come from (for IPv6 to its /64, because one machine can use every address in it), in advance, so that parallel guesses cannot all
+ * see the last free one.
  */
 export function readersWithToken({ token, limiter, observer }: TokenGuardDeps): RequestHandler {
   const expected = digest(token)
@@ -58,7 +59,7 @@ function tokenOf(header: string): string | undefined {
   return credentials?.slice(credentials.indexOf(':') + 1)
 }
 
-/** The name that an operator gave with the token. Nobody checks it: a help for readers of the log, not a proof. */
+/** The name that an operator gave with the token. It is not checked: it helps readers of the log and proves nothing. */
 export function operatorName(req: Request): string {
   const credentials = basicCredentials(req.get('authorization') ?? '') ?? ''
   const name = credentials.slice(0, Math.max(0, credentials.indexOf(':')))

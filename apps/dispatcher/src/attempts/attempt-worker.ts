@@ -23,7 +23,7 @@ class RetryLater extends Error {
 
 type AttemptWorkerDeps = {
   queue: WorkerConnection
-  /** Jobs in hand at once. The endpoint limiter decides how many of them may be in flight. */
+  /** Jobs that the process works on concurrently. The endpoint limiter decides how many of them may be in flight. */
   concurrency: number
   attempts: AttemptService
   observer: Observer

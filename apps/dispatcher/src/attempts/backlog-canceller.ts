@@ -15,19 +15,19 @@ export type BacklogCancellerDeps = {
 const PAGE = 1000
 
 /**
- * Cancels what is pending for endpoints that were disabled or deleted, a page at a time: a receiver that was down for long may
- * have millions, and no result has to wait for them. Endpoints take turns. What a process leaves undone the sweeper requests again, and an attempt
- * that comes first ends its delivery the same way.
+ * Cancels the pending deliveries of endpoints that were disabled or deleted, a page at a time: a receiver that was down for long may
+ * have millions, and results must not wait for them. Endpoints take turns. If a process dies, the sweeper requests the rest again; an
+ * attempt that runs first ends its delivery the same way.
  */
 export class BacklogCanceller {
-  /** Where each endpoint goes on; null at the beginning. */
+  /** The position from which each endpoint continues; null at the beginning. */
   readonly #positions = new Map<EndpointId, BacklogPosition | null>()
   #running: Promise<void> | undefined
   #isStopping = false
 
   constructor(private readonly deps: BacklogCancellerDeps) {}
 
-  /** Begins soon, unless it is under way. */
+  /** Starts cancelling soon, unless it is already running. */
   request(endpointId: EndpointId): void {
     if (!this.#positions.has(endpointId)) this.#positions.set(endpointId, null)
     if (!this.#isStopping) this.#running ??= this.#run()
@@ -56,7 +56,7 @@ export class BacklogCanceller {
         if (reached !== null) this.#positions.set(endpointId, reached)
       }
     } finally {
-      // In the same turn as the last look: a request in between would find it running, and nobody would look again.
+      // Clear this in the same tick as the last check. A request in between would see a run in progress and never be handled.
       this.#running = undefined
     }
   }

@@ -13,11 +13,14 @@ export type BodyCacheOptions = {
   maxBytes: number
   load: LoadBody
   seen?: (result: 'hit' | 'miss') => void
-  /** What large bodies may take together while attempts use them. */
+  /** Maximum bytes of all large bodies that attempts use. */
   largeBytes?: number
 }
 
-/** From here on the bodies that attempts use are counted, kept or not: as many as there are permits would not fit into memory. */
+/**
+ * Bodies from this size on count toward a limit while attempts use them, cached or not: one for each permit would not fit into
+ * memory.
+ */
 const LARGE_BODY_BYTES = 1024 * 1024
 const MAX_LARGE_BYTES = 64 * 1024 * 1024
 
@@ -77,7 +80,7 @@ export class BodyCache {
     return null
   }
 
-  /** Nobody will ask for it soon: all its deliveries have ended. */
+  /** It will not be needed soon: all its deliveries have ended. */
   drop(eventId: string): void {
     this.#bodies.delete(eventId)
   }

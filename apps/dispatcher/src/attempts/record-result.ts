@@ -2,7 +2,9 @@ import type { RecordedAttempt } from '../deliveries/attempt-store.js'
 import type { DeliverySnapshot } from '../deliveries/delivery-store.js'
 import type { ResultRecorder } from './result-recorder.js'
 
-/** Thrown after an attempt whose result could not be recorded. Whoever runs the job again must report it as lost, or it would not count. */
+/**
+ * Thrown after an attempt whose result could not be recorded. The next run of the job must report it as lost, or it would not count.
+ */
 export class UnrecordedAttempt extends Error {
   override name = 'UnrecordedAttempt'
 }

@@ -15,10 +15,12 @@ import type { UnwrittenEvent } from './unwritten-event.js'
 
 export type RecorderOptions = {
   db: Queryable
-  /** For the statements of single accounts: gives up soon what waits for a lock. Two connections are enough. */
+  /**
+   * For the statements of single accounts: cancels statements that wait for a lock after a short time. Two connections are enough.
+   */
   dbApart: Queryable
   retryWhileUnavailable: RetryWhileUnavailable
-  /** Runs again, after a pause, what failed because a statement timed out. */
+  /** Retries work after a pause if a statement timed out. */
   retryTimeouts: RetryWhileUnavailable
   onCommit?: (size: number, durationMs: number) => void
   /** Called for a batch of this size that timed out. */
@@ -27,7 +29,7 @@ export type RecorderOptions = {
   onDisabled?: (endpointId: EndpointId) => void
 }
 
-/** What a delivery without a row is made of, and the event that it belongs to. */
+/** The snapshot and the event of a delivery that has no row yet. */
 export type WithoutRow = { snapshot: DeliverySnapshot; event: UnwrittenEvent }
 
 type Item = { result: AttemptResult; accountId: string; withoutRow?: WithoutRow | undefined }
@@ -39,8 +41,8 @@ const MAX_BATCH = 400
 /** How long a result waits for others. Only its own job waits with it. */
 const LINGER_MS = 15
 const batchOptions = {
-  // After a lost job lock there can be two results for one delivery, also under two ids while it has no row. They go into
-  // separate statements, in order.
+  // After a lost job lock there can be two results for one delivery, even under two ids while it has no row. They go into separate
+  // statements, in order.
   keysOf: ({ result }: Item) => [rowKey(result)],
   maxItems: MAX_BATCH,
   lingerMs: LINGER_MS,
@@ -49,7 +51,7 @@ const batchOptions = {
   slowMs: Infinity,
 }
 
-/** Not an error of the database any more: whoever retries those leaves it alone. */
+/** Hides the database error, so that code which retries database errors does not retry this one. */
 class TimedOut extends Error {
   constructor(override readonly cause: unknown) {
     super('the statement timed out')
@@ -58,19 +60,19 @@ class TimedOut extends Error {
 const APART = Symbol('to be recorded with others of its account only')
 
 /**
- * Group commit: records the results of many attempts in one statement. Each caller waits for the commit that contains its
- * own result. Returns null for a delivery whose row is gone, or belongs to another process, which goes on with it.
+ * Group commit: records the results of many attempts in one statement. Each caller waits for the commit that contains its own result.
+ * Returns null for a delivery whose row is gone, or belongs to another process, which continues the delivery.
  *
  * A batch whose statement times out, because something is locked, is divided: each of its accounts gets a statement of its own, and
- * until one of an account succeeds, its results stay out of the shared batches, so that what blocks one account holds up the rest
- * once. Accounts take turns, and one that times out again waits for its next turn among those that did so too. So neither a few
- * blocked accounts nor many keep the others of their batch waiting for longer than it takes to find them.
+ * until one of an account succeeds, its results stay out of the shared batches, so that a blocked account delays the others only
+ * once. Accounts take turns, and an account that times out again moves to a second line for blocked accounts. So blocked accounts,
+ * few or many, delay the others of their batch only until they are found.
  */
 export class ResultRecorder {
   readonly #shared: Batches<Item, Recorded | typeof APART>
-  /** Of the accounts that have statements of their own. */
+  /** The batches of accounts that have statements of their own. */
   readonly #apart = new Map<string, Batches<Item, Recorded | TimedOut>>()
-  /** Those of which such a statement timed out. */
+  /** Accounts whose own statement timed out. */
   readonly #blocked = new Set<string>()
   readonly #turns = new FairSemaphore(1)
   readonly #turnsOfBlocked = new FairSemaphore(1)
@@ -98,7 +100,7 @@ export class ResultRecorder {
   }
 
   async #sendShared(items: readonly Item[]): Promise<(Recorded | typeof APART)[]> {
-    // Those that came while the batch of their account timed out would only make this one time out, too.
+    // Results that arrived while the batch of their account timed out would make this batch time out, too.
     const shared = items.filter(({ accountId }) => !this.#apart.has(accountId))
     const recorded = await this.#commit(shared, this.options.db)
     if (!(recorded instanceof TimedOut))
@@ -119,7 +121,7 @@ export class ResultRecorder {
   }
 
   async #sendApart(items: readonly Item[], accountId: string): Promise<(Recorded | TimedOut)[]> {
-    // Rows that are being written may wait for the same lock, and for longer: not in a turn.
+    // Do not use a turn for this: writing the rows may wait for the same lock, and for longer.
     await written(items)
     const turns = this.#blocked.has(accountId) ? this.#turnsOfBlocked : this.#turns
     const endTurn = await turns.acquire(accountId)
@@ -155,12 +157,13 @@ export class ResultRecorder {
   }
 
   async #record(items: readonly Item[], db: Queryable): Promise<Map<Item, Recorded>> {
-    // A row that is being written now would be missed, and the failure of its delivery counted twice.
+    // Otherwise this would miss a row that is being written, and count the failure of its delivery twice.
     await written(items)
     const recorded = new Map<string, RecordedAttempt>()
     for (const one of await this.#recordFirst(items.filter(isWithoutRow), db))
       recorded.set(one.deliveryId, one)
-    // Also those whose row was there already: written while they were in flight, or by a commit whose answer got lost.
+    // Includes deliveries whose row already existed: it was written while they were in flight, or by a commit whose response got
+    // lost.
     const others = items.map(({ result }) => result).filter(({ deliveryId }) => !recorded.has(deliveryId))
     for (const one of await this.#recordOthers(others, db)) recorded.set(one.deliveryId, one)
     this.#disable(

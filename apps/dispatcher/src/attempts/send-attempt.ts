@@ -15,7 +15,7 @@ export type SendingDeps = {
   now: () => Date
 }
 
-/** What came of a request. */
+/** The result of a request. */
 export type Sending = { sent: SendResult; finishedAt: Date; facts?: ExchangeFacts; answer?: string }
 
 type Request = { snapshot: DeliverySnapshot; body: Buffer; at: Date; lease: PermitLease }
@@ -46,7 +46,7 @@ export async function sendAttempt(
     const sent = await exchange.answered
     const finishedAt = now()
     if (isSuccess(sent)) lease.release()
-    // What a receiver says about its failure is worth a moment. What it says about a success has mostly come by now.
+    // Wait a moment for what the receiver says about a failure. After a success the body has usually arrived by now.
     else await pTimeout(exchange.excerpted, { milliseconds: EXCERPT_MS, fallback: () => undefined })
     return { sent, finishedAt, facts: exchange.facts(), answer: exchange.excerpt() }
   } catch (error) {

@@ -47,7 +47,7 @@ export class UnwrittenEvent {
   }
 
   /**
-   * Writes what has no row yet as pending, and makes the event dispatched: for everybody who has to find it, and for whatever takes
+   * Writes the missing rows as pending and makes the event dispatched, so that owners and other processes find deliveries that take
    * longer.
    */
   write(): Promise<void> {

@@ -2,14 +2,17 @@ import { Db, type DbOptions } from '@signet/db'
 import { ENRICHMENT_TIMEOUT_MS } from '@signet/webhook-core/stores'
 
 const STATEMENT_TIMEOUT_MS = 30_000
-/** TCP tries again 1 s after a lost first packet, then after 3 s and 7 s: it is quicker to begin anew. */
+/** TCP tries again 1 s after a lost first packet, then after 3 s and 7 s: starting over is faster. */
 const CONNECTION_TIMEOUT_MS = 3_000
-/** Many times what the statements of one account wait for those of others while nothing is wrong. */
+/** Many times longer than statements of one account normally wait for locks of others. */
 const APART_LOCK_TIMEOUT_MS = 1_000
 /** One for each part of the three batches that may be read at a time. */
 const MIRROR_CONNECTIONS = 9
 
-/** The connections of a dispatcher, apart for what must not take those of others (decision 0058). They open when they are needed. */
+/**
+ * The connections of a dispatcher, in separate pools for work that must not take connections from other work (decision 0058). They
+ * open on demand.
+ */
 export function createPools(databaseUrl: string, onIdleError: (error: Error) => void) {
   const pool = (name: string, options: DbOptionsOfPool) =>
     new Db({
@@ -27,7 +30,7 @@ export function createPools(databaseUrl: string, onIdleError: (error: Error) => 
       connectionTimeoutMs: CONNECTION_TIMEOUT_MS,
       closeSilent: true,
     }),
-    /** For results of accounts that may be blocked: what those wait for must not take the turns of others for long. */
+    /** For results of accounts that may be blocked: their waits must not take turns from others for long. */
     apart: pool('-apart', {
       max: 2,
       planOnce: true,

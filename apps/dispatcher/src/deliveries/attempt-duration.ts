@@ -2,10 +2,7 @@ type Attempt = { outcome: { kind: string; error?: string }; startedAt: Date; fin
 
 const MAX_INTEGER = 2 ** 31 - 1
 
-/**
- * Of an interrupted attempt nobody knows how long it took, and it counts as 0: what passed since it was due is the time until its
- * loss was noticed.
- */
+/** An interrupted attempt has an unknown duration and counts as 0: the time since it was due only says when its loss was noticed. */
 export const durationMsOf = ({ outcome, startedAt, finishedAt }: Attempt): number =>
   outcome.error === 'interrupted'
     ? 0

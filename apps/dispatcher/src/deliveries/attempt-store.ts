@@ -25,7 +25,7 @@ export type AttemptResult = {
   eventId: EventId
   /** 1 for the first attempt: `DeliverySnapshot.attempts` plus one. Recorded under another one if that is taken. */
   number: number
-  /** `newAttemptKey` of this attempt; null for one that a lost process may have made, of which nothing more is known. */
+  /** `newAttemptKey` of this attempt; null for one that a lost process may have made and about which nothing else is known. */
   key: number | null
   outcome: Outcome
   /** Version of the URL that was tried. A failure of an older version does not count against the endpoint. */
@@ -80,11 +80,11 @@ type RecordedRow = {
 }
 
 /**
- * Commits the results of many attempts in one statement: deliveries, the failure counts of their endpoints, disabling an
- * endpoint at its 20th consecutive failure, the warnings to its owner, and the attempt log. What else is pending for an endpoint
- * that was disabled is the caller's to cancel. Returns results in no particular order, and none for a delivery that is gone or
- * whose id is another one's by now. Takes at most one result per delivery. Where one `isRepeated`, its attempt is still to be
- * counted (`countRepeatedAttempt`).
+ * Commits the results of many attempts in one statement: deliveries, the failure counts of their endpoints, disabling an endpoint at
+ * its 20th consecutive failure, the warnings to its owner, and the attempt log. The caller must cancel the other pending deliveries
+ * of an endpoint that was disabled. Returns results in no particular order, and none for a delivery that is gone or whose id now
+ * belongs to another one. Takes at most one result per delivery. If one `isRepeated`, the caller must still count its attempt
+ * (`countRepeatedAttempt`).
  */
 export async function recordAttempts(
   db: Queryable,
@@ -101,8 +101,9 @@ export async function recordAttempts(
 
 /**
  * The same for deliveries without a row, which get it with their result. `complete` names the events that have all of their
- * deliveries then, and so are dispatched. Returns none for a delivery that has a row, also of another process (`findWrittenIds`), or
- * whose event is gone: its result is not recorded. Throws a unique violation if one of the ids belongs to another delivery.
+ * deliveries then, and so are dispatched. Records nothing, and returns no result, for a delivery that already has a row, even one of
+ * another process (`findWrittenIds`), or whose event is gone. Throws a unique violation if one of the ids belongs to another
+ * delivery.
  */
 export async function recordFirstAttempts(
   db: Queryable,
@@ -126,7 +127,7 @@ export async function recordFirstAttempts(
   return rows.map(toRecorded)
 }
 
-/** What no two results of one statement may have in common: one row would get both. */
+/** Unique among the results of one statement, because a row can take only one of them. */
 export const rowKey = ({ eventId, endpointId }: AttemptResult): string => `${eventId} ${endpointId}`
 
 function requireOneEach(results: readonly AttemptResult[]): void {

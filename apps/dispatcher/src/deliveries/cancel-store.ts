@@ -2,9 +2,9 @@ import type { Queryable } from '@signet/db'
 import type { EndpointId } from '@signet/webhook-core'
 
 /**
- * For the sweeper: endpoints that were disabled or deleted in the day before `before` and still have scheduled deliveries, by ascending
- * id, starting after `after`. Deliveries to others end when they are due, so that nobody has to look at every endpoint that was ever
- * disabled.
+ * For the sweeper: endpoints that were disabled or deleted in the day before `before` and still have scheduled deliveries, by
+ * ascending id, starting after `after`. Deliveries to endpoints that ended earlier end when they are due, so a sweep never scans
+ * every endpoint ever disabled.
  */
 export async function findEndedWithBacklog(
   db: Queryable,

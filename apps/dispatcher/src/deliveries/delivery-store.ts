@@ -63,7 +63,7 @@ export type SnapshotRow = {
   next_secret_key_id: string | null
 }
 
-/** The state of the account of endpoint `e` as `a`: one lookup by key, whatever the planner thinks of the tables' sizes. */
+/** The state of the account of endpoint `e` as `a`: one lookup by key, however large the planner believes the tables to be. */
 export const ACCOUNT_STATE = `left join lateral (
     select s.banned_until, s.deleted_at from account_states s where s.account_id = e.account_id offset 0
   ) a on true`
@@ -125,8 +125,8 @@ export async function cancelDelivery(db: Queryable, id: DeliveryId, reason: Canc
 
 /**
  * Holds a pending delivery until the ban of its account ends, unless the account is no longer banned at `now`. Because of the lock,
- * lifting a ban cannot miss a delivery that is being held at the same moment. `changing`: a transaction is at the account's row, and
- * nobody waits for it, or all connections soon would.
+ * lifting a ban cannot miss a delivery that is being held at the same moment. `changing`: a transaction holds the account's row. The
+ * statement does not wait for it, or soon all connections would.
  */
 export async function holdDelivery(
   db: Queryable,

@@ -1,6 +1,6 @@
 import { FAILURES_TO_DISABLE, FAILURES_TO_WARN } from '@signet/webhook-core'
 
-// The highest threshold that a row's failures reached and the failures before its batch had not.
+// The highest threshold that the failures of a row reached in this batch.
 const WARNS_AT = FAILURES_TO_WARN.toReversed()
   .map((at) => `when failures >= ${at} and (streak > 0 or consecutive_failures < ${at}) then ${at}`)
   .join('\n        ')
@@ -31,7 +31,7 @@ const COMPLETE_EVENTS = { complete_event_id: 'text' }
 /** What differs between deliveries that have a row and those that get it with their first result (decisions 0011 and 0255). */
 type Rows = {
   columns: Readonly<Record<string, string>>
-  /** CTE `delivery`, the state before the results, behind whatever has to be locked first. */
+  /** CTE `delivery`, the state before the results, after the CTEs that lock other rows first. */
   delivery: string
   /** CTE that writes the states of the deliveries. */
   states: string
@@ -63,8 +63,9 @@ const EXISTING: Rows = {
   ),`,
 }
 
-// The lock on the event keeps it from being deleted, and two processes from writing its deliveries at once. A delivery that another
-// one has written already is left out, and one that it writes meanwhile fails the statement: its failure would count twice.
+// The lock on the event prevents its deletion, and two processes from writing its deliveries concurrently. The statement leaves out a
+// delivery that another process has written already. It fails if another process writes one meanwhile, because a failure would count
+// twice.
 const NEW: Rows = {
   columns: FIRST_RESULT_COLUMNS,
   delivery: `

@@ -3,8 +3,8 @@ import type { DeliveryId } from '@signet/webhook-core'
 import { exchangeJson, rowKey, type AttemptResult } from './attempt-store.js'
 import { durationMsOf } from './attempt-duration.js'
 
-// Everything but the locked row is read as of the statement's begin. What another one changed since then is not overwritten: an
-// attempt that was put in has the number that this one would get, and a lost one that was found has a key. It then starts again.
+// The statement sees everything except the locked row as of its start, and does not overwrite later changes: an attempt inserted
+// meanwhile has the number that this one would get, and a lost one that was replaced has a key. It then starts again.
 const COUNT = {
   name: 'count-repeated-attempt',
   text: `
@@ -49,9 +49,9 @@ const COUNT = {
 }
 
 /**
- * Counts and logs an attempt whose number was recorded before, unless that was this one. An attempt with that number which was
- * given up as interrupted is this one: it takes its place. Otherwise it gets the next number. What has become of the delivery, and
- * when its next attempt is due, stays as it was recorded. Returns how many attempts the delivery has; null if it is gone.
+ * Counts and logs an attempt whose number is already recorded, unless that entry is this attempt. If the entry is an interrupted
+ * attempt, this one replaces it; otherwise this one gets the next number. The state of the delivery and its next due time stay as
+ * they are. Returns how many attempts the delivery has; null if it is gone.
  */
 export async function countRepeatedAttempt(db: Queryable, result: AttemptResult): Promise<number | null> {
   const parameters = [

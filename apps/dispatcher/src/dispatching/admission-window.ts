@@ -31,13 +31,12 @@ const MAX_REMEMBERED = 10_000
 const RATE_PERIOD_MS = 50
 
 /**
- * Flow control between dispatching and sending: admits events only as fast as their deliveries can be sent, so that a
- * snapshot is fresh when it is used. The window adapts to the sending rate. Events that are not admitted yet wait here,
- * undispatched; the workers' concurrency bounds how many, and all others stay in the queue for any process to take. A
- * delivery that only waits for its result to be committed does not count. One account has at most three times as much of the
- * window as is free, whatever its receivers do: a delivery counts as the part of the window that it was when it was admitted, so that
- * others find room also in a window that has become smaller since. Large bodies count as several deliveries, because they are kept
- * in memory.
+ * Flow control between dispatching and sending: admits events only as fast as their deliveries can be sent, so that a snapshot is
+ * fresh when it is used. The window adapts to the sending rate. Events that are not admitted yet wait here, undispatched; the
+ * workers' concurrency bounds how many, and all others stay in the queue for any process to take. A delivery that only waits for its
+ * result to be committed does not count. One account has at most three times as much of the window as is free, whatever its receivers
+ * do. A delivery keeps the part of the window that it had when it was admitted, so others find room even after the window shrinks.
+ * Large bodies count as several deliveries, because they are kept in memory.
  */
 export class AdmissionWindow {
   readonly #shares = new AccountShares({ size: 1, timesFree: 3 })

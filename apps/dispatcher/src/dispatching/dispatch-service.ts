@@ -149,7 +149,7 @@ export class DispatchService {
     deliveriesOf: (id: EventId) => number,
   ): void {
     const { bodies, observer, now } = this.deps
-    /** Of the events whose sizes nobody knew. */
+    /** Sizes of events whose jobs did not say how large they are. */
     const sizes: number[] = []
     for (const { id, type, createdAt, body: stored } of events) {
       const prepared = items.get(id)?.prepared

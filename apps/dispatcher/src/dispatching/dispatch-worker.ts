@@ -8,7 +8,7 @@ import type { EventService } from './event-service.js'
 
 type DispatchWorkerDeps = {
   queue: WorkerConnection
-  /** Events in hand at once. Each is until its first attempts have ended. */
+  /** Events that the process works on concurrently, each until its first attempts have ended. */
   concurrency: number
   events: Pick<EventService, 'run'>
   queues: Pick<WebhookQueues, 'splitOff'>
@@ -86,6 +86,6 @@ export function createDispatchWorker({ queue, concurrency, events, queues, obser
   return worker
 }
 
-/** What an earlier run left without a result may have been sent, whether its worker died or could not record it. */
+/** True if an earlier run may have sent requests without recording them, because its worker died or could not record. */
 const wasLost = ({ stalledCounter, attemptsMade, data: { unsent = 0, failed } }: Job<DispatchJob>): boolean =>
   stalledCounter > 0 || attemptsMade > unsent || failed === true

@@ -19,8 +19,8 @@ export type EventPlace = {
 }
 
 /**
- * An account whose events here end within this time needs no limit: they make room faster than others could need it. What nobody has
- * measured does not count as such, or several slow accounts that begin at once would fill the process.
+ * An account whose events end within this time needs no limit: they make room faster than others could need it. Accounts that are not
+ * measured yet are limited, or several slow ones that start together would fill the process.
  */
 const SHORT_STAY_MS = 3000
 /** An event takes one place, and one more for each of these: while it is prepared and sent there are several copies of it. */
@@ -34,7 +34,7 @@ const MAX_DEFER_MS = 30_000
 const MAX_RETRY_MS = 5 * 60_000
 /** Accounts to remember while none of their events is here. */
 const MAX_REMEMBERED = 10_000
-/** While nothing ends in the whole process, as during an outage, nobody knows how long that takes. */
+/** Used while nothing ends in the whole process, as during an outage, when there is no rate to measure. */
 const STANDSTILL_DEFER_MS = 2000
 
 /** How many places, or events, end in a millisecond. */
@@ -59,7 +59,7 @@ class ReleaseRate {
 
   at(now: number): number {
     const elapsedMs = now - this.since
-    // What is known of this period counts as soon as it says more than the one before.
+    // The current period counts as soon as its rate is higher than the rate of the previous one.
     return elapsedMs < PERIOD_MS
       ? Math.max(this.#before, this.#released / PERIOD_MS)
       : this.#released / elapsedMs
@@ -80,22 +80,22 @@ class AccountState {
     this.eventRate = new ReleaseRate(now, expectedRate)
   }
 
-  /** What was measured says nothing any more. */
+  /** Its measurements are too old to use. */
   isIdle(now: number): boolean {
     return this.places === 0 && now - this.lastRelease > PERIOD_MS && !this.line.isWaiting(now)
   }
 }
 
 /**
- * Whose events may be in the process, from when they are taken from the queue until they have ended. The queue is served in order:
- * if an account whose receivers cannot keep up had all places, the events of all others would wait behind its own, at its pace.
- * What is over its share goes back into the queue and comes back when there is room.
+ * Whose events may be in the process, from when they are taken from the queue until they have ended. The queue is served in order: if
+ * an account whose receivers cannot keep up had all places, the events of all others would wait behind its own, at its pace. Events
+ * over its share go back into the queue and return when there is room.
  */
 export class EventPlaces {
   readonly #forAnyone: number
-  /** How fast the events of an account end until that is known, for when those come back that find no room. */
+  /** Assumed rate at which events of an account end, for deferring them until the rate is measured. */
   readonly #expectedRate: number
-  /** What is larger counts as this where it is to fit beside others. */
+  /** A larger event counts as this when deciding whether it fits beside others. */
   readonly #largest: number
   readonly #shares: AccountShares
   readonly #accounts = new Map<string, AccountState>()
@@ -123,7 +123,7 @@ export class EventPlaces {
     const state = this.#stateOf(accountId, now)
     const isNext = wasDeferred || !state.line.isWaiting(now)
     const places = placesOf(bytes)
-    // However soon large ones end, too many of them at once do not fit into memory.
+    // Large events stay limited even if they end soon: too many would not fit into memory.
     const needsNoLimit = bytes === 0 && this.#endsSoon(state, now)
     if (needsNoLimit || (isNext && this.#fits(accountId, state, places)))
       return this.#place(accountId, state, places)

@@ -14,7 +14,7 @@ export type EventServiceDeps = {
 }
 
 /**
- * What happened to the event's job before: why it was put off, or an earlier run was lost, because its worker died or it failed
+ * What happened to the event's job before: why it was deferred, or that an earlier run was lost because its worker died or it failed
  * after it began to send.
  */
 export type EventHistory = { deferredFor?: EventDeferralReason | undefined; wasLost?: boolean | undefined }
@@ -74,7 +74,7 @@ export class EventService {
     Pick<Parameters<DispatchService['run']>[0], 'prepared'> &
     Pick<EventHistory, 'wasLost'>): Promise<DispatchOutcome> {
     const { admissionWindow, dispatch, firstAttempts } = this.deps
-    // What had no body until now was never sent.
+    // An event that had no body until now was never sent.
     const mayBeSent = wasLost && !prepared
     const admission = await admissionWindow.admit(accountId, bytes)
     try {

@@ -53,10 +53,10 @@ export async function findEventSnapshots(db: Queryable, ids: readonly EventId[])
 }
 
 /**
- * Gives deliveries without a row of these events their rows, as pending, and makes the events dispatched. The caller goes on with the
- * first attempts: until it calls `concludeFirstAttempts`, the events are in `webhook_first_attempts`. A delivery that has a row
- * keeps it. Nothing is written for an event that was purged or is gone. Throws a unique violation if one of the ids belongs to
- * another delivery.
+ * Inserts the missing rows of these deliveries as pending and makes their events dispatched. The caller continues with the first
+ * attempts: until it calls `concludeFirstAttempts`, the events are in `webhook_first_attempts`. A delivery that has a row keeps it.
+ * Nothing is written for an event that was purged or is gone. Throws a unique violation if one of the ids belongs to another
+ * delivery.
  */
 export async function writeDeliveries(
   db: Queryable,

@@ -79,7 +79,7 @@ export class FirstAttempts {
     { onSent, wasLost = false, mayBeSent = false }: FirstAttemptsRun = {},
   ): Promise<void> {
     if (created.length + unfinished.length === 0) return
-    // If it fails, whoever needs the rows sees that, and the job fails with it.
+    // If it fails, the code that needs the rows gets the error, and the job fails with it.
     const slow = setTimeout(() => void unwritten?.write().catch(() => undefined), WRITE_AFTER_MS)
     const settled = await Promise.allSettled([
       ...created.map((snapshot) =>

@@ -12,10 +12,9 @@ const LAST_PART = 0.1
 const TIMES_FREE_OF_LAST_PART = 0.25
 
 /**
- * Divides among accounts what none of them gives back before it is done. An account may take more while it has less than
+ * Divides among accounts a resource that they hold until their work is done. An account may take more while it has less than
  * `timesFree` times what is free: with 3, one alone gets three quarters, and two get three sevenths each. The last tenth is for
- * accounts that have little or nothing, so that many who take what they can leave something for others as well
- * (decision 0161).
+ * accounts that have little or nothing, so that many who take what they can leave something for others as well (decision 0161).
  */
 export class AccountShares {
   readonly #held = new Map<string, number>()
@@ -34,7 +33,7 @@ export class AccountShares {
     return held + NEARLY_NOTHING < this.#timesFree() * free
   }
 
-  /** The most that an account may take at once and leave room for others. */
+  /** The most that an account may take in one step and still leave room for others. */
   roomFor(accountId: string): number {
     const timesFree = this.#timesFree()
     return Math.max(0, (timesFree * this.#free() - this.#heldBy(accountId)) / (timesFree + 1))

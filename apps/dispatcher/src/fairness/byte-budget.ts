@@ -2,8 +2,8 @@ import { FairQueue } from '@signet/db/fair-queue'
 import { AccountShares } from './account-shares.js'
 
 /**
- * Memory for large things while they are in use. Accounts take turns, and one alone has half of it, or one thing of any size. Whatever
- * finds no room waits.
+ * Memory for large things while they are in use. Accounts take turns, and one alone has half of it, or one thing of any size. Others
+ * wait until there is room.
  */
 export class ByteBudget {
   readonly #shares: AccountShares

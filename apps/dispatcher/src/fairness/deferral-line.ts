@@ -30,8 +30,8 @@ export class DeferralLine {
   }
 
   /**
-   * A job that came back and found no room comes back soon: if it queued behind newcomers every time, it would starve. But those that do so queue
-   * behind one another, so that a long backlog comes back no more often than a short one.
+   * For a job that came back and found no room. It returns soon, because it would starve if it queued behind newcomers every time.
+   * Such jobs queue behind one another, so a long backlog returns no more often than a short one.
    */
   retryMs(now: number, spacingMs: number, soonMs: number): number {
     const nextAt = Math.max(this.#lastRetryAt, now) + spacingMs / RETRIES_PER_TURN

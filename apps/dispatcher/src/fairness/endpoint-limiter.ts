@@ -24,8 +24,8 @@ const SLOW_MS = 1000
 /** If a permit is expected within this time, the caller waits in the process. */
 const LOCAL_WAIT_MS = 500
 /**
- * An endpoint that frees a permit this often works through its waiters faster than they could be deferred and come back,
- * which costs each two trips to Redis and a row update. Nobody is deferred there.
+ * An endpoint that frees a permit this often works through its waiters faster than they could be deferred and come back, which costs
+ * each two trips to Redis and a row update. Its callers are never deferred.
  */
 const FAST_TURNAROUND_MS = 3
 /** Upper bound on the wait in the process, whatever was expected. */
@@ -75,8 +75,8 @@ class EndpointState {
  * 3. Endpoints that are slow (an attempt in flight, or the last one, took over a second) or not measured yet share half of the
  *    concurrency, of which one account has at most half as many as are free.
  *
- * Receivers of one account can hang in any number, and also those that were fast until now: others still find permits, also
- * for an endpoint that is new. A caller over its endpoint's limit waits in the process if a permit is expected soon; otherwise
+ * If receivers of one account hang, however many and even if they were fast until now, others still find permits, even for a
+ * new endpoint. A caller over its endpoint's limit waits in the process if a permit is expected soon; otherwise
  * its job is deferred.
  */
 export class EndpointLimiter {
@@ -112,7 +112,7 @@ export class EndpointLimiter {
       : this.#waitLocally(endpoint, wasDeferred)
   }
 
-  /** Defers everybody who waits, and every later caller. */
+  /** Defers all waiting and all later callers. */
   close(): void {
     this.#closed = true
     for (const { waiters } of this.#endpoints.values()) for (const waiter of [...waiters]) waiter.defer()
@@ -161,7 +161,7 @@ export class EndpointLimiter {
       : this.#defer(endpoint, 'slow_endpoints_full', wasDeferred)
   }
 
-  /** Counts toward the endpoint's limit at once; the permit follows when the process has one for this account. */
+  /** Counts toward the endpoint's limit immediately; the permit follows when the process has one for this account. */
   #reserve(endpoint: EndpointState): Acquisition | Promise<Acquisition> {
     const { accountId } = endpoint
     const reservation = { endpoint, isCautious: this.#isCautious(endpoint) }
@@ -171,7 +171,7 @@ export class EndpointLimiter {
     return new Promise((resolve) => this.#enqueue({ reservation, resolve }))
   }
 
-  /** It may wait for long if everybody is busy, but not for an endpoint that hangs meanwhile. */
+  /** It may wait for long while the process is busy, but not for an endpoint that hangs meanwhile. */
   #enqueue(caller: QueuedCaller): void {
     const { endpoint } = caller.reservation
     this.#queue.push(endpoint.accountId, caller)

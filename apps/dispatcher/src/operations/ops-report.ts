@@ -118,7 +118,7 @@ export function endpointState({ endpoint }: DeliveryReport): string {
   return endpoint.status === endpointStatus.active ? 'active' : `disabled since ${iso(endpoint.disabledAt)}`
 }
 
-/** Output of commands ends up in tickets, and an answer may repeat what was sent. */
+/** Output of commands ends up in tickets, and a response may repeat the payload. */
 const withoutAnswer = ({ answer: _, ...attempt }: Inspected['attempts'][number]) => attempt
 
 const oldest = (at: Date | null) => (at ? `, the oldest since ${iso(at)}` : '')

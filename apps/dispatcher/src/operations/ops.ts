@@ -51,7 +51,7 @@ export async function ops(
   }
 }
 
-/** `readOnly`: starts with the database at once, and lets the operation wait for Redis itself. */
+/** `readOnly`: starts as soon as the database responds, and the operation itself waits for Redis. */
 async function withOperations<T>(
   config: DispatcherConfig,
   { readOnly }: { readOnly: boolean },

@@ -1,4 +1,4 @@
-/** What an account may use at once: the conversions of hundreds of ordinary pages. */
+/** Burst of CPU time for an account: enough to convert hundreds of ordinary pages. */
 export const BURST_MS = 30_000
 /** Milliseconds of CPU time per millisecond: half of a thread. */
 const REFILL = 0.5

@@ -29,7 +29,7 @@ const LINGER_MS = 2
 type Wanted = RecordingRef & { bytes?: number }
 
 /**
- * Reads the parts of recordings in batches in which accounts take turns, those of large events apart. What cannot be read is
+ * Reads the parts of recordings in batches in which accounts take turns, those of large events apart. Parts that cannot be read are
  * reported and left out.
  */
 export class PartsReader {
@@ -68,8 +68,8 @@ export class PartsReader {
   }
 
   /**
-   * About how many bytes there are to read, as far as that has no limit of its own. A notice may name a recording and bring nothing of
-   * it, so only the tables know.
+   * Roughly how many bytes there are to read, counting only parts without a size limit of their own. A notice may name a recording
+   * without its content, so only the tables know.
    */
   measure(ref: RecordingRef): Promise<number> {
     return this.#sizes.add(ref)
@@ -80,7 +80,7 @@ export class PartsReader {
     return (bytes === undefined ? this.#small : this.#large).add({ ...ref, bytes })
   }
 
-  /** What cannot be measured in time cannot be read either. */
+  /** If the sizes cannot be read in time, the parts cannot be either. */
   async #measureAll(refs: readonly RecordingRef[]): Promise<number[]> {
     const { db, timeoutMs = ENRICHMENT_TIMEOUT_MS } = this.deps
     try {

@@ -7,7 +7,7 @@ export type EmptiedRedisWatchDeps = {
   /** Of the key that is there as long as Redis has not been emptied. */
   key: string
   onEmptied: () => void
-  /** Redis answers again, after it did not for longer than a second. What others wanted to publish meanwhile may not be in it. */
+  /** Redis responds again after more than a second. Events that others tried to publish meanwhile may be missing. */
   onReturned: () => void
 }
 
@@ -16,8 +16,8 @@ const AWAY_MS = 1000
 
 /**
  * Notices that Redis was emptied while its connections stayed open (`FLUSHALL`, or a failover to an empty server behind the same
- * address). All processes share one key with a random value; where it is gone or another one, so may be every job. The same
- * question shows when Redis did not answer.
+ * address). All processes share one key with a random value. If it is gone or has changed, all jobs may be gone. The same check shows
+ * when Redis did not respond.
  */
 export class EmptiedRedisWatch {
   readonly #checks: Periodic

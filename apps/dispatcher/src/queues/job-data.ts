@@ -39,7 +39,7 @@ export function parseAttemptJob(data: unknown): AttemptJob | null {
   return isValid ? (data as AttemptJob) : null
 }
 
-/** The text that Redis has for a job; undefined where it is no JSON. */
+/** Parses the text that Redis has for a job; undefined if it is not JSON. */
 export function parseJson(text: string): unknown {
   try {
     return JSON.parse(text)

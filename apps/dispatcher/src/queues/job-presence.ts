@@ -14,7 +14,7 @@ const PAGE = 1000
 /** BullMQ orders delayed jobs by their time in milliseconds, times this. */
 const SCORE_PER_MS = 4096
 
-/** Checks what has a job. Finished jobs are removed at once, so a job that exists has work left. */
+/** Checks what has a job. Finished jobs are removed immediately, so a job that exists has work left. */
 export class JobPresence {
   constructor(
     private readonly connection: Redis | Cluster,

@@ -9,7 +9,7 @@ export type WorkerConnection = { connection: Redis | Cluster; prefix: string }
 
 export type QueueWorkerOptions<Data> = {
   queue: WorkerConnection
-  /** Null if Redis has something else than what the queue was given, such as the rest of a job whose hash it has evicted. */
+  /** Null if Redis returns something other than what was queued, such as the rest of a job whose hash it has evicted. */
   parse: (data: unknown) => Data | null
   /** Such a job leaves the queue without being run: the row is the truth, and the sweeper makes another job for it. */
   onDropped: (jobId: string | undefined) => void
@@ -143,7 +143,7 @@ export class QueueWorker<Data> extends bullmq.Worker<Data, void> {
     for (let job: Job<Data, void> | undefined = first; job !== undefined;) job = await this.#handle(job)
   }
 
-  /** Never rejects: whatever one job throws, the others go on. */
+  /** Never rejects: an error of one job does not stop the others. */
   async #handle(job: Job<Data, void>): Promise<Job<Data, void> | undefined> {
     let releaseAll = () => {}
     try {

@@ -86,8 +86,8 @@ export class Sweeper {
   }
 
   /**
-   * Redis answers again. Events that were committed meanwhile could not be published. From when those that could are in the queue until
-   * the grace is over, all are looked for early: not every process reaches Redis at the same moment.
+   * Redis responds again. Events committed meanwhile could not be published. Until the grace period is over, sweep early and
+   * repeatedly, because not every process reaches Redis at the same moment.
    */
   redisReturned(): void {
     this.redisLostJobs()
@@ -143,7 +143,7 @@ export class Sweeper {
     )
   }
 
-  /** First attempts run under their event's job. Without that job nobody is working on them. */
+  /** First attempts run under their event's job. Without that job no process is working on them. */
   async #sweepFirstAttempts(before: Date, stop: AbortSignal): Promise<number> {
     const { db } = this.deps
     const read = (after?: { id: EventId }) => findOpenFirstAttempts(db, { before, after, limit: PAGE })
@@ -207,8 +207,8 @@ export class Sweeper {
   }
 
   /**
-   * Deliveries that are due soon need no grace: nobody is attempting them. Found only once they are overdue, they would be attempted up
-   * to a sweep and the grace later than said.
+   * Deliveries that are due soon need no grace period, because no process is attempting them. If the sweep found them only when
+   * overdue, they would start late by up to a sweep and the grace period.
    */
   #sweepUpcoming(stop: AbortSignal): Promise<number> {
     const { db, queues, presence, now } = this.deps
