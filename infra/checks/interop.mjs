@@ -1,5 +1,5 @@
 // `npm run interop`: clients of other people against the service, with a table of what each of them does. Fetches clients of other
-// languages into .cache first, where the machine has the language and a network; what is missing is skipped by name.
+// languages into .cache first, if the machine has the language and a network; it skips and names what is missing.
 import { spawnSync } from 'node:child_process'
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'

@@ -1,5 +1,5 @@
 // `npm run model`: checks the model of a delivery's way (apps/dispatcher/docs/model/delivery.pml) with Spin, and that it can
-// fail: without the sweeper it must find an event that is lost. Skipped, and said so, where Spin or a C compiler is missing.
+// fail: without the sweeper it must find an event that is lost. Says so and skips if Spin or a C compiler is missing.
 import { execFileSync, spawnSync } from 'node:child_process'
 import { copyFileSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'

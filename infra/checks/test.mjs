@@ -14,7 +14,7 @@ else await testEverything()
 /** What stands before the first word that is neither a path nor looks like one; the rest is for jest. */
 function leadingPaths(words) {
   const end = words.findIndex((word, i) => word.startsWith('-') || (i > 0 && !existsSync(`${root}/${word}`)))
-  // As a pattern for jest it would leave out, without a word, all paths behind it.
+  // As a pattern for jest, it would silently exclude all paths after it.
   if (/^[^-].*\/.*\.ts$/.test(words[end] ?? '')) {
     console.error(`${words[end]} does not exist`)
     process.exit(1)

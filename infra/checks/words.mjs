@@ -12,6 +12,19 @@ const PHRASES = [
   [/\bstep(s|ped)? back\b/i, 'say requeue, defer or lower'],
   [/\b(no|taken?|takes) leave (of|to)\b/i, 'say must not, or lose'],
   [/\bat the door\b/i, 'say on arrival, or before it is read'],
+  [/\bin hand\b/i, 'say held, taken or open'],
+  [/\bsuch a one\b/i, 'name it'],
+  [/\bif need be\b/i, 'say if necessary'],
+  [/\bof late\b/i, 'say recently'],
+  [/\bto be had\b/i, 'say available'],
+  [/\bis at it\b/i, 'say what it does'],
+  [/\bsees? to it\b/i, 'say make sure, or fix'],
+  [/\b(is|are) to be\b/i, 'say must be, or will be'],
+  [/\bwhat there is to\b/i, 'name it'],
+  [/\brow of failures\b/i, 'say consecutive failures'],
+  [/\bas [A-Z]\w+ has it\b/, 'say as … says'],
+  [/\b(thereby|thereof|therein|wherein|whereby|whereof|hence|upon|nowadays)\b/i, 'say it in modern English'],
+  [/\be-mails?\b/i, 'say email'],
 ]
 /** `there is no row` is English, `no faster` and `no longer` are, `it is no row` is not. */
 const NO_NOUN = [

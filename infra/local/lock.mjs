@@ -31,7 +31,7 @@ export function isAlive(pid) {
   }
 }
 
-// A link appears at once and with its content, or fails because somebody else was first.
+// A link appears at once and with its content, or fails because another process was first.
 function tryLink(from, to) {
   try {
     linkSync(from, to)
@@ -46,7 +46,7 @@ function removeStale(file, owner) {
   const aside = `${file}.${process.pid}.stale`
   try {
     renameSync(file, aside)
-    // Somebody else may have cleaned up and taken the lock since we looked: then it goes back.
+    // Another process may have cleaned up and taken the lock since we looked: then give it back.
     if (readOwner(aside) !== owner) linkSync(aside, file)
   } catch {
     // Lost the race for the clean-up, which is as good as winning it.

@@ -23,7 +23,7 @@ async function theDocument(): Promise<string> {
   return file
 }
 
-/** An account with a subscription for each thing that is done to one, a delivery that failed, and a recovery that goes on. */
+/** An account with a subscription for each operation, a failed delivery, and a running recovery. */
 async function anAccountInUse() {
   const { accountId, token } = await api.anAccount()
   const [first, second] = [await subscribe(api, token), await subscribe(api, token)]

@@ -26,7 +26,7 @@ const sendApart = (bytes: Uint8Array) =>
     worker.once('error', reject)
   })
 
-/** A notice full of tiny segments, the worst there is to parse: 100 bytes for each. */
+/** A notice full of tiny segments, the worst case for the parser: 100 bytes each. */
 function largeNotice(accountId: string, count: number): Buffer {
   const segment = {
     speaker: 'Speaker 1',

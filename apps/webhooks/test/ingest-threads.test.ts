@@ -6,7 +6,7 @@ const run = promisify(execFile)
 
 /**
  * The parser as it is deployed. `process` reports every thread that starts; timers run a thousand times faster, so that an idle
- * minute is over soon.
+ * minute passes quickly.
  */
 const PROGRAM = `
   let started = 0

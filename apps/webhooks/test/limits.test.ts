@@ -20,7 +20,7 @@ const { harness, oauth } = useOAuth({
 })
 
 let last = Math.floor(Math.random() * 2 ** 31)
-/** An address of a network that nobody else uses. */
+/** An address in a network of its own. */
 const address = () => {
   last += 1
   return `2001:db8:${(last >>> 16).toString(16)}:${(last & 0xffff).toString(16)}::1`

@@ -55,7 +55,7 @@ async function redirectListener() {
   const url = `http://127.0.0.1:${(listener.address() as AddressInfo).port}/callback`
   return {
     url,
-    /** Signs somebody new up, in and approves; where the browser ends. */
+    /** Signs a new person up and in, and approves; returns where the browser ends. */
     async approve(address: string): Promise<URL> {
       const person = await Person.signUp(stack.authUrl)
       expect(await person.approve(address)).toBe(200)
@@ -67,7 +67,7 @@ async function redirectListener() {
 
 type Call = (name: string, given?: Record<string, string | string[]>) => Promise<unknown>
 
-/** What a person would ask of their host, by whatever client makes the calls. */
+/** What a person would ask their host to do, for any client that makes the calls. */
 async function fromNothingToADelivery(call: Call, path: string): Promise<void> {
   const made = async <T>(name: string, given?: Parameters<Call>[1]) => {
     const { isError, structuredContent } = (await call(name, given)) as ToolOutcome

@@ -180,7 +180,7 @@ describe('with the real identity server', () => {
     expect(refreshed.status).toBe(200)
     await change(person.id)
     expect((await oauth.refresh(client, refreshed.body.refresh_token)).status).toBe(status)
-    // Nobody was told of the ban, so an access token that is out lives on.
+    // The service was not notified of the ban, so an issued access token stays valid.
     expect(await oauth.works(refreshed.body.access_token)).toBe(status === 401)
   })
 })

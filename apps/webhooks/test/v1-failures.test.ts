@@ -7,7 +7,7 @@ const api = useApi()
 
 const FAILURE = { error: { code: 'internal', message: 'Something went wrong on our side' } }
 
-/** The tables behind /v1, out of reach: nobody foresaw that, and what PostgreSQL says of it names them. */
+/** Hides the tables behind /v1: an unexpected error, whose PostgreSQL message names them. */
 const TABLES = ['webhook_endpoints', 'webhook_events', 'webhook_deliveries', 'recordings']
 
 async function inEachTable(from: string, to: string): Promise<void> {

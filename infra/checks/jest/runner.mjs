@@ -59,7 +59,7 @@ function importTest(file, runtime) {
   return import(`${pathToFileURL(file).href}${run > 1 ? `?run=${run}` : ''}`)
 }
 
-/** They would mock nothing here, without a word. */
+/** They would silently mock nothing here. */
 function withoutMockedModules(jest) {
   const refuse = (name) => () => {
     throw new Error(

@@ -9,7 +9,7 @@ import { createServer } from 'node:net'
  */
 const leases = new Map<number, Socket>()
 
-/** What machines without IPv6 say of ::1: nobody else is there either. */
+/** Errors of machines without IPv6 for ::1: no other process listens there either. */
 const WITHOUT_IPV6 = new Set(['EADDRNOTAVAIL', 'EAFNOSUPPORT'])
 
 /** Leases a free port of 127.0.0.1 for the life of this process, for a server that must be told its port. */

@@ -28,7 +28,7 @@ const NOT_PUBLIC_IPV6 = [
   '3fff::/20', // documentation
 ]
 
-// Global unicast; loopback, link-local, unique-local, multicast and the like lie outside it.
+// Global unicast; loopback, link-local, unique-local, multicast and similar ranges lie outside it.
 const GLOBAL_UNICAST = '2000::/3'
 // Mapped addresses and NAT64. The last 32 bits are the IPv4 address that would be contacted.
 const EMBEDS_IPV4 = ['::ffff:0:0/96', '64:ff9b::/96']

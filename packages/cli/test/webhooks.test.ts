@@ -44,7 +44,7 @@ describe('webhooks create', () => {
       1,
       expect.stringContaining(`error: ${option} must not contain a fragment`),
     ])
-    // Whoever gave an address of their own needs no advice to use one.
+    // People who passed their own address need no advice to do so.
     expect(ended.stderr.includes('use a tunnel')).toBe(option === 'The address of this receiver')
   })
 

@@ -78,7 +78,8 @@ export async function listen(handler: RequestListener, options: ListenOptions): 
 function endStalled(server: Server, stallTimeoutMs: number): void {
   const stalls = new WeakMap<Socket, { left: string; count: number }>()
   server.setTimeout(stallTimeoutMs, (socket) => {
-    // Between two requests the timer has another time, and nobody else ends the connection. During one, the answer may take a while.
+    // Between two requests the timer has a different limit, and nothing else ends the connection. During one, the response may
+    // take a while.
     const isIdle = socket.timeout !== stallTimeoutMs
     if (isIdle) return socket.destroy()
     if (socket.writableLength === 0) return stalls.delete(socket)

@@ -5,7 +5,7 @@ import type { JsonSchema } from './schema.js'
 export type Method = 'get' | 'post' | 'put' | 'patch' | 'delete'
 
 /**
- * How a body is read. `json`: by content type; `any-json`: JSON whatever the content type says; `form`:
+ * How a body is read. `json`: by content type; `any-json`: JSON regardless of the content type; `form`:
  * `application/x-www-form-urlencoded`; `json-bytes`: the unparsed bytes of JSON as a Buffer, for handlers that parse
  * and check large bodies off the event loop (`schema` only documents); `ndjson-bytes`: the same for NDJSON. `optional`: empty is `{}`.
  */

@@ -67,7 +67,7 @@ export const rings = {
   },
 }
 
-/** What whoever verifies makes of published keys. */
+/** How a verifier reads published keys. */
 export const publicSetOf = (...jwks: unknown[]): KeySet => new KeySet(importJwks(jwks).keys)
 
 export async function expectRefused(

@@ -22,7 +22,7 @@ function unitOf(seconds: number): [unit: Unit, length: number] {
   return seconds > 2 * MINUTE || (seconds > 0 && seconds % MINUTE === 0) ? ['minute', MINUTE] : ['second', 1]
 }
 
-/** Date and time as people write them, in UTC, and saying so: the service does not know where the reader is. */
+/** Date and time as people write them, in UTC and marked as such: the service does not know the reader's time zone. */
 export const dateTimeText = (language: Language, at: Date): string =>
   `${new Intl.DateTimeFormat(language === 'en' ? 'en-GB' : language, {
     dateStyle: 'long',

@@ -1,7 +1,7 @@
 /**
  * For names: control characters and lone surrogates, and all that is there to reorder, join or hide text, could make one
  * name look like another. So could invisible letters, such as the fillers of Hangul or the blank of Braille, and code
- * points that mean nothing (noncharacters) or whatever a font makes of them (private use).
+ * points that mean nothing (noncharacters) or depend on the font (private use).
  */
 export const withoutInvisible = (text: string): string =>
   text.replace(

@@ -1,6 +1,6 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
 
-/** A message of the Standard Webhooks specification, as it is sent. */
+/** A message of the Standard Webhooks specification, as sent. */
 export type SignedHeaders = {
   'webhook-id': string
   'webhook-timestamp': string

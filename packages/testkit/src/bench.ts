@@ -10,7 +10,7 @@ export type Result = {
   /** For the ratio, where there is one. */
   goal?: string
   ok?: boolean
-  /** Which of those that are compared it is of; left out of a ratio, and where there is only one. */
+  /** Which of the compared servers it belongs to; left out of a ratio, and if there is only one. */
   who?: string
   /** Further quantities of the same run. */
   others?: Readonly<Record<string, number>>

@@ -4,7 +4,7 @@ import { chromium, type Browser, type CDPSession, type Page } from 'playwright-c
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 
-/** The Chromium that the starter of the tests found; null, with a word about it, where there is none. */
+/** The Chromium that `npm test` found; null, with a message, if there is none. */
 export function chromiumPath(): string | null {
   const path = process.env['CHROMIUM_BIN']
   if (path !== undefined && path !== '') return path

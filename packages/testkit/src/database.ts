@@ -21,7 +21,7 @@ export interface TestDatabase {
 const OBJECT_IN_USE = '55006'
 const COPY_ATTEMPTS = 50
 
-/** A separate, migrated database: a copy of a template that is created once per key, whatever jest runs in parallel. */
+/** A separate, migrated database: a copy of a template that is created once per key, however many jest workers run in parallel. */
 export async function createTestDatabase({ key, migrate }: TestDatabaseOptions): Promise<TestDatabase> {
   const adminUrl = fromEnvironment('SIGNET_TEST_DATABASE_URL')
   const template = `signet_template_${sha256(key).slice(0, 24)}`

@@ -50,7 +50,7 @@ type WalkInLooks = Walk & {
   onLook?: (page: Page, path: string, look: string) => Promise<unknown>
 }
 
-/** Names of buttons, and of those that open a part of an entry, that whoever hears only their names cannot tell apart. `.show` belongs to the field before it. */
+/** Button and disclosure names that a screen reader user could not tell apart. `.show` belongs to the field before it. */
 export const namedAlike = (page: Page): Promise<string[]> => page.evaluate<string[]>(ALIKE)
 
 const ALIKE = `['button:not(.show)', '.entries summary'].flatMap((selector) =>

@@ -6,7 +6,7 @@ import { promisify } from 'node:util'
 /** The interpreter that has the clients of other people, where `npm run interop` fetched them. */
 export const python = process.env['SIGNET_INTEROP_PYTHON'] ?? 'python3'
 
-/** Only what was fetched before: a test asks nobody on the internet. */
+/** Only what was fetched before: tests make no requests to the internet. */
 export const programEnv = {
   ...process.env,
   GOPROXY: 'off',

@@ -35,7 +35,7 @@ type ReplyLike = {
 /**
  * A Fastify plugin with one POST route that verifies the delivery, then calls `onEvent` with the typed event. Answers 204 when
  * `onEvent` is done and has not replied itself, 400 with the reason for a refused delivery; Fastify answers 413 to a body over
- * the limit, and 500 when `onEvent` fails, which makes the sender try again. The route reads raw bodies whatever parsers
+ * the limit, and 500 when `onEvent` fails, which makes the sender try again. The route reads raw bodies no matter which parsers
  * the server has, and leaves those alone. Throws at once when the secret cannot be used.
  */
 export function webhookPlugin(

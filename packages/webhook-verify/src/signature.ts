@@ -4,7 +4,7 @@ import { types } from 'node:util'
 import { RawBodyRequiredError } from './errors.js'
 import { standardKey } from './secret.js'
 
-/** A body as received: bytes in whatever form a server hands them over, or their text. */
+/** A body as received: bytes in any form that servers use, or their text. */
 export type RawBody = Uint8Array | ArrayBuffer | string
 
 export function bytesOf(rawBody: RawBody): Buffer {

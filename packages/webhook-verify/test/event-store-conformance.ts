@@ -24,7 +24,7 @@ function countTo(total: number) {
   }
 }
 
-/** What `deduplicate` promises, whatever store it is given. `expire` ends all leases. */
+/** What `deduplicate` promises with any store. `expire` ends all leases. */
 export function describeEventStore(
   name: string,
   { store, expire }: { store: () => EventStore; expire: () => void | Promise<void> },
@@ -47,7 +47,7 @@ export function describeEventStore(
       const handle = deduplicate({ store: store() }, async () => {
         started += 1
         decided.arrive()
-        // Works until everybody else was told to come back.
+        // Works until every other caller was asked to come back.
         await decided.all
         return 'processed'
       })

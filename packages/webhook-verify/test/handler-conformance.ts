@@ -26,7 +26,7 @@ export type Running = {
   close?: () => Promise<unknown>
 }
 
-/** What every handler promises, whatever server it is for. `start` throws what the handler throws before the first request. */
+/** What every handler promises, on any server. `start` throws what the handler throws before the first request. */
 export function describeHandler(
   name: string,
   start: (options: HandlerOptions, onEvent: OnEvent) => Running | Promise<Running>,

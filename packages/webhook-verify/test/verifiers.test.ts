@@ -11,7 +11,7 @@ import { vectors, type VectorCase } from './vectors.js'
 
 const VERIFIERS = fileURLToPath(new URL('../verifiers', import.meta.url))
 
-/** Secrets that nobody can verify with: a mistake of the caller in every language, said by an error of its own. */
+/** Invalid secrets: in every language a mistake of the caller, with an error of its own. */
 const USELESS_SECRETS = [
   [],
   [''],

@@ -26,7 +26,7 @@ export const testEventRoutes = ({ steps, limits, endpoints, testEvents }: Deps):
       effect: 'add',
       summary: 'Send a test event',
       description:
-        'Queues a signed `webhook.ping`, whatever `events` says. A body is ignored. `queued` is true when the event was accepted, not when it was delivered; it is false for a disabled webhook.',
+        'Queues a signed `webhook.ping`, even if `events` does not list it. A body is ignored. `queued` is true when the event was accepted, not when it was delivered; it is false for a disabled webhook.',
       responses: responses(
         {
           200: {

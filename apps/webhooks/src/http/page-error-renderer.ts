@@ -27,7 +27,7 @@ export const pageErrorRenderer = (
     }),
   render(error, req) {
     observer.oauthError(error.code)
-    // The authorization endpoint answers an unknown client with 400, not with a challenge: there is nobody to log in.
+    // The authorization endpoint answers an unknown client with 400, not with a challenge: the person cannot authenticate the client.
     if (req.accepts('html') === false)
       return { headers: NO_STORE, body: { error: error.code, error_description: printable(error.message) } }
     const t = textsFor(req)

@@ -5,12 +5,12 @@ import { BodyAdmission, type BodyAdmissionOptions } from './body-admission.js'
 import { MAX_BODY_BYTES, SMALL_BODY_BYTES } from './body-sizes.js'
 
 const MIB = 1024 * 1024
-/** Nobody is refused in these tests unless they say so. */
+/** No test refuses a body unless it says so. */
 const FOREVER = 2 ** 31 - 1
 
 const ofLength = (bytes: number) => ({ 'content-length': String(bytes) })
 
-/** All of them, so that none waits when its test is over. */
+/** All windows, so that none is waiting when its test ends. */
 const requests: { leave(): void }[] = []
 afterEach(() => {
   for (const request of requests.splice(0)) request.leave()

@@ -14,7 +14,7 @@ type Shell = {
   /** What the form did that led here; only known words are shown. */
   done: string | undefined
   email: string
-  /** Where people manage their passwords, passkeys and the like. */
+  /** Where people manage passwords, passkeys and so on. */
   account: string | null
   signOut: { action: string; csrf: string }
   docs: string

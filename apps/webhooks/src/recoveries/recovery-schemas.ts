@@ -48,7 +48,7 @@ export const recoveryComponents: Readonly<Record<string, JsonSchema>> = {
   Recovery: object({
     ...LISTED,
     delivered: count('Of these, delivered'),
-    failed: count('Of these, failed for good'),
+    failed: count('Of these, failed permanently'),
     created_at: time,
   }),
   ListedRecovery: object({ ...LISTED, created_at: time }),

@@ -1,7 +1,7 @@
 import { deliveryHeaders, parseEventId, type DeliveryId, type EventId } from '@signet/webhook-core'
 import { sameDigest } from '../credentials/credential.js'
 
-/** What there is to say about a signature. */
+/** The result of checking one signature. */
 export type SignatureFinding = 'right' | 'old' | 'not-right' | 'bad-secret' | 'no-time' | 'no-id' | 'none'
 
 export type SignatureVerdict = {

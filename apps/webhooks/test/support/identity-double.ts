@@ -20,7 +20,7 @@ export type User = {
   deleted: boolean
   /** The session behind the JWTs. */
   sessionId: string
-  /** Whether it is over. */
+  /** Whether it has ended. */
   signedOut: boolean
   /** Has a second factor, which the sign-in page asks for. */
   secondFactor: boolean
@@ -85,7 +85,7 @@ export async function startIdentityDouble() {
     codes.set(code, { user, challenge, claims })
     return code
   }
-  /** Where the sign-in page sends the browser of somebody who signed in. */
+  /** Where the sign-in page sends the browser after a sign-in. */
   const answerTo = (signInUrl: string, user: User, claims: JwtClaims = {}): string => {
     const { searchParams } = new URL(signInUrl)
     const target = new URL(searchParams.get('redirect_to') ?? '')

@@ -6,7 +6,7 @@ import { programEnv } from '@signet/testkit/programs'
 /** Programs in Python that use clients of other people. */
 export const PYTHON_FOLDER = fileURLToPath(new URL('../interop/python', import.meta.url))
 
-/** A program that says a line of JSON, and goes on with the line that it is given; it ends with its input. */
+/** A program that prints a line of JSON and continues with the line it gets; it ends when its input ends. */
 export function talkTo<Said>(command: string, args: string[], cwd: string) {
   const child = spawn(command, args, { cwd, env: programEnv, stdio: ['pipe', 'pipe', 'pipe'] })
   let failures = ''

@@ -2,7 +2,7 @@ export interface Mail {
   /** Counts up: a later mail has a higher number. */
   id: number
   receivedAt: string
-  /** Envelope sender and recipients: who really sent it to whom, whatever the headers say. */
+  /** Envelope sender and recipients: who really sent it to whom, regardless of the headers. */
   from: string
   to: string[]
   /** The From header with its display name, such as `Signet <no-reply@example.test>`. */

@@ -42,7 +42,7 @@ export interface ReceivedDelivery {
   verified: boolean | null
   /** Why it was refused; empty when it was not. */
   refusal: string
-  /** The verified event, or whatever JSON an unverified path got. */
+  /** The verified event, or any JSON that an unverified path got. */
   event?: WebhookEvent
   answer: Answer
   /** Counts up with every TCP connection: equal numbers mean a connection was reused. */

@@ -16,7 +16,7 @@ export interface StackAddresses {
 export interface EnvironmentInput {
   addresses: StackAddresses
   secrets: LocalSecrets
-  /** File with the certificate of the local authority, which the dispatcher is to trust. */
+  /** File with the certificate of the local authority, for the dispatcher to trust. */
   authorityFile?: string
   /** Left out: the real schedule of minutes. */
   retryDelaysSeconds?: string

@@ -13,7 +13,7 @@ import type { Part, Supervisor } from './supervisor.js'
 export interface StackOptions {
   /** Root of the repository. */
   root: string
-  /** Where everything that is to survive a restart lives. */
+  /** Folder of everything that must survive a restart. */
   folder: string
   reset: boolean
   /** Retry after seconds instead of minutes, so that a person need not wait. */

@@ -30,7 +30,7 @@ export class Browser {
   }
 }
 
-/** A page may have several forms, such as "use another account"; the right one has what is to be filled in, or such a button. */
+/** A page may have several forms, such as "use another account"; the right one has the fields to fill in, or such a button. */
 export function formOf({ url, html }: Page, values: Record<string, string>) {
   const $ = load(html)
   const wanted = Object.entries(values).map(

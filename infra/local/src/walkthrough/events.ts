@@ -38,7 +38,7 @@ export async function publishRecording(
   return (await call<{ event_id: string }>(world, 'POST', url, request)).event_id
 }
 
-/** Tells the receiver what a path expects and how it is to answer; returns the address for a subscription. */
+/** Tells the receiver what a path expects and how to respond; returns the address for a subscription. */
 export async function setHook(world: World, path: string, hook: Hook): Promise<string> {
   const request = { json: { path, ...hook }, quiet: true }
   return (await call<{ url: string }>(world, 'PUT', `${world.sandboxUrl}/api/hooks`, request)).url

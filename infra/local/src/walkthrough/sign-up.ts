@@ -71,6 +71,6 @@ export async function signOutEverywhere(world: World, name: string): Promise<voi
   const tookMs = (performance.now() - startedAt).toFixed(0)
   await listWebhooks({ status: 401 })
   tell(
-    `The identity server told the webhooks API, and ${tookMs} ms later the token stopped working for good.`,
+    `The identity server told the webhooks API, and ${tookMs} ms later the token stopped working permanently.`,
   )
 }

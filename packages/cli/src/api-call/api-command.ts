@@ -67,7 +67,7 @@ function parseMethod(text: string): Method {
 /** Below the service's own address, as it is written: the token must not go to another host or another part of it. */
 function parsePath(text: string): string {
   if (!text.startsWith('/v1/') && !text.startsWith('/account/')) throw notAPath()
-  // A parser resolves `..`, also where it is written %2e%2e, and takes a second slash for the start of a host.
+  // A parser resolves `..`, even written as %2e%2e, and takes a second slash for the start of a host.
   const { pathname, search } = new URL(text, 'http://localhost')
   if (pathname + search !== text) throw notAPath()
   return text

@@ -36,7 +36,7 @@ export async function writePrivateFile(path: string, text: string): Promise<void
   await chmod(folder, OWNER_ONLY_FOLDER)
   const draft = join(folder, `.${randomBytes(8).toString('hex')}.tmp`)
   try {
-    // wx: never through a file or a link that somebody else put there.
+    // wx: never write through a file or link that another user put there.
     const file = await open(draft, 'wx', OWNER_ONLY_FILE)
     try {
       await file.writeFile(text)

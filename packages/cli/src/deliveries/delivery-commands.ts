@@ -39,7 +39,7 @@ export function deliveryCommands(parent: Command, host: Host): void {
     )
     .addOption(integerOption('--page-size <number>', 'deliveries per page (default 20)', 1, 100))
     .option('--all', 'every page')
-    .option('--watch', 'go on and print each delivery that is new or has changed, oldest first')
+    .option('--watch', 'keep running and print each delivery that is new or has changed, oldest first')
     .action(run<ListOptions>(host, show))
 
   showCommand(group, host)

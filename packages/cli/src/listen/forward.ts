@@ -14,7 +14,7 @@ export type Delivery = {
   rawHeaders: readonly string[]
 }
 
-/** Longer than the 5 s that the service waits, so that a slow application is seen to be slow. */
+/** Longer than the 5 s that the service waits, so that a slow application shows as slow. */
 const TIME_LIMIT_MS = 30_000
 /** The part of a response that is shown. */
 const KEPT_BYTES = 4096

@@ -25,7 +25,7 @@ export async function createTemporaryWebhook(
   return { id, secret, delete: () => deleteWebhook(api, id, output) }
 }
 
-/** A webhook that somebody else has already deleted counts as deleted. */
+/** A webhook that has already been deleted elsewhere counts as deleted. */
 async function deleteWebhook(api: ApiClient, id: string, output: Output): Promise<void> {
   try {
     await api.deleteWebhook(id)

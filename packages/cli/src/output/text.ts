@@ -1,13 +1,13 @@
 import stringWidth from 'string-width'
 
 /**
- * What a terminal would act upon instead of showing: control characters (escape sequences start with one) and marks
+ * What a terminal would act on instead of showing: control characters (escape sequences start with one) and marks
  * that reorder the text around them. Names, titles and payloads are other people's text.
  */
 const NOT_PRINTABLE = /[\p{Cc}\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/gu
 const graphemes = new Intl.Segmenter(undefined, { granularity: 'grapheme' })
 
-/** One line of text that is safe to show: what a terminal would act upon becomes `\uXXXX`. */
+/** One line of text that is safe to show: what a terminal would act on becomes `\uXXXX`. */
 export function printable(text: string): string {
   return text.replace(NOT_PRINTABLE, escaped)
 }

@@ -56,7 +56,7 @@ export function recoverCommands(parent: Command, host: Host): void {
   })
     .argument('<webhook>', 'id of the webhook', parseId)
     .argument('<recovery>', 'id of the recovery', parseId)
-    .option('--watch', 'go on until every delivery has ended')
+    .option('--watch', 'keep running until every delivery has ended')
     .action(run<ShowOptions>(host, show))
 
   defineCommand(group, 'cancel', 'make no more deliveries; those that are queued are still sent', {

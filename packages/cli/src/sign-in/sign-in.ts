@@ -54,10 +54,10 @@ async function signIn(
 ): Promise<AccountAccess> {
   if (password && identityUrl !== undefined) return signInWithPassword({ http, prompter, identityUrl, email })
   const { browser } = settings
-  // Without a terminal nobody would see the address, and the command would wait for minutes.
+  // Without a terminal nobody sees the address, and the command would wait for minutes.
   if (open && browser === undefined && !prompter.isInteractive && !output.isSeen) {
     throw new NotSignedInError('There is no terminal, so nobody could sign in with the browser', {
-      hint: 'Set SIGNET_TOKEN to a personal token, or use --password with the password on stdin. With --no-browser the address is printed for whoever reads it.',
+      hint: 'Set SIGNET_TOKEN to a personal token, or use --password with the password on stdin. With --no-browser the address is printed instead.',
     })
   }
   return signInWithBrowser({ http, output, serviceUrl, open, browser, signal: interruption() })

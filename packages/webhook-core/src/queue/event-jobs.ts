@@ -14,7 +14,7 @@ export type QueuedEventRef = { eventId: EventId; accountId: string; bytes?: numb
 export type EventDeferralReason = 'account_full' | 'conversions_full'
 
 /**
- * A job of the `events` queue: the events that were published together, usually. `deferred`: why the only one was told last to come
+ * A job of the `events` queue: the events that were published together, usually. `deferred`: why the only one was last asked to come
  * back later. `failed`: it may have been sent under the job that it came with.
  */
 export type EventsJob = { events: QueuedEventRef[]; deferred?: EventDeferralReason; failed?: boolean }
