@@ -38,8 +38,8 @@ import { createObserver } from './observers/observer.js'
 import { EndpointLimiter } from './fairness/endpoint-limiter.js'
 import { Operations } from './operations/operations.js'
 import { PauseSwitch } from './operations/pause-switch.js'
-import { EmptiedRedisWatch } from './queues/emptied-redis-watch.js'
 import { JobPresence } from './queues/job-presence.js'
+import { RedisWatch } from './queues/redis-watch.js'
 import { post } from './sending/http-sender.js'
 import { Recoverer } from './recovering/recoverer.js'
 import { Retention } from './retention/retention.js'
@@ -182,14 +182,14 @@ export function createContext(config: DispatcherConfig, ports: Partial<Ports> = 
     firstAttempts,
   })
   const recoverer = new Recoverer({ db, queues, observer, now })
-  const redisWatch = new EmptiedRedisWatch({
+  const redisWatch = new RedisWatch({
     connection: producerRedis,
     key: `${config.queuePrefix}:marker`,
-    onEmptied: () => {
-      observer.redisEmptied()
-      sweeper.redisLostJobs()
+    now,
+    onRecovered: (outage) => {
+      if (outage.wasEmptied) observer.redisEmptied()
+      sweeper.redisRecovered(outage)
     },
-    onReturned: () => sweeper.redisReturned(),
   })
   const engine = new Engine({
     workers: [
@@ -226,14 +226,7 @@ export function createContext(config: DispatcherConfig, ports: Partial<Ports> = 
       now,
     }),
   })
-  // Faster than the watch, which also misses outages of less than a second.
-  let wasDisconnected = false
-  producerRedis.on('close', () => (wasDisconnected = true))
-  producerRedis.on('ready', () => {
-    observer.redisConnected()
-    if (wasDisconnected) sweeper.redisReturned()
-    wasDisconnected = false
-  })
+  producerRedis.on('ready', () => observer.redisConnected())
 
   return {
     config,

@@ -3,7 +3,7 @@ import type { Worker } from 'bullmq'
 import type { BacklogCanceller } from './attempts/backlog-canceller.js'
 import type { FirstAttempts } from './dispatching/first-attempts.js'
 import type { EndpointLimiter } from './fairness/endpoint-limiter.js'
-import type { EmptiedRedisWatch } from './queues/emptied-redis-watch.js'
+import type { RedisWatch } from './queues/redis-watch.js'
 import type { Recoverer } from './recovering/recoverer.js'
 import type { Retention } from './retention/retention.js'
 import type { Sweeper } from './sweeping/sweeper.js'
@@ -14,7 +14,7 @@ export type EngineDeps = {
   sweeper: Sweeper
   retention: Retention
   recoverer: Pick<Recoverer, 'start' | 'stop'>
-  redisWatch: Pick<EmptiedRedisWatch, 'start' | 'stop'>
+  redisWatch: Pick<RedisWatch, 'start' | 'stop'>
   firstAttempts: Pick<FirstAttempts, 'concluded'>
   canceller: Pick<BacklogCanceller, 'stop'>
   /** Ends the retries that wait for the database. */

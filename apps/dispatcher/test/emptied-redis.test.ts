@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, it } from '@jest/globals'
 import { startPrivateRedis, waitFor, type PrivateRedis } from '@signet/testkit'
 import { Redis } from 'ioredis'
-import { EmptiedRedisWatch } from '../src/queues/emptied-redis-watch.js'
+import { RedisWatch, type RedisOutage } from '../src/queues/redis-watch.js'
 import { startStepwise } from './support/stepwise.js'
 
 let server: PrivateRedis
@@ -9,6 +9,7 @@ let redis: Redis
 beforeAll(async () => {
   server = await startPrivateRedis()
   redis = new Redis(server.url)
+  redis.on('error', () => undefined)
 })
 afterAll(async () => {
   redis.disconnect()
@@ -16,14 +17,14 @@ afterAll(async () => {
 })
 
 it('is noticed once by each process, and only when something was lost', async () => {
-  const noticed: string[] = []
+  const noticed: [string, RedisOutage][] = []
   const watches = ['one', 'other'].map(
     (name) =>
-      new EmptiedRedisWatch({
+      new RedisWatch({
         connection: redis,
         key: 'signet:marker',
-        onEmptied: () => noticed.push(name),
-        onReturned: () => noticed.push(`${name} returned`),
+        now: () => new Date(),
+        onRecovered: (outage) => noticed.push([name, outage]),
       }),
   )
   const check = async () => {
@@ -35,18 +36,23 @@ it('is noticed once by each process, and only when something was lost', async ()
   await redis.flushall()
   await check()
   await check()
-  expect(noticed).toEqual(['one', 'other'])
+  const outage = { since: undefined, wasEmptied: true }
+  expect(noticed).toEqual([
+    ['one', outage],
+    ['other', outage],
+  ])
 })
 
 it('is told from one that did not answer, whether that was given up or waited for', async () => {
   const impatient = new Redis(server.url, { commandTimeout: 100 })
-  const noticed: string[] = []
+  const noticed: [string, RedisOutage][] = []
+  const since = new Date(0)
   const watchOf = (name: string, connection: Redis) =>
-    new EmptiedRedisWatch({
+    new RedisWatch({
       connection,
       key: 'signet:marker',
-      onEmptied: () => noticed.push(`${name} emptied`),
-      onReturned: () => noticed.push(`${name} returned`),
+      now: () => since,
+      onRecovered: (outage) => noticed.push([name, outage]),
     })
   const watches = [watchOf('waiting', redis), watchOf('impatient', impatient)] as const
   for (const watch of watches) await watch.check()
@@ -57,8 +63,29 @@ it('is told from one that did not answer, whether that was given up or waited fo
   await waited
   await watches[1].check()
   for (const watch of watches) await watch.check()
-  expect(noticed).toEqual(['waiting returned', 'impatient returned'])
+  const outage = { since, wasEmptied: false }
+  expect(noticed).toEqual([
+    ['waiting', outage],
+    ['impatient', outage],
+  ])
   impatient.disconnect()
+})
+
+it('counts as away while it is full, although it answers', async () => {
+  const since = new Date(0)
+  const noticed: RedisOutage[] = []
+  const watch = new RedisWatch({
+    connection: redis,
+    key: 'signet:marker',
+    now: () => since,
+    onRecovered: (outage) => noticed.push(outage),
+  })
+  await watch.check()
+  await redis.config('SET', 'maxmemory', '1')
+  await expect(watch.check()).rejects.toThrow('OOM')
+  await redis.config('SET', 'maxmemory', '0')
+  await watch.check()
+  expect(noticed).toEqual([{ since, wasEmptied: false }])
 })
 
 it('gets back the job of an event that was in it, with no connection lost and no sweep due', async () => {
@@ -99,3 +126,65 @@ it('gets what could not be published while it did not answer right afterwards, h
   await dispatcher.sweeper.stop()
   await dispatcher.stop()
 })
+
+it('gets what was accepted while it was down right afterwards, however young, when it comes back empty', async () => {
+  const dispatcher = await startStepwise({ env: { WEBHOOKS_REDIS_URL: server.url } })
+  await waitFor(() => dispatcher.queues.isConnected)
+  const { queues, redisWatch, clock, db } = dispatcher
+  const startedAt = Date.now()
+  const second = (number: number) => new Date(startedAt + number * 1000)
+  const acceptedAt = (eventId: string, time: Date) =>
+    db.query('update webhook_events set created_at = $2 where id = $1', [eventId, time])
+  clock.set(second(1))
+  await redisWatch.check()
+  // Its attempts may be under way, although its job is gone.
+  const before = await dispatcher.subscriber().summary()
+  await acceptedAt(before, second(0))
+  await server.kill('SIGKILL')
+  await expect(redisWatch.check()).rejects.toThrow()
+  const meanwhile = await dispatcher.subscriber().withoutQueues().summary()
+  await acceptedAt(meanwhile, second(2))
+  // No sweep finds the usual grace to be over.
+  clock.set(second(6))
+  server = await server.restart()
+  await waitFor(() =>
+    redisWatch.check().then(
+      () => true,
+      () => false,
+    ),
+  )
+  expect((await waitFor(() => queues.events.getJob(meanwhile)))?.data.events).toMatchObject([
+    { eventId: meanwhile },
+  ])
+  expect(await queues.events.getJob(before)).toBeUndefined()
+  clock.set(second(11))
+  expect(await waitFor(() => queues.events.getJob(before))).toBeDefined()
+  await dispatcher.sweeper.stop()
+  await dispatcher.stop()
+})
+
+const EMPTIED = { since: undefined, wasEmptied: true }
+it.each([
+  { order: 'was away, then emptied', outages: (since: Date) => [{ since, wasEmptied: false }, EMPTIED] },
+  { order: 'was emptied, then away', outages: (since: Date) => [EMPTIED, { since, wasEmptied: false }] },
+])(
+  'gets what could not be published, and nothing that may be under way, if it $order',
+  async ({ outages }) => {
+    const dispatcher = await startStepwise({ env: { WEBHOOKS_REDIS_URL: server.url } })
+    await waitFor(() => dispatcher.queues.isConnected)
+    const { queues, sweeper, clock, db } = dispatcher
+    const subscriber = dispatcher.subscriber().withoutQueues()
+    const [published, unpublished] = [await subscriber.summary(), await subscriber.summary()]
+    const now = clock.now().getTime()
+    for (const [id, age] of [
+      [published, 6000],
+      [unpublished, 4000],
+    ] as const)
+      await db.query('update webhook_events set created_at = $2 where id = $1', [id, new Date(now - age)])
+    for (const outage of outages(new Date(now - 5000))) sweeper.redisRecovered(outage)
+    await waitFor(() => queues.events.getJob(unpublished))
+    expect(await queues.events.getJob(published)).toBeUndefined()
+    await sweeper.stop()
+    await dispatcher.stop()
+  },
+)

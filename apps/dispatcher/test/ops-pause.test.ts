@@ -58,7 +58,7 @@ describe('pause, resume and drain', () => {
     const { code, out } = await operator.withoutRedis(() => operator.run('pause', '--why', 'Redis trouble'))
     expect([code, out]).toEqual([0, expect.stringContaining('the dispatchers follow')])
     expect(await operator.dispatcher.queues.deliveries.isPaused()).toBe(false)
-    operator.dispatcher.sweeper.redisLostJobs()
+    operator.dispatcher.sweeper.redisRecovered({ since: undefined, wasEmptied: true })
     await waitFor(() => operator.dispatcher.queues.deliveries.isPaused())
   })
 

@@ -44,23 +44,31 @@ export async function findBody(
   return event.body === null ? { bytes: event.bytes } : Buffer.from(event.body)
 }
 
+export type ForgottenFilter = {
+  before: Date
+  /** From `from` until before `to`; nothing by default. */
+  except?: { from: Date; to: Date }
+  after?: ForgottenEvent
+  limit: number
+}
+
 export type ForgottenEvent = { id: EventId; accountId: string; bytes?: number }
 
 /**
- * For the sweeper: undispatched events created before `before`, by ascending id and so by age, starting after `after`. Many may only be
- * waiting for their turn, so the sweeper has to page through all of them.
+ * For the sweeper: undispatched events created before `before` and not within `except`, by ascending id and so by age, starting after
+ * `after`. Many may only be waiting for their turn, so the sweeper has to page through all of them.
  */
 export async function findForgottenEvents(
   db: Queryable,
-  { before, after, limit }: { before: Date; after?: ForgottenEvent; limit: number },
+  { before, except = { from: before, to: before }, after, limit }: ForgottenFilter,
 ): Promise<ForgottenEvent[]> {
   const { rows } = await db.query<ForgottenRow>(
     // octet_length does not read the body.
     `select e.id, e.account_id, octet_length(e.body) as bytes
      from webhook_queued_events q join webhook_events e on e.id = q.event_id
-     where q.event_id > $2 and e.created_at < $1
+     where q.event_id > $2 and e.created_at < $1 and (e.created_at < $4 or e.created_at >= $5)
      order by q.event_id limit $3`,
-    [before, after?.id ?? '', limit],
+    [before, after?.id ?? '', limit, except.from, except.to],
   )
   return rows.map(({ id, account_id, bytes }) => ({ id, accountId: account_id, bytes: bytes ?? undefined }))
 }

@@ -16,6 +16,7 @@ import { findForgottenEvents, findQueued, type ForgottenEvent } from '../events/
 import type { Observer } from '../observers/observer.js'
 import type { PauseSwitch } from '../operations/pause-switch.js'
 import type { JobPresence } from '../queues/job-presence.js'
+import type { RedisOutage } from '../queues/redis-watch.js'
 
 export type SweeperDeps = {
   db: Db
@@ -32,9 +33,12 @@ export type SweeperDeps = {
 
 /** Anything younger is probably still on its way into the queue, or in the middle of an attempt. */
 const GRACE_MS = 10_000
-/** The same for an event while all jobs are in Redis: one that has none by then is not being published any more. */
+/** The same for an event on which nobody can be working yet: one that has no job by then is not being published any more. */
 const PUBLISHED_MS = 2_000
 const INTERVAL_MS = 30_000
+/** After Redis recovered, until the grace of all that was accepted before is over. */
+const EARLY_INTERVAL_MS = 2_000
+const EARLY_SWEEPS = 6
 /** Deliveries that become due before the next sweep but one, so that a job which Redis lost is there in time. */
 const AHEAD_MS = 2 * INTERVAL_MS
 const PAGE = 1000
@@ -53,10 +57,10 @@ const MAX_DEFERRAL_MS = 10 * 60_000
  */
 export class Sweeper {
   readonly #sweeps: Periodic
-  #afterGrace: NodeJS.Timeout | undefined
-  #afterReturn: NodeJS.Timeout | undefined
-  /** When Redis answered again with its jobs, from shortly afterwards. */
-  #returnedAt: Date | undefined
+  #earlySweep: NodeJS.Timeout | undefined
+  #earlySweepsLeft = 0
+  /** While there are early sweeps. */
+  #outage: RedisOutage | undefined
 
   constructor(private readonly deps: SweeperDeps) {
     this.#sweeps = new Periodic({
@@ -75,45 +79,41 @@ export class Sweeper {
     this.#sweeps.start()
   }
 
-  /** Redis has lost jobs. Sweeps now, and once more when the grace period of the most recent work is over. */
-  redisLostJobs(): void {
-    this.#returnedAt = undefined
-    clearTimeout(this.#afterReturn)
-    clearTimeout(this.#afterGrace)
-    if (this.#sweeps.stopping.aborted) return
-    void this.#sweeps.request()
-    this.#afterGrace = setTimeout(() => void this.#sweeps.request(), GRACE_MS + 1000)
+  /**
+   * Redis works again, or was emptied. Sweeps now and every two seconds, because not every process reaches Redis at the same moment, until
+   * the grace of everything that may have been lost is over.
+   */
+  redisRecovered(outage: RedisOutage): void {
+    this.#outage = this.#outage === undefined ? outage : bothOf(this.#outage, outage)
+    this.#earlySweepsLeft = EARLY_SWEEPS
+    void this.#sweepEarly()
+  }
+
+  async #sweepEarly(): Promise<void> {
+    await this.#sweeps.request()
+    // One timer, even if Redis failed again meanwhile.
+    clearTimeout(this.#earlySweep)
+    if (this.#earlySweepsLeft === 0) this.#outage = undefined
+    if (this.#earlySweepsLeft === 0 || this.#sweeps.stopping.aborted) return
+    this.#earlySweep = setTimeout(() => {
+      this.#earlySweepsLeft -= 1
+      void this.#sweepEarly()
+    }, EARLY_INTERVAL_MS)
   }
 
   /**
-   * Redis responds again. Events committed meanwhile could not be published. Until the grace period is over, sweep early and
-   * repeatedly, because not every process reaches Redis at the same moment.
+   * The young events on which somebody may be working: those accepted from `from` until before `to`. If Redis kept its jobs, nobody works
+   * on an event that has none. If it was emptied, that is known only of events that could not be published.
    */
-  redisReturned(): void {
-    this.redisLostJobs()
-    if (this.#sweeps.stopping.aborted) return
-    const at = this.deps.now()
-    this.#afterReturn = setTimeout(() => {
-      this.#returnedAt = at
-      void this.#sweepUnpublished(at)
-    }, PUBLISHED_MS)
-  }
-
-  async #sweepUnpublished(at: Date): Promise<void> {
-    await this.#sweeps.request()
-    const isOver = this.#eventGraceMs() === GRACE_MS || this.#returnedAt !== at
-    if (isOver || this.#sweeps.stopping.aborted) return
-    this.#afterReturn = setTimeout(() => void this.#sweepUnpublished(at), PUBLISHED_MS)
-  }
-
-  #eventGraceMs(): number {
-    const at = this.#returnedAt?.getTime() ?? -Infinity
-    return this.deps.now().getTime() - at > GRACE_MS ? GRACE_MS : PUBLISHED_MS
+  #mayBeInWork(): { from: Date; to: Date } {
+    const now = this.deps.now()
+    const from = new Date(now.getTime() - GRACE_MS)
+    if (this.#outage === undefined) return { from, to: now }
+    return { from, to: this.#outage.wasEmptied ? (this.#outage.since ?? now) : from }
   }
 
   async stop(): Promise<void> {
-    clearTimeout(this.#afterGrace)
-    clearTimeout(this.#afterReturn)
+    clearTimeout(this.#earlySweep)
     await this.#sweeps.stop()
   }
 
@@ -123,7 +123,7 @@ export class Sweeper {
       const stop = AbortSignal.any([lost, this.#sweeps.stopping])
       const ago = (ms: number) => new Date(this.deps.now().getTime() - ms)
       const before = ago(GRACE_MS)
-      const events = await this.#sweepEvents(ago(this.#eventGraceMs()), stop)
+      const events = await this.#sweepEvents(ago(PUBLISHED_MS), stop)
       const found = {
         events: events + (await this.#sweepFirstAttempts(before, stop)),
         deliveries: (await this.#sweepDeliveries(before, stop)) + (await this.#sweepUpcoming(stop)),
@@ -136,8 +136,9 @@ export class Sweeper {
 
   #sweepEvents(before: Date, stop: AbortSignal): Promise<number> {
     const { db } = this.deps
+    const except = this.#mayBeInWork()
     return this.#requeueMissing<ForgottenEvent>(
-      (after) => findForgottenEvents(db, { before, after, limit: PAGE }),
+      (after) => findForgottenEvents(db, { before, except, after, limit: PAGE }),
       (ids) => findQueued(db, ids),
       stop,
     )
@@ -258,3 +259,9 @@ export class Sweeper {
     return found
   }
 }
+
+/** What two outages in a row may have lost. */
+const bothOf = (one: RedisOutage, other: RedisOutage): RedisOutage => ({
+  since: one.since && other.since && other.since < one.since ? other.since : (one.since ?? other.since),
+  wasEmptied: one.wasEmptied || other.wasEmptied,
+})

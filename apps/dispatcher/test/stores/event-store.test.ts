@@ -57,4 +57,20 @@ describe('findForgottenEvents', () => {
     expect(seen).toEqual(expect.arrayContaining(summaries.map(({ eventId }) => eventId)))
     expect(await findForgottenEvents(db, { before: new Date(Date.now() - 60_000), limit: 10 })).toEqual([])
   })
+
+  it('leaves out those from one time until before another', async () => {
+    const { db } = database
+    const summary = aSummary({ accountId: anAccount() })
+    await queueSummary(db, summary)
+    const at = (ms: number) => new Date(ms)
+    await db.query('update webhook_events set created_at = $2 where id = $1', [summary.eventId, at(2000)])
+    const found = async (from: number, to: number) => {
+      const except = { from: at(from), to: at(to) }
+      const page = await findForgottenEvents(db, { before: at(9000), except, limit: 10 })
+      return page.map(({ id }) => id)
+    }
+    expect(await found(1000, 2000)).toEqual([summary.eventId])
+    expect(await found(2001, 3000)).toEqual([summary.eventId])
+    expect(await found(2000, 2001)).toEqual([])
+  })
 })

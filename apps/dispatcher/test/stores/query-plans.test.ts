@@ -155,7 +155,12 @@ describe('hot queries use their index and read no table in full', () => {
     ],
     [
       'sweeping events',
-      (db) => findForgottenEvents(db, { before: new Date(), limit: 100 }),
+      (db) =>
+        findForgottenEvents(db, {
+          before: new Date(),
+          except: { from: new Date(0), to: new Date() },
+          limit: 100,
+        }),
       ['webhook_events_pkey'],
     ],
     [
