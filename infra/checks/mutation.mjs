@@ -29,7 +29,7 @@ const cores = {
   schedule: {
     'packages/webhook-core/src/delivery/retry-schedule.ts':
       'packages/webhook-core/src/delivery/retry-schedule.test.ts',
-    'apps/dispatcher/src/attempts/decide.ts': 'apps/dispatcher/src/attempts/decide.test.ts',
+    'apps/dispatcher/src/attempts/retry-decision.ts': 'apps/dispatcher/src/attempts/retry-decision.test.ts',
   },
   'failure-reasons': {
     'packages/webhook-core/src/delivery/failure-reasons.ts':
