@@ -37,8 +37,8 @@ const GRACE_MS = 10_000
 const PUBLISHED_MS = 2_000
 const INTERVAL_MS = 30_000
 /** After Redis recovered, until the grace of all that was accepted before is over. */
-const EARLY_INTERVAL_MS = 2_000
-const EARLY_SWEEPS = 6
+const EARLY_INTERVAL_MS = 1_000
+const EARLY_SWEEPS = 12
 /** Deliveries that become due before the next sweep but one, so that a job which Redis lost is there in time. */
 const AHEAD_MS = 2 * INTERVAL_MS
 const PAGE = 1000
@@ -57,7 +57,7 @@ const MAX_DEFERRAL_MS = 10 * 60_000
  */
 export class Sweeper {
   readonly #sweeps: Periodic
-  #earlySweep: NodeJS.Timeout | undefined
+  #earlySweeps: NodeJS.Timeout | undefined
   #earlySweepsLeft = 0
   /** While there are early sweeps. */
   #outage: RedisOutage | undefined
@@ -80,25 +80,26 @@ export class Sweeper {
   }
 
   /**
-   * Redis works again, or was emptied. Sweeps now and every two seconds, because not every process reaches Redis at the same moment, until
-   * the grace of everything that may have been lost is over.
+   * Redis works again, or was emptied. Sweeps now and every second, because not every process reaches Redis at the same moment, until the
+   * grace of everything that may have been lost is over.
    */
   redisRecovered(outage: RedisOutage): void {
     this.#outage = this.#outage === undefined ? outage : bothOf(this.#outage, outage)
     this.#earlySweepsLeft = EARLY_SWEEPS
-    void this.#sweepEarly()
+    void this.#sweeps.request()
+    if (this.#sweeps.stopping.aborted) return
+    this.#earlySweeps ??= setInterval(() => this.#sweepEarly(), EARLY_INTERVAL_MS).unref()
   }
 
-  async #sweepEarly(): Promise<void> {
-    await this.#sweeps.request()
-    // One timer, even if Redis failed again meanwhile.
-    clearTimeout(this.#earlySweep)
-    if (this.#earlySweepsLeft === 0) this.#outage = undefined
-    if (this.#earlySweepsLeft === 0 || this.#sweeps.stopping.aborted) return
-    this.#earlySweep = setTimeout(() => {
-      this.#earlySweepsLeft -= 1
-      void this.#sweepEarly()
-    }, EARLY_INTERVAL_MS)
+  #sweepEarly(): void {
+    if (this.#earlySweepsLeft === 0) {
+      clearInterval(this.#earlySweeps)
+      this.#earlySweeps = undefined
+      this.#outage = undefined
+      return
+    }
+    this.#earlySweepsLeft -= 1
+    void this.#sweeps.request()
   }
 
   /**
@@ -113,7 +114,7 @@ export class Sweeper {
   }
 
   async stop(): Promise<void> {
-    clearTimeout(this.#earlySweep)
+    clearInterval(this.#earlySweeps)
     await this.#sweeps.stop()
   }
 
