@@ -17,7 +17,7 @@ import { McpHost } from './support/mcp-host.js'
 import { repository } from './support/running-stack.js'
 
 const NEW_PASSWORD = 'staple battery horse'
-/** So many failures in a row disable an endpoint. */
+/** So many consecutive failures disable an endpoint. */
 const LOST = 20
 const REASON = 'the receiver is being mended'
 
@@ -214,7 +214,7 @@ describeInBrowser('an operator', () => {
     expect(await page.textContent('main')).toContain(`Paused by grace`)
     expect(await page.textContent('main')).toContain(REASON)
     await page.click(`a[href="/admin/endpoints/${endpointId}"]`)
-    expect(await page.textContent('main')).toContain('1 failure in a row')
+    expect(await page.textContent('main')).toContain('1 consecutive failure')
     await setHook(world, path, { secret })
     await ops('resume', '--why', 'it is mended')
 
