@@ -8,6 +8,7 @@ export {
   isDeadlock,
 } from './pg-errors.js'
 export { migrate, type MigrationLog } from './migrate.js'
+export { databaseNow, type DatabaseClock } from './database-time.js'
 export { withAdvisoryLock } from './advisory-lock.js'
 export { jsonArray, textArray } from './binary-array.js'
 export { Batches } from './batches.js'
