@@ -55,7 +55,7 @@ async function deleting(
   const retention = new Retention({
     db,
     observer: { oldRowsDeleted: () => undefined, retentionFailed: (error) => console.error(error) },
-    now: () => new Date(until.getTime() + KEEP_MS),
+    databaseNow: () => Promise.resolve(new Date(until.getTime() + KEEP_MS)),
     pause: rest,
   })
   const running = retention.run().then((deleted) => ({ deleted, endedAt: performance.now() }))

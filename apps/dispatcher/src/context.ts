@@ -1,4 +1,5 @@
 import { AddressGuard, guardedAgent, type Resolver } from '@signet/address-guard'
+import { databaseNow } from '@signet/db'
 import { Drain } from '@signet/http'
 import { createLogger, createRegistry, type Logger } from '@signet/telemetry'
 import { RetrySchedule, type EventId } from '@signet/webhook-core'
@@ -181,7 +182,7 @@ export function createContext(config: DispatcherConfig, ports: Partial<Ports> = 
     preparation,
     firstAttempts,
   })
-  const recoverer = new Recoverer({ db, queues, observer, now })
+  const recoverer = new Recoverer({ db, queues, observer, databaseNow })
   const redisWatch = new RedisWatch({
     connection: producerRedis,
     key: `${config.queuePrefix}:marker`,
@@ -191,6 +192,7 @@ export function createContext(config: DispatcherConfig, ports: Partial<Ports> = 
       sweeper.redisRecovered(outage)
     },
   })
+  const retention = new Retention({ db, observer, databaseNow })
   const engine = new Engine({
     workers: [
       createDispatchWorker({
@@ -204,7 +206,7 @@ export function createContext(config: DispatcherConfig, ports: Partial<Ports> = 
     ],
     limiter,
     sweeper,
-    retention: new Retention({ db, observer, now }),
+    retention,
     recoverer,
     redisWatch,
     firstAttempts,
@@ -244,6 +246,7 @@ export function createContext(config: DispatcherConfig, ports: Partial<Ports> = 
     firstAttempts,
     canceller,
     sweeper,
+    retention,
     recoverer,
     redisWatch,
     engine,

@@ -43,7 +43,7 @@ function recoverer({ onQueue = () => Promise.resolve(), outstanding = 5, rows = 
       },
     },
     observer: { recoveryFailed: () => undefined },
-    now: () => new Date((at += 1000)),
+    databaseNow: () => Promise.resolve(new Date((at += 1000))),
     limits: { outstanding, rows },
   })
   return { service, queued, tick: () => service.run() }
@@ -217,4 +217,26 @@ describe('a recovery in a dispatcher', () => {
     const ids = receiver.deliveries({ path: '/recovered' }).map(({ headers }) => headers['webhook-id'])
     expect(ids.sort()).toEqual(missed.map(({ eventId }) => eventId).sort())
   })
+})
+
+it('can be continued by others after a dispatcher whose clock is a month fast', async () => {
+  const month = 31 * 24 * 60 * 60 * 1000
+  const fast = await startDispatcher({ ports: { now: () => new Date(Date.now() + month) }, start: false })
+  const { db } = fast
+  const endpoint = await anEndpoint(db)
+  const missed = await openDeliveries(db, endpoint, 2)
+  await recordAttempts(
+    db,
+    missed.map((delivery) => aResult(delivery, FAILED)),
+  )
+  const recovery = await start(endpoint, 'failed', db)
+  await fast.recoverer.run()
+  const { rows } = await db.query(
+    `select queued, stepped_at <= now() as "isOver",
+       (select bool_and(next_attempt_at <= now()) from webhook_deliveries where recovery_id = $1) as "isDue"
+     from webhook_recoveries where id = $1`,
+    [recovery],
+  )
+  expect(rows).toEqual([{ queued: 2, isOver: true, isDue: true }])
+  await fast.stop()
 })

@@ -5,7 +5,7 @@ import { createRegistry } from '@signet/telemetry'
 import { TestClock, waitFor } from '@signet/testkit'
 import { createObserver } from '../src/observers/observer.js'
 import { Retention } from '../src/retention/retention.js'
-import { dispatchInRows } from './support/dispatcher.js'
+import { dispatchInRows, startAnother } from './support/dispatcher.js'
 import { startStepwise, type Stepwise } from './support/stepwise.js'
 
 const DAY_MS = 24 * 60 * 60 * 1000
@@ -20,7 +20,7 @@ function retention(clock: TestClock, pauses: number[] = []) {
   return new Retention({
     db: dispatcher.db,
     observer: createObserver(dispatcher.log, createRegistry({ runtime: false })),
-    now: clock.now,
+    databaseNow: () => Promise.resolve(clock.now()),
     pause: (ms) => {
       pauses.push(ms)
       return Promise.resolve()
@@ -69,6 +69,13 @@ it('deletes events with their deliveries and attempts after 30 days, in small ba
   expect(await counts()).toMatchObject({ deliveries: 1 })
 })
 
+it('goes by the time of the database, whatever the clock of a dispatcher says', async () => {
+  await dispatchInRows(dispatcher, await dispatcher.subscriber().summary())
+  const fast = startAnother(dispatcher.env, { now: () => new Date(Date.now() + 31 * DAY_MS) }, false)
+  expect(await fast.retention.run()).toEqual({ events: 0, endpoints: 0 })
+  await fast.stop()
+})
+
 // Otherwise each batch reads past all that those before it deleted, which stays in the index until the table is vacuumed.
 it('looks at each event once in a run', async () => {
   const clock = new TestClock(new Date())
@@ -83,7 +90,7 @@ it('looks at each event once in a run', async () => {
   const running = new Retention({
     db,
     observer: createObserver(log, createRegistry({ runtime: false })),
-    now: clock.now,
+    databaseNow: () => Promise.resolve(clock.now()),
     // What was not old enough, or in use, when the run came past is left for the next one.
     pause: () => add(at(32)),
   })
@@ -113,7 +120,7 @@ it('stops in the middle of a rest, however long that is', async () => {
   const running = new Retention({
     db,
     observer: createObserver(dispatcher.log, createRegistry({ runtime: false })),
-    now: clock.now,
+    databaseNow: () => Promise.resolve(clock.now()),
   })
   // A batch that takes a second and a half is followed by a rest of six.
   await db.transaction(async (tx) => {

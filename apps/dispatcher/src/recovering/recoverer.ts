@@ -1,4 +1,4 @@
-import type { Db } from '@signet/db'
+import type { DatabaseClock, Db } from '@signet/db'
 import { Periodic } from '@signet/periodic'
 import type { WebhookQueues } from '@signet/webhook-core/queue'
 import type { Observer } from '../observers/observer.js'
@@ -8,7 +8,8 @@ export type RecovererDeps = {
   db: Db
   queues: Pick<WebhookQueues, 'addDeliveries'>
   observer: Pick<Observer, 'recoveryFailed'>
-  now: () => Date
+  /** Not the clock of this process: if that is wrong, no other process would continue its recoveries. */
+  databaseNow: DatabaseClock
   limits?: StepLimits
 }
 
@@ -42,17 +43,18 @@ export class Recoverer {
 
   /** One step of each running recovery. */
   async run(): Promise<void> {
-    const before = this.deps.now()
+    const before = await this.deps.databaseNow(this.deps.db)
     while (!this.#runs.stopping.aborted && (await this.step(before)));
   }
 
   /** One step of the recovery that has waited longest, unless it had one since `before`; false if there is none. */
   async step(before: Date): Promise<boolean> {
-    const { db, queues, now, limits = LIMITS } = this.deps
+    const { db, queues, databaseNow, limits = LIMITS } = this.deps
     const made = await db.transaction(async (tx) => {
       const recovery = await lockRecovery(tx, before)
       if (!recovery) return null
-      return (await stopUnlessActive(tx, recovery)) ? [] : stepRecovery(tx, recovery, limits, now())
+      if (await stopUnlessActive(tx, recovery)) return []
+      return stepRecovery(tx, recovery, limits, await databaseNow(tx))
     })
     if (made === null) return false
     // The rows are enough: without Redis the sweeper queues them.

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { withAdvisoryLock, type Db } from '@signet/db'
+import { withAdvisoryLock, type DatabaseClock, type Db } from '@signet/db'
 import { Periodic } from '@signet/periodic'
 import type { EventId } from '@signet/webhook-core'
 import { deleteOldEndpoints, deleteOldEvents } from './retention-store.js'
@@ -8,7 +8,8 @@ import type { Observer } from '../observers/observer.js'
 export type RetentionDeps = {
   db: Db
   observer: Pick<Observer, 'oldRowsDeleted' | 'retentionFailed'>
-  now: () => Date
+  /** Not the clock of this process: if that is wrong, everything it thinks is old would be gone. */
+  databaseNow: DatabaseClock
   /** Pauses between batches. */
   pause?: (ms: number) => Promise<void>
 }
@@ -49,8 +50,8 @@ export class Retention {
   run(): Promise<{ events: number; endpoints: number } | undefined> {
     return withAdvisoryLock(this.deps.db, LOCK, async (lost) => {
       const stop = AbortSignal.any([lost, this.#runs.stopping])
-      const { db, now } = this.deps
-      const before = new Date(now().getTime() - KEEP_DAYS * DAY_MS)
+      const { db, databaseNow } = this.deps
+      const before = new Date((await databaseNow(db)).getTime() - KEEP_DAYS * DAY_MS)
       let after: EventId | null = null
       const deleteEvents = async (limit: number) => {
         const { count, last } = await deleteOldEvents(db, before, limit, after)

@@ -1,0 +1,15 @@
+import type { Queryable } from './db.js'
+
+/** A clock that is read in the database, or by a test's own. */
+export type DatabaseClock = (db: Queryable) => Promise<Date>
+
+/**
+ * The time of the database: that of the transaction in one. For whatever deletes or ends something by its age: a process whose clock is
+ * wrong by a month would delete everything. All processes share this clock, which also set most of the times that it is compared with.
+ */
+export const databaseNow: DatabaseClock = async (db) => {
+  const { rows } = await db.query<{ now: Date }>('select now()')
+  const [row] = rows
+  if (row === undefined) throw new Error('the database gave no time')
+  return row.now
+}
