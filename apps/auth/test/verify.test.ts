@@ -88,6 +88,8 @@ describe('GET /verify', () => {
     expect((await call(server, 'HEAD', broken)).status).toBe((await get(server, broken)).status)
     expect([head.status, head.headers.get('location')]).toEqual([204, null])
     expect((await get(server, path)).headers.get('location')).toContain('access_token=')
+    // Nor do they tell that it was used.
+    expect((await call(server, 'HEAD', path)).status).toBe(204)
   })
 
   it('lets exactly one of many parallel clicks through', async () => {
