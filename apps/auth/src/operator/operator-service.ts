@@ -97,7 +97,7 @@ export class OperatorService {
   /** `duration` as in the admin API; `none` lifts the ban. */
   async ban(operator: Operator, id: string, duration: string, meta: RequestMeta): Promise<void> {
     if (id === operator.live.user.id && duration !== 'none')
-      throw authError('unprocessable', 'validation_failed', 'You cannot block your own account')
+      throw authError('unprocessable', 'validation_failed', 'You cannot ban your own account')
     await this.deps.adminUsers.update(operator, id, { ban_duration: duration }, undefined, meta)
   }
 

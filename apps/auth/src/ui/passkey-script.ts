@@ -33,11 +33,11 @@ const SCRIPT = `{
         status.textContent = failed
       })
     })
-    // A question that nobody answered must not hold up the one of the next page.
+    // An unanswered browser prompt must not block the prompt of the next page.
     addEventListener('pagehide', () => waiting?.abort())
     form.hidden = false
     for (const instead of document.querySelectorAll('[data-webauthn-instead]')) instead.hidden = true
-    // Nobody asked yet, so nobody needs to hear that it came to nothing.
+    // The person has not asked for anything yet, so a failure stays silent.
     if (autofill !== undefined)
       PublicKeyCredential.isConditionalMediationAvailable?.().then((offered) => {
         if (offered && waiting === undefined) ask({ mediation: 'conditional' }).catch(() => undefined)

@@ -283,7 +283,7 @@ describe('a second factor that was added a moment ago', () => {
   })
 })
 
-describe('an account without password and proved address', () => {
+describe('an account without password and proven address', () => {
   const path = '/ui/account/authenticator'
 
   it('signs in again with its passkey; with nothing left there is nothing to show', async () => {

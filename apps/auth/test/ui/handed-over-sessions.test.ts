@@ -88,7 +88,7 @@ describe('ten minutes after the last proof, a session that the pages hand over',
     expect((await set({ current_password: PASSWORD })).status).toBe(200)
   })
 
-  it('sets no password where there is neither one nor a proved address, and does not finish a factor begun in time', async () => {
+  it('sets no password where there is neither one nor a proven address, and does not finish a factor begun in time', async () => {
     const user = await aUser(server)
     const { browser } = await onAccount(server, user, new FormBrowser(site))
     const token = await tokenOf(browser)

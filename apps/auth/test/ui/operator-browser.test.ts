@@ -36,7 +36,7 @@ describeInBrowser('the operator page in Chromium', () => {
     return page
   }
 
-  it('leads from an address to a blocked account by the keyboard alone, without script', async () => {
+  it('leads from an address to a banned account by the keyboard alone, without script', async () => {
     const { email } = await aUser(server)
     const page = await open('/ui/operator')
     await page.focus('#q')
@@ -49,8 +49,8 @@ describeInBrowser('the operator page in Chromium', () => {
     await page.keyboard.press('ArrowDown')
     await page.keyboard.press('Tab')
     await page.keyboard.press('Enter')
-    await page.waitForSelector('text=The account is blocked')
-    expect(await page.textContent('main')).toContain('Lift the block')
+    await page.waitForSelector('text=The account is banned')
+    expect(await page.textContent('main')).toContain('Lift the ban')
   })
 
   it('shows one person', async () => {

@@ -90,12 +90,12 @@ describe('the operator page', () => {
   })
 
   it('blocks for a time, which ends every session, and lifts the block', async () => {
-    const blocked = await act({ action: 'ban', duration: '24h' })
-    expect(blocked.text).toContain('The account is blocked')
+    const banned = await act({ action: 'ban', duration: '24h' })
+    expect(banned.text).toContain('The account is banned')
     expect(await canRefresh()).toBe(false)
     expect((await post(server, '/token?grant_type=password', user)).status).toBe(400)
     expect(await newestEntry('user_modified')).toEqual(byOperator())
-    expect((await act({ action: 'unban' })).text).toContain('no longer blocked')
+    expect((await act({ action: 'unban' })).text).toContain('no longer banned')
     expect((await post(server, '/token?grant_type=password', user)).status).toBe(200)
   })
 
@@ -160,11 +160,11 @@ describe('the operator page', () => {
       expect((await operator.browser.get(`${HOME}/audit${query}`)).status).toBe(200)
   })
 
-  it('refuses to block the operator, and what no form has', async () => {
+  it('refuses to ban the operator, and what no form has', async () => {
     const path = pathOf(operator.user.id)
     const page = await operator.browser.get(path)
     const self = await operator.browser.submit(page, path, { action: 'ban', duration: '1h' })
-    expect([self.status, noticeOf(self)]).toEqual([422, 'You cannot block your own account'])
+    expect([self.status, noticeOf(self)]).toEqual([422, 'You cannot ban your own account'])
     for (const fields of [
       { action: 'ban', duration: '5s' },
       { action: 'ban', duration: 'none' },
@@ -264,7 +264,7 @@ describe('an attack on the operator page', () => {
       expect((await operator.browser.get(path)).location).toContain('/ui/account/delete')
   })
 
-  it('by one who was demoted, blocked or signed out since is refused at once', async () => {
+  it('by one who was demoted, banned or signed out since is refused at once', async () => {
     const victim = await aUser(server)
     for (const change of [{ role: 'authenticated' }, { ban_duration: '1h' }]) {
       const operator = await anOperator(server)

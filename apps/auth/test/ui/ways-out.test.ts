@@ -43,7 +43,7 @@ describe('people who did something wrong', () => {
       const page = await browser.get(
         `/ui${below}?redirect_to=${encodeURIComponent(APPLICATION)}&redirect_to=https%3A%2F%2Fother.example.com%2Fx`,
       )
-      expect([below, page.status, page.text.includes('repeats a value')]).toEqual([below, 400, true])
+      expect([below, page.status, page.text.includes('link is malformed')]).toEqual([below, 400, true])
     }
   })
 

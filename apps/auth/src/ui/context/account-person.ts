@@ -27,8 +27,8 @@ export async function forPerson(
 }
 
 /**
- * Adds a way into the account only for a person who proved a moment ago who they are; others sign in again first, so that
- * finding a browser open gives nobody permanent access.
+ * Adds a way into the account only for a person who has just proven who they are. Others sign in again first, so that someone who
+ * finds an open browser does not get permanent access.
  */
 export async function onceProved(
   { pages, recentProofs }: UiDeps,

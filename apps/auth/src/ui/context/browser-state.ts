@@ -65,7 +65,7 @@ export class BrowserState {
 
   /**
    * The name of everything that one person signs in to from this browser. It needs no memory, so it is the same after a
-   * session ran out, in two tabs at once, and when somebody else was here in between.
+   * session expired, in two tabs at the same time, and after someone else used the browser in between.
    */
   signInId({ id }: Browser, userId: string): string {
     return uuidOf(this.#hash('sign-in', id, userId))
@@ -97,7 +97,7 @@ export class BrowserState {
     return left !== null && left.until > now().getTime() ? left.value : null
   }
 
-  /** The hidden field of one form: that of the browser, and that of the session, which changes with it. */
+  /** The hidden field of one form. It is bound to the browser, and changes with the session. */
   formToken(browser: Browser, form: string): string {
     const { id, mark } = browser
     const ofSession = this.#hash('form', id, mark?.sessionId ?? '', form).toString('base64url')

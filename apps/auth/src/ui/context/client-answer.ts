@@ -7,7 +7,7 @@ export type ClientError = 'access_denied' | 'invalid_request' | 'login_required'
 const DESCRIPTIONS: Readonly<Record<ClientError, string>> = {
   access_denied: 'The person cancelled the sign-in.',
   invalid_request: 'prompt=none needs a code_challenge.',
-  login_required: 'Nobody is signed in, or not recently enough.',
+  login_required: 'The person is not signed in, or did not sign in recently enough.',
   interaction_required: 'The person has to confirm this sign-in.',
 }
 

@@ -111,7 +111,7 @@ const SUBJECTS: Readonly<Partial<Record<ErrorCode, 'address' | 'password' | 'cur
   reauthentication_not_valid: 'code',
 }
 
-/** The field of a form that a refusal is about; `fields` names those of the form. */
+/** The form field that a refusal is about; `fields` names the fields of the form. */
 export function faultOf(
   code: string | undefined,
   fields: Readonly<Partial<Record<'address' | 'password' | 'current_password' | 'code', string>>>,

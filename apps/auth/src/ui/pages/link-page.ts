@@ -13,7 +13,7 @@ export type LinkView = {
   notice: string | undefined
   /** What the link is for. */
   confirmsAddress: boolean
-  /** Nobody is signed in by it, and nobody is already. */
+  /** The link signs nobody in, and the browser has no session. */
   onlyConfirms: boolean
   setsPassword: boolean
   /** Who is signed in in this browser, if it is another person. */

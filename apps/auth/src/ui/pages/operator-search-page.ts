@@ -69,7 +69,7 @@ export const nameOf = (t: UiTexts, { email, phone }: User): string =>
 
 export function stateOf(t: UiTexts, user: User, now: Date): string {
   if (user.deletedAt !== null) return t('op.deleted')
-  if (isBanned(user, now)) return t('op.blocked')
+  if (isBanned(user, now)) return t('op.banned')
   if (user.deletionDueAt !== null) return t('op.state.deletion-due')
   const isConfirmed = user.emailConfirmedAt !== null || user.phoneConfirmedAt !== null
   return t(isConfirmed ? 'op.state.active' : 'op.state.unconfirmed')

@@ -37,7 +37,7 @@ export function operatorUserPage(t: UiTexts, view: UserView): Page {
     [t('op.phone'), user.phone === null ? null : `+${user.phone}`],
     [t('op.email-confirmed'), at(user.emailConfirmedAt)],
     [t('op.phone-confirmed'), at(user.phoneConfirmedAt)],
-    [t('op.blocked-until'), isBanned(user, now) ? at(user.bannedUntil) : null],
+    [t('op.banned-until'), isBanned(user, now) ? at(user.bannedUntil) : null],
     [t('op.created'), at(user.createdAt)],
     [t('op.last-sign-in'), at(user.lastSignInAt)],
     [t('op.deletion-due'), at(user.deletionDueAt)],
@@ -72,21 +72,21 @@ function actions(t: UiTexts, view: UserView): Html {
       }
       ${button(view, { action: 'sign-out' }, t('op.help.sign-out'))}
     </div>
-    <h2>${t(isBanned(user, now) ? 'op.blocked' : 'op.block')}</h2>
+    <h2>${t(isBanned(user, now) ? 'op.banned' : 'op.ban')}</h2>
     ${
       isBanned(user, now)
-        ? html`<div class="actions">${button(view, { action: 'unban' }, t('op.block.lift'))}</div>`
+        ? html`<div class="actions">${button(view, { action: 'unban' }, t('op.ban.lift'))}</div>`
         : html`<form method="post" action="${form.action}" class="filters">
             ${form.fields({ action: 'ban' })}
             <div>
-              <label for="duration">${t('op.block.for')}</label>
+              <label for="duration">${t('op.ban.for')}</label>
               <select id="duration" name="duration">
                 ${BAN_DURATIONS.map(
-                  (value) => html`<option value="${value}">${t(`op.block.for.${value}`)}</option>`,
+                  (value) => html`<option value="${value}">${t(`op.ban.for.${value}`)}</option>`,
                 )}
               </select>
             </div>
-            <div><button class="danger" type="submit">${t('op.block.button')}</button></div>
+            <div><button class="danger" type="submit">${t('op.ban.button')}</button></div>
           </form>`
     }`
 }

@@ -13,7 +13,7 @@ import { accountForm, type AccountForm, type AccountStep } from './account-form.
 
 type Kind = 'email' | 'phone'
 
-/** A new email address or phone number, by the rules of PUT /user, proved with the codes of its messages. */
+/** A new email address or phone number, by the rules of PUT /user, proven with the codes of its messages. */
 export const accountAddressRoutes = (deps: UiDeps): Route[] => [
   ...(deps.ways.email ? routesOf(deps, 'email') : []),
   ...(deps.ways.phone ? routesOf(deps, 'phone') : []),

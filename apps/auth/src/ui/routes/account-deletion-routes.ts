@@ -66,7 +66,7 @@ const deletingRoutes = (deps: UiDeps): Route[] => [
   route({
     method: 'get',
     path: '/ui/account/deleted',
-    docs: pageDocs('Goodbye; the same for whoever is not signed in'),
+    docs: pageDocs('Goodbye; the same for people who are not signed in'),
     async handle({ req, res }) {
       const { account, pages, progress, siteUrl } = deps
       const { browser, context, t } = pages.open(req, res)

@@ -20,7 +20,7 @@ export const accountHomeRoutes = (deps: UiDeps): Route[] => [
   route({
     method: 'get',
     path: '/ui/account',
-    docs: pageDocs('The account of whoever is signed in'),
+    docs: pageDocs('The account of the person who is signed in'),
     handle({ req, res }) {
       const caller = deps.pages.open(req, res)
       return forPerson(deps, caller, (person) =>
@@ -71,7 +71,7 @@ const linkingRoutes = (deps: UiDeps): Route[] => [
   }),
   homeForm(deps, '/ui/account/link', 'Add a sign-in method', ({ sent, person, res }) =>
     onceProved(deps, sent, person, async () => {
-      // The form token and the flow's cookie bind the flow to this browser, so nobody has to confirm it again.
+      // The form token and the flow's cookie bind the flow to this browser, so no further confirmation is needed.
       const { challenge, redirectTo } = ownFlow(deps, sent, { ...sent.context, next: 'account' })
       const query = { provider: sent.text('provider'), ...challenge }
       const departure = await deps.authorizations.begin({ query, redirectTo, linkingTarget: person })

@@ -117,7 +117,7 @@ async function showCodes(
 
 function showRecovery({ pages }: UiDeps, caller: Caller, refusal: Partial<Refusal> = {}): Answer {
   const page = recoveryPage(caller.t, {
-    // These codes do not expire, as those of other factors do.
+    // Unlike codes of other factors, these do not expire.
     notice: refusal.code === 'mfa_verification_failed' ? caller.t('me.recovery.wrong') : refusal.notice,
     fault: refusal.notice === undefined ? undefined : 'code',
     form: { action: pages.action('/factor/recovery'), fields: pages.fields(caller, 'factor') },

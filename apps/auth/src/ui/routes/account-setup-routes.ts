@@ -33,7 +33,7 @@ type SetupPages<More> = {
   show: (shown: ShownSetup<More>) => Answer | Promise<Answer>
 }
 
-/** A second factor is added in two steps at one address: it gets a name, then it is proved. */
+/** A second factor is added in two steps at one address: it gets a name, then it is proven. */
 export const setupRoutes = <More>(
   deps: UiDeps,
   { page, type, summary, limit, done, begin, prove, show }: SetupPages<More>,

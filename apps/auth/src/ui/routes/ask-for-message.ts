@@ -42,8 +42,8 @@ export function askForMessage(
 }
 
 /**
- * Redirects to the page that waits for a message: the new one, or the previous one if the same comes too soon. `password` is that of a
- * sign-up: a code must not apply another one than was typed last.
+ * Redirects to the page that waits for a message: the new one, or the previous one if this request came too soon. `password` is the
+ * password of a sign-up: a code must only apply the password that was typed last.
  */
 export function toWaiting(
   deps: UiDeps,

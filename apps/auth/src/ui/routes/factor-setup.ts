@@ -12,7 +12,7 @@ export type Setup<More> = More & {
   readonly sealed: string
 }
 
-/** No other session opens it, and a session is that of one person in one browser. */
+/** Only the same session can open it, and a session belongs to one person in one browser. */
 const labelOf = (type: FactorType, { session }: Person): string => `${type} factor ${session.id}`
 
 /** Enrolls a factor under the name that the person typed. */
@@ -40,7 +40,7 @@ export function toSetup(
   return pages.redirect(pages.path(page, sent.context, { setup: sealed }))
 }
 
-/** Null once the factor is verified or gone, so that nobody finds its secret in the history afterwards. */
+/** Null once the factor is verified or gone, so that its secret cannot be read from the browser's history afterwards. */
 export function openSetup<More>(
   { state, now }: UiDeps,
   type: FactorType,

@@ -81,7 +81,7 @@ export const linkRoutes = (deps: UiDeps): Route[] => [
   route({
     method: 'get',
     path: '/ui/link/half-confirmed',
-    docs: pageDocs('Say that the other address of a change is to be confirmed, too'),
+    docs: pageDocs('Say that the other address of a change must be confirmed, too'),
     handle({ req }) {
       const t = deps.pages.texts(req)
       return deps.pages.render(t, confirmedPage(t, t('me.done.email-half')))
@@ -168,8 +168,8 @@ type Opened = {
 const isOfAnother = ({ from, preview }: Opened): boolean => from === 'elsewhere' && preview.contested
 
 /**
- * The link of a change only confirms an address: the change goes on where it began, with the session that is there. Nobody is
- * signed in by it, and no other device waits for it.
+ * The link of a change only confirms an address: the change continues where it began, in the session there. The link signs
+ * nobody in, and no other device waits for it.
  */
 const isOfChange = ({ type }: LinkProof): boolean => type === 'email_change'
 

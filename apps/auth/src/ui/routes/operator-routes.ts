@@ -75,7 +75,7 @@ export const operatorRoutes = (deps: UiDeps): Route[] => [
         return deps.pages.redirect(deps.pages.action(`/operator/users/${id}?done=${done}`))
       } catch (error) {
         if (!isAppError(error) || statusOf(error) >= 500 || error.kind === 'not_found') throw error
-        // Whoever lost the right to act may not see the person any more, either.
+        // An operator who has lost the right to act must not see the person any more, either.
         const still = await admit(deps, sent)
         if ('answer' in still) return still.answer
         return show(deps, sent, req, { notice: refusalText(sent.t, error), status: statusOf(error) })
