@@ -183,7 +183,7 @@ describe('an account that signed up with an address nobody proved', () => {
     expect(await site.prove('a magic link', email)).toMatchObject({ id, email, phone: '' })
   })
 
-  it('keeps both when an administrator entered both, and one is proved', async () => {
+  it('keeps both when an administrator entered both, and one is proven', async () => {
     const [{ id }, email, phone] = [await aClaim(), anEmail(), aPhone()]
     await change(id, { phone })
     await change(id, { email })

@@ -25,7 +25,7 @@ afterAll(async () => {
 const create = (body: Json) => post(server, '/admin/users', body, admin)
 const signIn = (address: Json, password: string) =>
   post(server, '/token?grant_type=password', { ...address, password })
-/** An address that a stranger signed up with and has not proved, and the link that the sign-up sent. */
+/** An address that a stranger signed up with and has not proven, and the link that the sign-up sent. */
 const aClaimedEmail = async () => {
   const email = anEmail()
   await post(server, '/signup', { email, password: STRANGERS, data: { from: 'stranger' } })

@@ -85,7 +85,7 @@ describe('several sign-ups with one address', () => {
       expectError(await site.signIn({ email }, password), 400, 'invalid_credentials')
   })
 
-  it('cannot leave a password on an unproved address: the table refuses it', async () => {
+  it('cannot leave a password on an unproven address: the table refuses it', async () => {
     const email = anEmail()
     await site.secretsOf(email, () => site.signUp({ email }, STRANGER))
     const write = site.server.context.db.query("update users set encrypted_password = 'x' where email = $1", [

@@ -241,7 +241,7 @@ describe('what strangers learn about accounts', () => {
   it.each([
     ['phone', 'AUTH_MAILER_AUTOCONFIRM'],
     ['email', 'AUTH_SMS_AUTOCONFIRM'],
-  ])('nothing from a sign-up by %s where %s counts only the other kind as proved', async (kind, setting) => {
+  ])('nothing from a sign-up by %s where %s counts only the other kind as proven', async (kind, setting) => {
     const { server: mixed } = await startSmsServer({ [setting]: 'true' })
     try {
       const anAddress = kind === 'phone' ? aPhone : anEmail

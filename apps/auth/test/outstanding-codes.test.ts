@@ -152,7 +152,7 @@ describe('a code that has yet to be exchanged', () => {
 })
 
 describe('a code that a provider without proof of the address has led to', () => {
-  it('opens no session once the owner has proved the address', async () => {
+  it('opens no session once the owner has proven the address', async () => {
     const site = await startProviderSite({ AUTH_MAILER_ALLOW_UNVERIFIED_EMAIL_SIGN_INS: 'true' })
     try {
       const email = anEmail()

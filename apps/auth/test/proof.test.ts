@@ -143,12 +143,12 @@ describe('an account from a provider that does not vouch for the address', () =>
     },
   )
 
-  it('signs nobody in with a passkey until the address is proved', async () => {
+  it('signs nobody in with a passkey until the address is proven', async () => {
     const { passkey } = await aStrangersAccount()
     expectError(await passkeys.trySignIn(passkey), 403, 'email_not_confirmed')
   })
 
-  it('cannot get a password until the address is proved', async () => {
+  it('cannot get a password until the address is proven', async () => {
     const { token } = await aStrangersAccount()
     expectError(
       await put(site.server, '/user', { password: STRANGERS_PASSWORD }, { token }),
@@ -168,7 +168,7 @@ describe('an account from a provider that does not vouch for the address', () =>
     expect((await post(site.server, '/token?grant_type=refresh_token', refresh)).status).toBe(200)
   })
 
-  it('loses the unproved address when a phone is proved', async () => {
+  it('loses the unproven address when a phone is proven', async () => {
     const { email, token } = await aStrangersAccount()
     const phone = aPhone()
     await put(site.server, '/user', { phone }, { token })
@@ -181,7 +181,7 @@ describe('an account from a provider that does not vouch for the address', () =>
 })
 
 describe('an account with an email address and a phone number', () => {
-  it('takes nothing from a sign-up with its unproved address if the other one is proved', async () => {
+  it('takes nothing from a sign-up with its unproven address if the other one is proven', async () => {
     const [email, phone] = [anEmail(), aPhone()]
     const owner = { email, phone, phone_confirm: true, password: PASSWORD }
     expect((await post(site.server, '/admin/users', owner, admin)).status).toBe(200)
@@ -196,7 +196,7 @@ describe('an account with an email address and a phone number', () => {
     expect((await site.signIn({ phone }, PASSWORD)).status).toBe(200)
   })
 
-  it('loses the unproved number when a provider vouches for the address', async () => {
+  it('loses the unproven number when a provider vouches for the address', async () => {
     const [email, phone] = [anEmail(), aPhone()]
     expect((await post(site.server, '/admin/users', { email, phone }, admin)).status).toBe(200)
     expect(await site.prove('a provider that vouches for it', email)).toMatchObject({ email, phone: '' })
@@ -204,7 +204,7 @@ describe('an account with an email address and a phone number', () => {
 })
 
 describe('what an administrator enters', () => {
-  it('applies however the address is proved, including the password', async () => {
+  it('applies however the address is proven, including the password', async () => {
     const email = anEmail()
     await post(site.server, '/admin/users', { email, password: PASSWORD, user_metadata: { a: 1 } }, admin)
     expectError(await site.signIn({ email }, PASSWORD), 400, 'email_not_confirmed')

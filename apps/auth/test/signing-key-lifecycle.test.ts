@@ -85,7 +85,7 @@ describe('rotation', () => {
     const operator = operatorOf(await start())
     await operator.ensure()
     const next = await operator.rotate('ES256', 'after_delay')
-    await expect(operator.rotate('ES256', 'at_once')).rejects.toThrow(`${next.kid} is to sign from`)
+    await expect(operator.rotate('ES256', 'at_once')).rejects.toThrow(`${next.kid} will sign from`)
   })
 
   it('by many operators in parallel adds one key', async () => {

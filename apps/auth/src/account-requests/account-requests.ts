@@ -13,8 +13,8 @@ export const ACCOUNT_REQUEST = 'account_request'
 const MAX_PAUSE_MS = 600
 
 /**
- * Processing a request keeps the server busier where there is an account to send something to. Right behind the answer, whoever
- * asks could see that by how fast other answers are; at a moment that they do not know it is one of many things that the server does.
+ * Processing a request keeps the server busier if there is an account to send something to. Right after the response, a client
+ * could measure that by timing other requests; at a random moment, it is lost among everything else that the server does.
  */
 export const randomPauseMs = (): number => randomInt(MAX_PAUSE_MS + 1)
 

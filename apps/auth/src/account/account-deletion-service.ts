@@ -92,7 +92,7 @@ export class AccountDeletionService {
     return outcome
   }
 
-  /** The owner has changed their mind. Whoever else signed in meanwhile saw no more than the offer to keep the account, and is signed out. */
+  /** The owner has changed their mind. Anyone else who signed in meanwhile saw only the offer to keep the account, and is signed out. */
   async keep(caller: Live, meta: RequestMeta): Promise<void> {
     const { audit, gate, users, ends, now } = this.deps
     await audit.transaction(meta, async (tx, record) => {

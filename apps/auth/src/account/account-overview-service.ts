@@ -38,8 +38,8 @@ export class AccountOverviewService {
   constructor(private readonly deps: Deps) {}
 
   /**
-   * The newest sign-ins of which something is open, `wanted` among them, and how many there are. To its owner a sign-in and the
-   * sessions that applications got out of it are one thing.
+   * The newest sign-ins with an open session, `wanted` among them, and how many there are. For the owner, a sign-in and the sessions
+   * that applications got through it are one thing.
    */
   async openSignIns(userId: string, wanted: string | null): Promise<Listed<OpenSignIn>> {
     const { db, lists, limits, now } = this.deps

@@ -119,7 +119,7 @@ export class PasswordChanges {
     const address: Address =
       user.email === null ? { kind: 'phone', value: user.phone ?? '' } : { kind: 'email', value: user.email }
     const attempt = await guesses.begin(address, meta)
-    // One comparison for one count: whoever has to know the current password learns nothing by the new one.
+    // One comparison for each counted guess: a person who must know the current password learns nothing by trying new ones.
     const isCurrent = await attempt.check(() =>
       hasher.verify(hash, mustKnow ? currentPassword : password, meta.signal),
     )
@@ -180,7 +180,7 @@ export class PasswordChanges {
 export const badNonce = () =>
   authError('unprocessable', 'reauthentication_not_valid', 'Verification failed, please try again.')
 
-/** Until an address is proved, no account with it may have a password. */
+/** Until an address is proven, no account with it may have a password. */
 export function refusePasswordOfUnproven(user: User): void {
   if (isProven(user) || (user.email === null && user.phone === null)) return
   throw user.email === null

@@ -43,7 +43,7 @@ export class RecentProofs {
       throw authError(
         'forbidden',
         'reauthentication_needed',
-        'Nobody signed in on the sign-in page for ten minutes. Sign in there again, with prompt=login.',
+        'The last sign-in on the sign-in page was more than ten minutes ago. Sign in there again, with prompt=login.',
       )
   }
 }

@@ -56,7 +56,7 @@ export function activityOf({ payload, ip_address: ip, created_at: at }: AuditEnt
     detail,
     factorType: factorTypeOf(traits['factor_type']),
     byAdmin,
-    // Where an administrator works is nobody else's business.
+    // The network of an administrator is not shown to other people.
     ip: byAdmin ? '' : ip,
     at,
   } satisfies ShownActivity

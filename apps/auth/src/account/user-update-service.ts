@@ -47,7 +47,7 @@ export type UserUpdateRequest = {
 type Caller = Live & {
   aud: string
   redirectTo: string
-  /** A new password needs a recent proof, whatever the settings say. */
+  /** A new password needs a recent proof, regardless of the settings. */
   recentProof?: boolean
 }
 
@@ -151,7 +151,7 @@ export class UserUpdateService {
       throw authError(
         'unprocessable',
         'user_sso_managed',
-        'Updating email, phone, password of a SSO account only possible via SSO',
+        'The email, phone number and password of an SSO account can only be changed through SSO',
       )
     if (phone !== null && !this.deps.rules.phoneEnabled)
       throw authError('invalid', 'phone_provider_disabled', 'Phone numbers are disabled')

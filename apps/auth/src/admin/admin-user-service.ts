@@ -131,8 +131,8 @@ export class AdminUserService {
   }
 
   /**
-   * A new password voids all links already sent, as after a change by the user. While nobody has proved an address, the password
-   * waits for the proof, as any password does, and the addresses that the administrator names are those of the account's owner.
+   * A new password voids all links already sent, just as after a change by the user. Until an address is proven, the password
+   * waits for the proof, like any other password, and the addresses that the administrator names belong to the account's owner.
    */
   async #vouch(
     tx: Tx,
@@ -179,7 +179,7 @@ export class AdminUserService {
     return user
   }
 
-  /** What an administrator says about an address counts; an unproved sign-up does not. */
+  /** What an administrator says about an address counts; an unproven sign-up does not. */
   async #release(tx: Tx, { email, phone }: { email: string | null; phone: string | null }): Promise<void> {
     const { proofs } = this.deps
     if (email !== null) await proofs.release(tx, { kind: 'email', value: email })

@@ -58,9 +58,9 @@ export class AdminActs {
   }
 
   /**
-   * All that is known to be needed at once, users before the session: whoever is locked later may make the transaction begin again.
-   * The administrator's row is not shared with their other requests: shared locks that overlap would keep a ban waiting for as long
-   * as requests arrive.
+   * Locks together all rows that are known to be needed, users before the session: locking a user later may make the transaction
+   * start again. The administrator's row gets an exclusive lock: overlapping shared locks of their other requests would keep a ban
+   * waiting for as long as requests arrive.
    */
   async #lock(tx: Tx, { live }: Admin, { users: ids = [], addresses = [] }: Concerned): Promise<void> {
     const known = [...(live === null ? [] : [live.user.id]), ...ids, ...(await this.#holders(tx, addresses))]

@@ -39,7 +39,7 @@ export const accountSettings = {
     fallback: true,
     doc: 'People can delete their account on the account page.',
   }),
-  // For second thoughts, and to notice that somebody else asked for it (decision 0203).
+  // Time to reconsider, and to notice that someone else requested it (decision 0203).
   accountDeletionGrace: span({
     env: 'AUTH_ACCOUNT_DELETION_GRACE',
     fallback: 7 * 86_400_000,
@@ -66,7 +66,7 @@ export const accountSettings = {
   jwtValidMethods: list({
     env: 'AUTH_JWT_VALID_METHODS',
     fallback: [],
-    fallbackDoc: 'those of all keys and HS256',
+    fallbackDoc: 'the algorithms of all keys, and HS256',
     doc: 'The only algorithms accepted in tokens.',
   }),
   jwtIssuer: text({

@@ -69,7 +69,7 @@ export const limitSettings = {
     fallback: 1,
     min: 0,
     max: 10,
-    doc: 'Proxies in front, each of which adds the address that it saw to that header: with 1 its last value counts. 0: its first value, which only a platform that replaces the header makes trustworthy.',
+    doc: 'How many proxies in front add the address that they saw to that header: with 1 its last value counts. 0: its first value, which only a platform that replaces the header makes trustworthy.',
   }),
   rateLimitHeader: text({
     env: 'AUTH_RATE_LIMIT_HEADER',

@@ -72,7 +72,7 @@ export const messageSettings = {
   mailerAutoconfirm: boolean({
     env: 'AUTH_MAILER_AUTOCONFIRM',
     fallback: false,
-    doc: 'Treat email addresses as confirmed, also those that an external provider did not verify: whoever signs up with an address first has the account, whose owner comes into it later. For development. AUTH_RATE_LIMIT_EMAIL_SENT and its parts do not apply then.',
+    doc: 'Treat email addresses as confirmed, including those that an external provider did not verify: the first person to sign up with an address has the account, and the owner of the address gets into it later. For development. AUTH_RATE_LIMIT_EMAIL_SENT and its parts do not apply then.',
   }),
   mailerAllowUnverifiedEmailSignIns: boolean({
     env: 'AUTH_MAILER_ALLOW_UNVERIFIED_EMAIL_SIGN_INS',
@@ -89,7 +89,7 @@ export const messageSettings = {
     fallback: 10,
     min: 1,
     max: 100,
-    doc: 'How many codes strangers can try against one address, and each network that its account knows (at most eight), within a window; as many against one signed-in user. Each of the first ten networks that requested a code may try three whatever strangers did. Links always work.',
+    doc: 'How many codes strangers can try against one address, and each network that its account knows (at most eight), within a window; as many against one signed-in user. Each of the first ten networks that requested a code may try three, no matter what strangers did. Links always work.',
   }),
   codeAttemptWindow: span({
     env: 'AUTH_SECURITY_CODE_ATTEMPT_WINDOW',

@@ -229,7 +229,7 @@ export class ChallengeService {
   ): Promise<Accepted | AppError> {
     const { held, factor, challenge } = locked
     if (factor.factorType === 'webauthn') {
-      // Signatures cannot be guessed, so wrong ones keep nobody waiting.
+      // Signatures cannot be guessed, so wrong ones cause no delay.
       const step = { held, factor, challengeId: challenge.id }
       return (await this.deps.webauthn.accept(tx, step, webauthn)) ? { usedStep: null } : wrongAnswer(factor)
     }

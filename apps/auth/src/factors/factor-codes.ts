@@ -25,7 +25,7 @@ type Deps = { sender: Pick<SmsSender, 'isReady'>; outbox: Outbox; now: () => Dat
 export class FactorCodes {
   constructor(private readonly deps: Deps) {}
 
-  /** Throws `unexpected_failure` where no gateway is configured. */
+  /** Throws `unexpected_failure` if no gateway is configured. */
   refuse(): void {
     if (this.deps.sender.isReady) return
     throw authError('internal', 'unexpected_failure', 'The code could not be sent', {
@@ -54,7 +54,7 @@ export const factorCodeHandler = ({
 }: HandlerDeps): OutboxHandler<SmsPayload, FactorUndo> => ({
   kind: FACTOR_SMS,
   ...codeSending(sending),
-  /** Nobody can answer this challenge, so the next one need not wait for it. */
+  /** The code never arrived, so the next challenge need not wait for this one. */
   async givenUp(tx, { userId, challengeId, factorId, challengedAt, challengedBefore }) {
     await challenges.remove(tx, challengeId)
     const before = challengedBefore === null ? null : new Date(challengedBefore)

@@ -13,7 +13,7 @@ const WINDOW_MS = 3_600_000
 
 type Deps = { users: UserStore; store: CodeAttemptStore; key: KeyObject; now: () => Date }
 
-/** What the audit log says about somebody who proved nothing (docs/specification.md#audit-log). */
+/** The audit log entries of failed attempts (docs/specification.md#audit-log). */
 export class FailedProofs {
   constructor(private readonly deps: Deps) {}
 

@@ -46,7 +46,7 @@ export class InviteService {
   }
 }
 
-/** The administrator who invites; nobody if a program with its own token does. */
+/** The name of the administrator who invites; undefined if a program with its own token does. */
 function nameOf({ person }: HeldAdmin): string | undefined {
   if (person === null) return undefined
   const { full_name: name } = person.userMetadata

@@ -9,17 +9,17 @@ export type KeysCommand =
 
 export const KEYS_USAGE = `Usage: node apps/auth/dist/main.js keys <command> [options]
 
-  list                 the keys that sign access tokens, signed them, or are to sign them
+  list                 the keys that sign access tokens, signed them, or will sign them
   rotate [--alg ALG]   publish a new key (RS256, ES256 or EdDSA; default AUTH_JWT_SIGNING_ALGORITHM); it signs
                        after AUTH_JWT_KEY_ACTIVATION_DELAY, and the present key signs until then
-         [--now]       let it sign at once: for a key that has leaked. Whoever keeps a copy of the JWK Set may
-                       refuse new tokens until the copy is fetched again
-  retire KID           drop a key whose tokens have all expired, or one that is to sign and shall not
-         [--force]     drop it although tokens of it may be valid: they are refused at once
+         [--now]       let it sign immediately, if a key has leaked. A service that caches the JWK Set may
+                       refuse new tokens until it fetches the set again
+  retire KID           drop a key whose tokens have all expired, or a new key that must not sign
+         [--force]     drop it even if tokens it signed may be valid: they are refused immediately
 
   --json               one JSON object instead of text
 
-The settings are those of the server. Running servers take over every change by themselves.
+This command uses the server's settings. Running servers pick up every change by themselves.
 Exit codes: 0 done, 1 refused or failed, 2 wrong usage.`
 
 /** An invalid command line; the message says what is wrong with it. */

@@ -100,7 +100,7 @@ export class SigningKeyService {
       const next = keys.find((key) => stateNow(key) === 'next')
       if (next)
         throw new KeyRefusal(
-          `${next.kid} is to sign from ${next.activatesAt.toISOString()}. Wait until then, or retire it first.`,
+          `${next.kid} will sign from ${next.activatesAt.toISOString()}. Wait until then, or retire it first.`,
         )
       for (const { kid } of keys.filter((key) => stateNow(key) === 'expired'))
         await store.retire(tx, kid, now())
@@ -148,7 +148,7 @@ export class SigningKeyService {
     if (signs && signerOf(usable, now())?.kid === key.kid)
       throw new KeyRefusal(`${key.kid} signs. Rotate first, so that another key does.`)
     if (state === 'next') {
-      // Replicas whose clock is ahead, or which learn of it late, would sign with a key that nobody accepts.
+      // Replicas with a fast clock, or that hear of it late, would sign with a key that no replica accepts.
       if (signs && key.activatesAt.getTime() - now().getTime() < rules.delayMs / 4)
         throw new KeyRefusal(
           `${key.kid} is about to sign, at ${key.activatesAt.toISOString()}. Wait until then and rotate again.`,

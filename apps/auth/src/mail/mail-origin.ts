@@ -7,7 +7,7 @@ import type { MailVariables } from './kinds.js'
 /** The request behind an email. */
 export type MailOrigin = Omit<MessageOrigin, 'requestId'> & { readonly at: Date }
 
-/** The language that the account asks for in its metadata, or that of the request. */
+/** The language that the account's metadata names, or else the language of the request. */
 export const languageOf = ({ data }: MailVariables, { language }: MailOrigin): Language =>
   languageOfLocale(data?.['locale']) ?? language ?? DEFAULT_LANGUAGE
 

@@ -16,6 +16,6 @@ export type MailUndo = {
   mail: MailPayload['mail']
   /** The tokens in the email; withdrawn if it is never delivered. */
   secrets: readonly Withdrawable[]
-  /** A sign-up that ends with an email that is never delivered, as one does whose confirmation is not. */
+  /** A sign-up that ends if this email is never delivered, like a sign-up whose confirmation is not delivered. */
   signUpId?: string
 }

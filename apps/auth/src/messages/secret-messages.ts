@@ -54,8 +54,8 @@ export class SecretMessages {
   }
 
   /**
-   * Runs `work`, which requests these messages, within the message quotas. Afterwards this client may type the codes
-   * whatever strangers have tried.
+   * Runs `work`, which requests these messages, within the message quotas. Afterwards this client may try the codes,
+   * no matter how often strangers have guessed.
    */
   async counted<T>(
     messages: readonly CountedMessage[],

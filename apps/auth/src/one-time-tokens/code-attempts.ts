@@ -12,9 +12,9 @@ export type CodeAttemptRules = {
   readonly knownNetworkMs: number
 }
 
-/** Guesses for a network that asked for a code, after strangers have used up theirs. */
+/** Guesses for a network that requested a code, after strangers have used up theirs. */
 export const GUESSES_OF_ASKERS = 3
-/** Networks that get them in one window, whatever they asked for: each purpose has a quota of its own. */
+/** How many networks get them in one window, no matter what they requested: each purpose has its own quota. */
 export const MAX_ASKERS = 10
 
 type Deps = { store: CodeAttemptStore; key: KeyObject; rules: CodeAttemptRules; now: () => Date }

@@ -46,14 +46,14 @@ export type NewToken = {
   otpHash: Buffer
   sentTo: Address
   signUpId: string | null
-  /** The client that requested it, where anyone may; hashed. */
+  /** The client that requested it, hashed, if anyone may request it. */
   requestedBy: Buffer | null
-  /** The client that requested it, also where only the owner may; null for administrators. */
+  /** The client that requested it, even if only the owner may; null for administrators. */
   requestedFrom: Buffer | null
   challenge: Challenge | null
 }
 
-/** A typed code. `hashes` are those of the code in each slot that it may be from. */
+/** A typed code. `hashes` are the hashes of the code, one for each slot that it may belong to. */
 export type CodeSearch = {
   hashes: readonly Buffer[]
   slots: readonly Slot[]
@@ -67,9 +67,9 @@ export type CodeSearch = {
 }
 
 /**
- * Codes of one address that are compared with a typed one: the newest of each client, and of those the client's own and the
- * newest. An address may wait to become that of many accounts, and each code more makes a stranger's guess likelier to succeed;
- * with fewer, one client's requests would keep a code from working that is typed elsewhere than it was requested
+ * How many codes of one address are compared with a typed one: the newest of each client, and of those the client's own and the
+ * newest. Many accounts may want to change to one address, and each further code makes a stranger's guess more likely to succeed.
+ * With fewer, one client's requests could stop a code from working that is typed in another network than it was requested in
  * (infra/decisions/0126-wrong-codes-count-against-the-person.md).
  */
 const CODES_OF_CLIENT = 2

@@ -80,9 +80,9 @@ export class ResendService {
   }
 
   /**
-   * Resends the messages of what waits for a confirmation. Where they go elsewhere than to the address that the request
-   * named, they also count there: several accounts may name one mailbox as their next address. They do not count for whoever
-   * requested them, who would learn that there is a change.
+   * Resends the messages of sign-ups and changes that wait for a confirmation. If they go to another address than the request
+   * named, they also count there: several accounts may name one mailbox as their next address. They do not count for the client that
+   * requested them, which would learn that there is a change.
    */
   async fulfil({ type, address, challenge, redirectTo }: ResendWork, meta: MessageOrigin): Promise<void> {
     const { users, audit, messages } = this.deps

@@ -63,9 +63,8 @@ export class OutboxStore {
   }
 
   /**
-   * A message is behind while another one of its recipient is due or behind. The lock on that one makes whoever deletes or defers it
-   * wait for this transaction, and then find this message. One that is being deleted or deferred is skipped, so an insert
-   * never waits.
+   * A message is behind if another one of its recipient is due or behind. The lock on that one makes its deletion or deferral wait for
+   * this transaction, and then find this message. One that is being deleted or deferred is skipped, so an insert never waits.
    */
   async insert(tx: Tx, row: NewRow, now: Date): Promise<void> {
     const { id, kind, recipient, payload, undo, delayMs, expiresAt } = row
@@ -139,7 +138,7 @@ export class OutboxStore {
     { id, attempts }: Pick<ClaimedRow, 'id' | 'attempts'>,
     { until, ordered }: { until: Date; ordered: boolean },
   ): Promise<void> {
-    // Waits for whoever is adding a message behind it, which only the next statement sees.
+    // Waits for transactions that add a message behind it, which only the next statement sees.
     await tx.query(`select from ${this.t.outbox} where id = $1 and attempts = $2 for update`, [id, attempts])
     await tx.query(
       `with deferred as (

@@ -23,7 +23,7 @@ export type OutboxWorkerDeps = {
 const REPORT_MS = 5000
 const UNKNOWN_ORIGIN: MessageOrigin = { requestId: '', route: '', ip: '' }
 
-/** Sends the messages of one kind: several at once, but one per recipient, so that a slow receiver delays only its own. */
+/** Sends the messages of one kind: several at a time, but one per recipient, so that a slow receiver delays only its own. */
 export class OutboxWorker {
   readonly #inFlight = new Map<string, { recipient: Buffer; done: Promise<void> }>()
   #pumping: Promise<void> | undefined

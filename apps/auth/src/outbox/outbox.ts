@@ -16,7 +16,7 @@ export type OutboxMessage = {
    * What the handler's `givenUp` gets. Not encrypted, so that it works with any key: ids, and nothing that is secret or personal.
    */
   undo?: object
-  /** How long after the commit it is sent; at once by default. */
+  /** How long after the commit it is sent; immediately by default. */
   delayMs?: number
   /** When it is no longer worth sending; null for never. */
   expiresAt: Date | null

@@ -81,7 +81,7 @@ export class PasskeySignIn {
   #obstacleOf(user: User): AppError | null {
     if (isBanned(user, this.deps.now())) return userBanned('forbidden')
     if (isProven(user)) return null
-    // Until somebody proves the address, the account belongs to nobody.
+    // Until the address is proven, the account has no owner.
     if (user.email !== null) return authError('forbidden', 'email_not_confirmed', 'Email not confirmed')
     if (user.phone !== null) return authError('forbidden', 'phone_not_confirmed', 'Phone not confirmed')
     return null

@@ -13,8 +13,8 @@ export type PasswordHasher = {
   /** A bcrypt hash of a password of at most 72 bytes. */
   hash(password: string, signal?: AbortSignal): Promise<string>
   /**
-   * Whether the password matches the hash: bcrypt, argon2i/argon2id (PHC) or Firebase scrypt. A wrong password costs at least what
-   * it does for an unknown user, also where the hash is cheaper.
+   * Whether the password matches the hash: bcrypt, argon2i/argon2id (PHC) or Firebase scrypt. A wrong password takes at least
+   * as long as for an unknown user, even if the hash is cheaper.
    */
   verify(hash: string, password: string, signal?: AbortSignal): Promise<boolean>
   /** Costs as much as `verify` without a result: for unknown users, so that timing does not reveal them. */

@@ -36,17 +36,17 @@ type Deps = {
   signUps: PendingSignUpStore
   tokens: OneTimeTokenStore
   ends: SessionEnds
-  /** The audience of accounts for which nobody named one. */
+  /** The audience of accounts if no request named one. */
   audience: string
   now: () => Date
 }
 
 /**
- * The only way for an address to get an owner. Until then the account belongs to nobody: a sign-up, by form or
- * through a provider that does not vouch for the address, may be a stranger's. So the first proof discards everything
- * that came before it, and only what the proof itself brings, or what an administrator said, takes effect. Whoever proves
- * an address takes it from accounts that merely claim it, and keeps no other address without a proof. All methods require
- * the user's row to be locked, and return the updated user.
+ * The only way for an address to get an owner. Until then the account has no owner: a sign-up, by form or through a provider that
+ * does not vouch for the address, may be a stranger's. So the first proof discards everything that came before it, except what
+ * the proof itself brings or an administrator entered. The person who proves an address takes it from accounts that merely
+ * claim it, and keeps no other address without a proof. All methods require the user's row to be locked, and return the updated
+ * user.
  */
 export class AddressProofs {
   readonly #confirmations: Confirmations
@@ -85,8 +85,9 @@ export class AddressProofs {
   }
 
   /**
-   * An administrator says that the account's address is its owner's. Only an administrator gives an anonymous account one, for whoever
-   * holds it: so nothing of that person is lost, as when it is entered and confirmed at once. Any other account may be a stranger's.
+   * An administrator says that the account's address belongs to its owner. An anonymous account gets an address only from an
+   * administrator, for the person who holds it: so that person loses nothing, just as when the address is entered and confirmed in one
+   * request. Any other account may be a stranger's.
    */
   async confirm(tx: Tx, user: User, kind: Kind): Promise<User> {
     const value = user[kind]
@@ -105,7 +106,7 @@ export class AddressProofs {
     return this.#confirmations.refresh(tx, user)
   }
 
-  /** A new account whose address counts as proved without a message. */
+  /** A new account whose address counts as proven without a message. */
   confirmNew(tx: Tx, user: User, kind: Kind, claim: Claim): Promise<User> {
     const userMetadata: JsonObject = {
       ...user.userMetadata,
@@ -138,8 +139,8 @@ export class AddressProofs {
   }
 
   /**
-   * Refuses a change of address by whoever claimed an account that an administrator then made for somebody else: its address
-   * can only be proved. Nobody but its holder gets into an anonymous account, so there the administrator can only mean them.
+   * Refuses a change of address by a person who claimed an account that an administrator then made for someone else: its address
+   * can only be proven. Only its holder can get into an anonymous account, so there the administrator can only mean them.
    */
   async requireAdoptable(tx: Tx, user: User): Promise<void> {
     if (isProven(user) || user.isAnonymous) return
@@ -162,8 +163,8 @@ export class AddressProofs {
   }
 
   /**
-   * An administrator enters an address. The first one that they confirm is the account's at once, and nothing of its holder is
-   * lost: nobody claimed an address there before. Any other keeps the state of confirmation that the account has.
+   * An administrator enters an address. If it is the account's first and they confirm it, it counts immediately, and the holder loses
+   * nothing: the account had no claimed address before. Otherwise the account stays as confirmed or unconfirmed as it was.
    */
   async enter(tx: Tx, user: User, address: Address, { confirmed }: { confirmed: boolean }): Promise<User> {
     const { signUps } = this.deps
@@ -183,7 +184,7 @@ export class AddressProofs {
 
   /**
    * The identity that an address came with is gone, and the address with it. The account takes the address of another
-   * identity instead; without one it belongs to nobody.
+   * identity instead; without one it has no owner.
    */
   async withdraw(
     tx: Tx,
@@ -228,7 +229,7 @@ export class AddressProofs {
   }
 
   /**
-   * An account without an owner gets one who proved another address. Unproved addresses must not stay: their real owners
+   * An account without an owner gets one who proved another address. Unproven addresses must not stay: their real owners
    * would later be led into someone else's account.
    */
   async #settle(tx: Tx, user: User, kind: Kind): Promise<{ user: User; passwordHash?: string }> {
@@ -255,7 +256,7 @@ export class AddressProofs {
     if (identityId === null || isShared || !isReturning) {
       await ends.all(tx, user.id, 'address_proved')
       await users.removeAuthenticators(tx, user.id)
-      // Whoever was signed in may have asked for the end of the account.
+      // Someone who was signed in may have requested the deletion of the account.
       if (user.deletionDueAt !== null) await users.update(tx, user.id, { deletionDueAt: null }, now())
     }
     if (user.newEmail !== null || user.newPhone !== null)

@@ -45,7 +45,7 @@ export class Confirmations {
     return this.#confirmEmail(tx, { ...user, email, emailConfirmedAt: now() }, brought)
   }
 
-  /** Sets an address without a word on its confirmation. While none is proved, the account keeps no password. */
+  /** Sets an address without a word on its confirmation. While none is proven, the account keeps no password. */
   async replace(tx: Tx, user: User, { kind, value }: Address, verified: boolean): Promise<User> {
     const { users, now } = this.deps
     const password = isProven(user) ? {} : { passwordHash: null }

@@ -26,7 +26,7 @@ export type MessagePurpose =
 export type MessageQuotaRequest = {
   purpose: MessagePurpose
   to: string
-  /** It follows from a request that was counted; whoever made that must not see by what they have left that there is something to send. */
+  /** Caused by a request that was already counted. The client's remaining quota must not tell it that there was something to send. */
   follows?: true
 }
 
@@ -110,9 +110,9 @@ export function createSendQuotas(config: SendQuotaConfig, { limiter, onMailRefus
 }
 
 /**
- * Of the recipient, for each purpose alone, and of the client unless a proxy hides who that is. Strangers can ask for
- * messages that nobody gets, because there is no account; those must not use up what the owner needs to sign up or in.
- * So one client gets at most half of a recipient's quota.
+ * The limits of the recipient, for each purpose separately, and of the client, unless a proxy hides who that is. Strangers can
+ * request messages for addresses without an account. Nobody gets those, and they must not use up what the owner needs to sign up
+ * or in, so one client gets at most half of a recipient's quota.
  */
 function limitsOf(
   what: 'mail' | 'sms',

@@ -37,7 +37,7 @@ export function jsonBody(fields: Fields, { optional = false, form = false } = {}
     maxBytes: MAX_BYTES,
     schema: { type: 'object', properties },
     optional,
-    // What nobody reads must not be kept: a request may wait long for its turn, together with many others.
+    // Drop members that no route reads: many requests may wait for their turn for a long time.
     prepare(value) {
       const known = Object.entries(value).filter(
         ([name, member]) => member !== null && Object.hasOwn(properties, name),

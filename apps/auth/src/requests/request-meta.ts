@@ -19,6 +19,6 @@ export type RequestMeta = Base & {
   readonly userAgent: string
   /** What the person reads; unknown for requests that were kept from an earlier version. */
   readonly language?: Language
-  /** Aborted when nobody is waiting for the answer any more. */
+  /** Aborted when the client no longer waits for the answer. */
   readonly signal?: AbortSignal
 }

@@ -10,7 +10,7 @@ import type { OneTimeTokenRules } from '../one-time-tokens/one-time-tokens.js'
 import type { MailQuotas, Quotas, SendQuota, SendQuotaConfig } from '../quotas/send-quotas.js'
 import type { SmsConfig, SmsGatewayConfig } from '../sms/sms-sender.js'
 
-// The rules of messages and the codes in them, as part-settings.ts has those of all else.
+// The rules of messages and the codes in them; part-settings.ts has all other rules.
 
 export function mailConfig(config: AuthConfig): MailConfig {
   const { smtpHost: host, smtpPort: port, smtpAdminEmail: adminEmail } = config

@@ -105,7 +105,7 @@ export class RefreshService {
 
   /**
    * The session has the time at which its exchange began. A client that was answered 504 has only the old token to try again with,
-   * so the interval begins when a slow exchange has ended. Whoever still waits gets the child also where that fails.
+   * so the interval begins when a slow exchange has ended. A client that is still waiting gets the new token even if this update fails.
    */
   async #restartInterval(
     { sessionId, counter }: PresentedToken,

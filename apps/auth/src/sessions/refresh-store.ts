@@ -145,7 +145,7 @@ export class RefreshStore {
   }
 
   /**
-   * The session with its user of now: a statement that waited for a lock sees only the row that it locked as it is after that. Null
+   * The session with its current user. A statement that waited for a lock sees the new version only of the row it locked. Null
    * when the user is gone.
    */
   async withUserOfNow(db: Queryable, found: StoredSession): Promise<StoredSession | null> {

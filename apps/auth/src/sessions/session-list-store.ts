@@ -7,7 +7,7 @@ import { toAmr, type AmrJson } from './stored-session.js'
 /** A session as its owner recognises it. */
 export type ListedSession = Session & { userAgent: string; ip: string; amr: readonly AmrEntry[] }
 
-/** A sign-in of which something is open, by the session of its device. */
+/** A sign-in with an open session, shown by the session of its device. */
 export type OpenSignIn = {
   id: string
   signInId: string
@@ -36,7 +36,7 @@ type OpenRow = {
   total: number
 }
 
-/** Lists of the sessions of one user, who may have any number: whoever knows the password can open more all the time. */
+/** Lists of one user's sessions. There may be any number: someone who knows the password can keep opening more. */
 export class SessionListStore {
   readonly #open: string
 
@@ -75,8 +75,8 @@ export class SessionListStore {
   }
 
   /**
-   * Sign-ins of which something is open, the one used last first, `wanted` always among them if it is one. An application may
-   * call from its own server, so the device of a sign-in is that of the pages.
+   * Sign-ins with an open session, most recently used first, always including `wanted` if it is one of them. An application may call
+   * from its own server, so the device of a sign-in is the one that used the pages.
    */
   async open(
     db: Queryable,

@@ -93,8 +93,8 @@ export class SessionStore {
     private readonly t: Tables,
     private readonly accountEvents: Pick<AccountEventStore, 'written'>,
   ) {
-    // The user's row is locked first: a ban, a deletion, a new role or password holds it until done, and what the row says then counts. Identities and factors
-    // are those of when the statement began; the gate reads them again.
+    // The user's row is locked first: a ban, a deletion, a new role or password holds it until it commits, and the row as it is then
+    // counts. Identities and factors are read as of the start of the statement; the gate reads them again.
     this.#open = `
       with owner as (
         update ${t.users} u set last_sign_in_at = $7, updated_at = $7

@@ -149,7 +149,7 @@ export class GuessStore {
 
 /**
  * SQL over row `a`, with the names of the parameters that it needs. A request that looked at the clock first may arrive second, or at a
- * replica whose clock is slow: no time has passed for it since the guess before, so only a wait that is due refuses it.
+ * replica whose clock is slow: for it, no time has passed since the previous guess, so only a wait that is due refuses it.
  */
 function counting({
   freeAttempts,

@@ -4,7 +4,7 @@ import { identityClaims } from '../users/identity-claims.js'
 import type { NewUser } from '../users/user-store.js'
 import type { JsonObject } from '../users/user.js'
 
-/** A user with an address that nobody has proved yet, and the identity that belongs to it. */
+/** A user with an address that nobody has proven yet, and the identity that belongs to it. */
 export function newAddressUser(input: { address: Address; aud: string; role: string; data: JsonObject }): {
   user: NewUser
   identityData: JsonObject

@@ -32,8 +32,8 @@ export type Registration = {
 }
 
 /**
- * `known`: the address belongs to an account, nothing was done. `pending`: the address must be proved first.
- * `confirmed`: a new user whose address counts as proved.
+ * `known`: the address belongs to an account, nothing was done. `pending`: the address must be proven first.
+ * `confirmed`: a new user whose address counts as proven.
  */
 export type Registered<Confirmed> =
   | { kind: 'known'; user: User; signUpId?: string }
@@ -41,7 +41,7 @@ export type Registered<Confirmed> =
   | { kind: 'confirmed'; user: User; value: Confirmed }
 
 export type RegistrationRules = {
-  /** Whether addresses count as proved; then a sign-up reveals that one has an account. */
+  /** Whether addresses count as proven; then a sign-up reveals that one has an account. */
   autoconfirm: { email: boolean; phone: boolean }
   /** Shortest time between two confirmations that one client requests for one address, in milliseconds. */
   intervalMs: { email: number; phone: number }
@@ -96,7 +96,7 @@ export class RegistrationService {
     try {
       return await messages.counted([{ address, purpose: 'confirmation' }], meta, register)
     } catch (error) {
-      // Whoever was refused for now believes to have signed up, and may ask for the confirmation again.
+      // The person thinks that the sign-up worked, and may ask for the confirmation again.
       if (isAppError(error) && error.kind === 'limited') await signUps.contest(db, address)
       throw error
     }
@@ -146,8 +146,8 @@ export class RegistrationService {
   }
 
   /**
-   * Every sign-up inserts a user, issues a link, keeps a password for itself and writes a notice to an owner. Whatever of it this
-   * address does not need is done for a user who is rolled back.
+   * Every sign-up inserts a user, issues a link, keeps a password for itself and writes a notice to an owner. Steps that this
+   * address does not need run and are rolled back, so that every sign-up takes the same time.
    */
   async #level<C>(tx: Tx, registered: Registered<C>, input: Registration, meta: RequestMeta): Promise<void> {
     const { factory, rules } = this.deps
@@ -158,7 +158,7 @@ export class RegistrationService {
     await tx.rehearse(async () => {
       const nobodys = { ...input, address: nobodysAddress(input.address.kind), data: {} }
       const user = isNew ? registered.user : (await factory.findOrInsert(tx, nobodys)).user
-      // To the address of the request: what may be sent to it must not differ either.
+      // Send to the address in the request: sending quotas must not reveal whether it has an account, either.
       if (isKnown) return this.#issue(tx, () => undefined, user, others, meta)
       const { passwordHash } = input
       const id =
@@ -168,7 +168,7 @@ export class RegistrationService {
     if (isKnown) await this.#tellOwner(tx, registered.user, registered.signUpId, input, meta)
   }
 
-  /** If this is never delivered, the sign-up ends, as one for a new address does whose confirmation is not delivered. */
+  /** If this message is never delivered, the sign-up ends, just like a sign-up for a new address whose confirmation email fails. */
   async #tellOwner(
     tx: Tx,
     { userMetadata: data }: User,
@@ -184,7 +184,7 @@ export class RegistrationService {
   }
 
   /**
-   * Several people may sign up with the same unproved address. So each sign-up gets its own link and code, and only
+   * Several people may sign up with the same unproven address. So each sign-up gets its own link and code, and only
    * they apply its password and data to the account.
    */
   async #issue(tx: Tx, audit: Audit, user: User, input: Registration, meta: MessageOrigin): Promise<void> {
@@ -202,7 +202,7 @@ export class RegistrationService {
     await this.#send(tx, user, issued, input, meta)
   }
 
-  /** The address has an account, which this sign-up does not touch: its password is only kept for whoever tries it. */
+  /** The address has an account, which this sign-up does not touch: the password is kept only to answer sign-ins that use it. */
   async #keepRepeated(
     tx: Tx,
     { address, passwordHash, signUpId: id = randomUUID() }: Registration & { passwordHash: string },

@@ -34,7 +34,7 @@ export type SignUpRules = {
   emailEnabled: boolean
   phoneEnabled: boolean
   anonymousEnabled: boolean
-  /** Where an address counts as proved, sign-up reveals that it has an account: nobody else could be told. */
+  /** Where an address counts as proven, sign-up reveals that it has an account: there is no email that could say so instead. */
   autoconfirm: { email: boolean; phone: boolean }
   role: string
   smsProvider: string | undefined

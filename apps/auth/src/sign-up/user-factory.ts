@@ -9,7 +9,7 @@ type Deps = { users: UserStore; identities: IdentityStore; role: string; now: ()
 
 type Wanted = { address: Address; aud: string; data: JsonObject }
 
-/** The clean-up may remove an unproved user first, but not repeatedly. */
+/** The clean-up may remove an unproven user first, but not repeatedly. */
 const MAX_RACES = 5
 
 /** Creates users for addresses, one per address. */

@@ -34,14 +34,14 @@ export type Target = { user: User; aud: string; data: JsonObject }
 export class VouchedSignUps {
   constructor(private readonly deps: Deps) {}
 
-  /** The user of an unproved address, locked, with the given data; repeated calls merge theirs. */
+  /** The user of an unproven address, locked, with the given data; repeated calls merge theirs. */
   async target(
     tx: Tx,
     { address, aud, data }: { address: Address; aud: string; data: JsonObject },
   ): Promise<Target> {
     const { users, factory, proofs, now } = this.deps
     const given = withoutClaims(data)
-    // An account with a number that claims the address is somebody else's: the two would become one person's.
+    // An account with a phone number that claims the address belongs to someone else: this would merge two people's accounts.
     const holder = await users.findByAddress(tx, address)
     if (holder !== null && holder.phone !== null) await proofs.release(tx, address)
     const { user, isNew } = await factory.findOrInsert(tx, { address, aud, data: {} })
@@ -66,7 +66,7 @@ export class VouchedSignUps {
     return issued
   }
 
-  /** The link of a sign-up with an administrator's password, which applies however the address is proved. */
+  /** The link of a sign-up with an administrator's password, which applies however the address is proven. */
   async signUp(tx: Tx, { user, aud, data }: Target, address: Address, passwordHash: string | null) {
     const signUp = await this.#vouch(tx, user, { kinds: ['email'], aud, passwordHash, data })
     return this.deps.issuer.issue(tx, user, {

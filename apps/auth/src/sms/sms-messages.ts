@@ -17,7 +17,7 @@ type Deps = {
 export class SmsMessages {
   constructor(private readonly deps: Deps) {}
 
-  /** Throws `unexpected_failure` where no gateway is configured, so that nobody waits for a code that never comes. */
+  /** Throws `unexpected_failure` if no gateway is configured, so that people do not wait for a code that never comes. */
   refuse(): void {
     if (this.deps.sender.isReady) return
     throw authError('internal', 'unexpected_failure', 'SMS cannot be sent', {

@@ -55,8 +55,8 @@ export class IdentityStore {
   }
 
   /**
-   * Users whose account, or a verified identity, has one of these addresses (docs/specification.md#account-linking). An account
-   * that nobody proved has only an address that an administrator entered: with a stranger's sign-up, an owner would seem to be two.
+   * Users whose account, or a verified identity, has one of these addresses (docs/specification.md#account-linking). Of an
+   * unproven account, only an address that an administrator entered counts: a stranger's sign-up would make one owner look like two.
    */
   async ownersOfEmail(db: Queryable, emails: readonly string[]): Promise<string[]> {
     const { rows } = await db.query<{ id: string }>(

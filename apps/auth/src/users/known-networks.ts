@@ -4,8 +4,8 @@ import type { Tables } from '../database/tables.js'
 export const KNOWN_NETWORKS = 8
 
 /**
- * SQL: whether guesses from the network count apart from those of strangers: an account with a proved address signed in
- * there, and at fewer than eight others since. The arguments are SQL as well; `since` is when networks become strangers again.
+ * SQL: whether guesses from the network are counted separately from strangers' guesses. They are if an account with a proven address
+ * signed in there, and in fewer than eight other networks since. The arguments are SQL as well; `since` is when networks become strangers again.
  */
 export const knowsNetwork = (
   t: Tables,

@@ -3,11 +3,11 @@ import type { Address } from '../addresses/address.js'
 import type { Tables } from '../database/tables.js'
 import type { JsonObject } from './user.js'
 
-/** What a sign-up sent for an address that is not proved yet. */
+/** What a sign-up sent for an address that is not proven yet. */
 export type PendingSignUp = {
   readonly id: string
   readonly userId: string
-  /** Who brought it: a user, or an administrator, whose data applies however the address is proved. */
+  /** Who brought it: a user, or an administrator, whose data applies however the address is proven. */
   readonly origin: 'self' | 'administrator'
   /** Whom tokens of the account would be for; null for the default audience. */
   readonly aud: string | null
@@ -36,7 +36,7 @@ const COLUMNS = 'id, user_id, origin, aud, password_hash, user_metadata, identit
 export class PendingSignUpStore {
   constructor(private readonly t: Tables) {}
 
-  /** Several of one account contest each other, whoever brought them and whichever goes first. */
+  /** Several sign-ups of one account contest each other, no matter who made them and which one is removed first. */
   async insert(tx: Tx, signUp: PendingSignUp, now: Date): Promise<void> {
     await tx.query(
       `with others as (update ${this.t.pendingSignUps} set contested = true where user_id = $2 and origin = 'self')
@@ -99,8 +99,8 @@ export class PendingSignUpStore {
   }
 
   /**
-   * The sign-up of a client that asks for its confirmation again. Null if that is ambiguous: whoever owns the address may ask
-   * from elsewhere, or after a sign-up of their own that was refused or removed, and must not complete somebody else's.
+   * The sign-up of a client that asks for its confirmation again. Null if that is ambiguous: the owner of the address may ask from
+   * another network, or after their own sign-up was refused or removed, and must not complete someone else's.
    */
   async findOwn(db: Queryable, userId: string, requestedBy: Buffer): Promise<string | null> {
     const { rows } = await db.query<{ id: string }>(
@@ -134,9 +134,9 @@ export class PendingSignUpStore {
   }
 
   /**
-   * Keeps `count` sign-ups of each address with a password, and `count` without, and their tokens. Those go first of which
-   * their client has sent the most since, so that nobody's only sign-up gives way to many of another client. `newest` stays:
-   * others may have the same time.
+   * Keeps `count` sign-ups of each address with a password, and `count` without, and their tokens. Removes first the sign-ups whose
+   * clients have sent the most since, so that many sign-ups of one client never displace the only one of another. `newest` stays,
+   * even if others have the same time.
    */
   async keepNewest(tx: Tx, userId: string, newest: string, count: number): Promise<void> {
     await tx.query(

@@ -12,13 +12,13 @@ export type RepeatedSignUp = {
 }
 
 /**
- * What strangers, and forgetful owners, sent for addresses that have accounts. Signing in with it is answered as after any other
- * sign-up that waits for its confirmation, whatever becomes of the account.
+ * Sign-ups of strangers and forgetful owners for addresses that have accounts. Signing in with such a password gets the same answer
+ * as any other sign-up that waits for its confirmation, even if the account changes.
  */
 export class RepeatedSignUpStore {
   constructor(private readonly t: Tables) {}
 
-  /** Keeps `count` of the address. Those go first of which their client has sent the most since, as of pending sign-ups. */
+  /** Keeps `count` of the address. As for pending sign-ups, removes first those whose clients have sent the most since. */
   async insert(tx: Tx, signUp: RepeatedSignUp, count: number, now: Date): Promise<void> {
     const { id, address, passwordHash, requestedBy = null } = signUp
     await tx.query(

@@ -3,9 +3,9 @@ import type { Tables } from '../database/tables.js'
 import { RestartError } from '../database/restart-error.js'
 
 /**
- * Locks of users' rows. A transaction waits for the first ones only, which it takes in the order of their ids. It has others only if
- * they are free: otherwise it gives up those that it has, and begins again with all of them. So no two transactions wait for each
- * other's users, whatever led them there: addresses that change hands, administrators who act on one another, unique indexes.
+ * Locks on users' rows. A transaction waits only for the first ones, which it takes in the order of their ids. It takes further locks
+ * only if they are free; otherwise it releases its locks and starts again with all of them. So no two transactions ever wait for
+ * each other's users, no matter why they need them: addresses that change hands, administrators who act on one another, unique indexes.
  */
 export class UserLockStore {
   /** Locked by a transaction so far. */

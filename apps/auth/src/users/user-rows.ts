@@ -26,8 +26,8 @@ export const accountColumn = (t: Tables): string => `
 
 /**
  * The hash of a sign-up with this address: the newest of this client, so that others' sign-ups do not hide it, otherwise the newest
- * of all. It does not sign in, but someone who knows the password is told to confirm the address, whether or not it has an account
- * and whatever became of that: otherwise a sign-up and a sign-in would together reveal it.
+ * of all. It does not sign in, but someone who knows the password is told to confirm the address, whether or not it has an account,
+ * and even if that account has changed since: otherwise a sign-up followed by a sign-in would reveal the account.
  */
 export const pendingHash = (
   t: Tables,

@@ -116,7 +116,7 @@ export class UserStore {
     return this.findById(tx, id)
   }
 
-  /** The user of an address, locked: one who lost it to somebody else while this waited for the lock is not. */
+  /** The user of an address, locked. Looks again if the user lost the address to someone else while this waited for the lock. */
   async lockByAddress(tx: Tx, address: Address): Promise<User | null> {
     for (;;) {
       const found = await this.findByAddress(tx, address)
@@ -291,7 +291,7 @@ export class UserStore {
   }
 
   /**
-   * Removes a user with an unproved address and no message, sign-up or administrator behind it. A separate statement
+   * Removes a user with an unproven address and no message, sign-up or administrator behind it. A separate statement
    * after locking the row: it must see what was added while waiting for the lock.
    */
   async removeIfAbandoned(tx: Tx, id: string): Promise<void> {

@@ -10,7 +10,7 @@ import { channelOf, isChange, slotsOf, type Proof, type Typist, type VerifyType 
 export type Match = {
   user: User
   token: StoredToken
-  /** It was requested by whoever uses it: a link leads to what it was sent for, a code may have been typed elsewhere. */
+  /** The person who uses it also requested it: a link leads to what it was sent for, a code may have been typed elsewhere. */
   isOwn: boolean
 }
 
@@ -84,7 +84,7 @@ export class TokenMatcher {
 
   /**
    * A typed code counts for what the typist requested: their account, on our pages this one sign-up, otherwise their network.
-   * Owners and strangers get emails that look the same, so nobody can tell whose code it is.
+   * Owners and strangers get emails that look the same, so a person cannot tell whose code it is.
    */
   #isOwn({ requestedFrom, signUpId }: StoredToken, { proof, client, typist = {} }: Search): boolean {
     if (proof.kind === 'link' || typist.userId !== undefined) return true
@@ -127,7 +127,7 @@ export class TokenMatcher {
       sentTo: address,
       client: hashes.ofClient(client),
       userId,
-      // Several accounts may wait for one address, which would become that of a stranger's.
+      // Several accounts may want to change to one address, which must not go to a stranger's.
       among: allowed === 'all' && isChange(type) && userId === null ? 'not_of_others' : allowed,
     })
   }
@@ -139,7 +139,7 @@ export class TokenMatcher {
   }
 }
 
-/** Secrets for a former address of the account prove nothing; those of a change belong to the new address. */
+/** Secrets for a former address of the account prove nothing; secrets of a change belong to the new address. */
 function isCurrent(user: User, { slot, sentTo }: StoredToken): boolean {
   if (slot === 'email_change_new') return user.newEmail === sentTo.value
   if (slot === 'phone_change') return user.newPhone === sentTo.value

@@ -59,7 +59,7 @@ export class VerifyEffects {
     }
   }
 
-  /** For an address already proved, only updates `app_metadata`. */
+  /** For an address already proven, only updates `app_metadata`. */
   async #prove(tx: Tx, user: User, kind: Address['kind'], claim: Claim | null): Promise<Effect> {
     const { proofs } = this.deps
     const confirmedAt = kind === 'email' ? user.emailConfirmedAt : user.phoneConfirmedAt
@@ -77,7 +77,7 @@ export class VerifyEffects {
     const { users, proofs, tokens, mailer, secureEmailChange, now } = this.deps
     const half = token.slot === 'email_change_new' ? 1 : 2
     const confirmed = user.emailChangeConfirmStatus
-    // The current address proves nothing about the new one, whatever the setting was when the change began.
+    // The current address proves nothing about the new one, no matter what the setting was when the change began.
     const isComplete =
       half === 1 ? confirmed === 2 || !secureEmailChange || user.email === null : confirmed === 1
     if (!isComplete) {

@@ -75,7 +75,7 @@ export function parseVerifyBody(body: VerifyBody): { type: VerifyType; proof: Pr
   return { type: typeAmong([...EMAIL_TYPES, ...PHONE_TYPES], type), proof: { kind: 'link', token } }
 }
 
-/** Type of GET /verify, whose token is always that of a link. */
+/** Type of GET /verify, whose token is always a link's token. */
 export const parseLinkType = (type: string): VerifyType => typeAmong(EMAIL_TYPES, type)
 
 function typeAmong<T extends VerifyType>(types: readonly T[], type: string): T {

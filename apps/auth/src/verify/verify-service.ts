@@ -161,7 +161,7 @@ export class VerifyService {
     return { kind: 'signed_in', signedIn, type }
   }
 
-  /** The same work whether or not there is an account. A link that is none names nobody. */
+  /** The same work whether or not there is an account. An invalid link names no account. */
   async #recordMiss(tx: Tx, audit: Audit, miss: Miss, { proof, typist }: VerifyRequest): Promise<void> {
     if (proof.kind === 'link') return
     const { failed } = this.deps
@@ -212,8 +212,8 @@ export class VerifyService {
   }
 
   /**
-   * A code that somebody else's sign-up has led to proves only the address. So does a message that was sent again, or a code
-   * from a client that nothing tells apart, once there was another sign-up, also if that came later.
+   * A code of someone else's sign-up proves only the address. So does a message that was sent again, or a code from a client that
+   * cannot be told from others, once there was another sign-up, even a later one.
    */
   async #signUpOf(
     tx: Tx,

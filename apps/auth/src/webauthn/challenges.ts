@@ -44,7 +44,7 @@ export class Challenges {
     return this.#bytesOf(id, purpose)
   }
 
-  /** Uses a challenge up after a valid response, so that nobody else can void a challenge that is about to be answered. */
+  /** Uses a challenge up after a valid response only, so that strangers cannot void a challenge that is about to be answered. */
   async spend(givenId: string): Promise<void> {
     const { db, store } = this.deps
     const id = givenId.toLowerCase()

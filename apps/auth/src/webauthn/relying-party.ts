@@ -166,7 +166,7 @@ export function credentialIdOf(answer: object): Buffer {
 }
 
 /**
- * Attestation is not asked for and proves nothing here. A statement that comes anyway is dropped unread: it names
+ * Attestation is not requested and proves nothing here. A statement that arrives anyway is dropped unread: it names
  * certificates, and checking those would fetch addresses that the sender chose.
  */
 async function withoutAttestation(answer: RegistrationResponseJSON): Promise<RegistrationResponseJSON> {

@@ -207,7 +207,7 @@ describe('unlinking (docs/specification.md#identities)', () => {
     expectError(await post(site.server, '/verify', { type: 'recovery', token }), 403, 'otp_expired')
   })
 
-  it('takes no address that nobody has proved: its owner would come into somebody else’s account', async () => {
+  it('takes no address that nobody has proven: its owner would come into somebody else’s account', async () => {
     const user = await aUser(site.server)
     site.github(anId(), { email: anEmail(), verified: false })
     const linked = await userOf(site.server, await link(site.server, user.access_token, 'github'))

@@ -13,7 +13,7 @@ describe('account linking under other settings (docs/specification.md#account-li
     }
   }
 
-  it('with autoconfirm the address of a new account counts as proved, and finds no other account', () =>
+  it('with autoconfirm the address of a new account counts as proven, and finds no other account', () =>
     withSite({ AUTH_MAILER_AUTOCONFIRM: 'true' }, async (site) => {
       const { server } = site
       const owner = await aUser(server)

@@ -67,7 +67,7 @@ function profileOf(claims: JwtClaims, settings: ProviderSettings): ProviderProfi
   }
 }
 
-/** `xms_edov`: whether the owner of the tenant has proved that the domain of the address is theirs. */
+/** `xms_edov`: whether the owner of the tenant has proven that the domain of the address is theirs. */
 function isDomainVerified(claims: JwtClaims, { baseUrl }: ProviderSettings): boolean {
   const edov = at(claims, 'xms_edov')
   if (edov === undefined) return baseUrl !== undefined && !MANY_TENANTS.test(baseUrl)

@@ -13,7 +13,7 @@ import type { ConfirmationRequests, PendingConfirmation } from './confirmation-r
 import type { External, ExternalIdentities } from './external-identities.js'
 
 export type LinkingRules = {
-  /** Whether the address of a new account counts as proved. */
+  /** Whether the address of a new account counts as proven. */
   readonly autoconfirm: boolean
   readonly allowUnverified: boolean
   readonly disableSignup: boolean
@@ -81,7 +81,7 @@ export class AccountLinking {
       : this.#linkTo(tx, audit, { ownerId: owner, aud }, external)
   }
 
-  /** A known identity signs its user in, whatever addresses the provider reports now. */
+  /** A known identity signs its user in, no matter which addresses the provider reports now. */
   async #returnTo(
     tx: Tx,
     audit: Audit,
@@ -111,7 +111,7 @@ export class AccountLinking {
     return this.#admit(tx, audit, user, external, { identityId, aud, isNew: false, linked: true })
   }
 
-  /** Nobody has a verified address of the identity. */
+  /** For an identity none of whose verified addresses has an account. */
   async #create(tx: Tx, audit: Audit, external: External, aud: string): Promise<Entered> {
     const { users, externals, rules, now } = this.deps
     if (rules.disableSignup)
@@ -189,15 +189,15 @@ export class AccountLinking {
   }
 }
 
-/** The only addresses that find users, whatever counts as proved in a new account. */
+/** Only these addresses find users, even if a new account's address counts as proven without verification. */
 const verifiedEmails = ({ profile }: External): string[] =>
   profile.emails.filter(({ verified }) => verified).map(({ email }) => email)
 
 const isUnconfirmed = (user: User): boolean => user.email !== null && user.emailConfirmedAt === null
 
 /**
- * Nobody proved an address of the account, and its provider vouches for none; an address that somebody else has is not in it. A
- * proved phone gives it an owner.
+ * No address of the account is proven, and its provider vouches for none; an address that someone else has is not stored in it. A
+ * proven phone number gives the account an owner.
  */
 const hasNoOwner = (user: User, external: External): boolean =>
   user.phoneConfirmedAt === null &&

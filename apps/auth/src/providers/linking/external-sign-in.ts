@@ -31,7 +31,7 @@ type Deps = {
 const MAX_RACES = 3
 
 /**
- * The only way to sign in with a provider account, proved by redirect or id token
+ * The only way to sign in with a provider account, proven by redirect or id token
  * (docs/specification.md#account-linking).
  */
 export class ExternalSignIn {
