@@ -1,11 +1,13 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { reply, startReceiver, type Receiver } from '@signet/local'
-import { DEFAULT_RETRY_DELAYS_SECONDS, type EndpointId } from '@signet/webhook-core'
+import type { EndpointId } from '@signet/webhook-core'
 import { deleteEndpoint, patchEndpoint, purgeRecording } from '@signet/webhook-core/stores'
 import { dispatchEvent, deliveriesOf, type DeliveryRow } from './support/dispatcher.js'
 import { gate } from './support/gate.js'
 import { startStepwise, type Stepwise } from './support/stepwise.js'
 import type { Subscriber } from './support/subscriber.js'
+
+const RETRY_DELAYS_SECONDS = [60, 300, 900, 900, 900]
 
 describe('endpoints that fail, change or go', () => {
   let receiver: Receiver
@@ -19,6 +21,7 @@ describe('endpoints that fail, change or go', () => {
         // One account may have about a sixth of it in attempts to endpoints that nobody has measured yet.
         DISPATCHER_CONCURRENCY: '400',
         DISPATCHER_TIMEOUT_MS: '8000',
+        DISPATCHER_RETRY_DELAYS_SECONDS: RETRY_DELAYS_SECONDS.join(','),
       },
       ports: { ca: receiver.authorityCert },
     })
@@ -81,7 +84,7 @@ describe('endpoints that fail, change or go', () => {
       4,
       Array.from({ length: 20 }, () => reply(500)),
     )
-    for (const seconds of [0, ...DEFAULT_RETRY_DELAYS_SECONDS.slice(0, 4)]) {
+    for (const seconds of [0, ...RETRY_DELAYS_SECONDS.slice(0, 4)]) {
       dispatcher.clock.advance(seconds * 1000)
       await dispatcher.attempt(...rows)
     }
