@@ -12,10 +12,10 @@ const TIMEOUT_MS = 5_000
 const RENEWALS_PER_TIMEOUT = 5
 
 /**
- * Runs `work` while holding the advisory lock `name`, or returns undefined at once if another process holds it. For periodic jobs that
- * run on one instance at a time. The lock belongs to a transaction that the server ends by itself when its client says nothing: a process
- * that was killed, cut off or frozen cannot keep it. `work` may still be running then, on other connections. It is told by `lost`, must
- * do no harm beside the next holder, and its result is replaced by the error.
+ * Runs `work` while holding the advisory lock `name`, or returns undefined immediately if another process holds it. For periodic jobs that
+ * run on one instance at a time. The lock belongs to a transaction that the server ends when its client goes silent, so a process
+ * that was killed, cut off or frozen cannot keep it. `work` may still be running then, on other connections: `lost` tells it to stop, it
+ * must do no harm beside the next holder, and an error replaces its result.
  */
 export function withAdvisoryLock<T>(
   db: Db,

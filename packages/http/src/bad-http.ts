@@ -15,8 +15,8 @@ const STATUSES: Readonly<Record<string, number>> = {
 }
 
 /**
- * Refuses what is no HTTP as Node does by itself, and remembers with which status, so that the request's log line says what its client
- * saw. Requests that were received whole before it are answered first, but before a CONNECT they are lost.
+ * Refuses input that is not HTTP as Node does by default, and remembers the status, so that the request's log line says what its
+ * client saw. Complete requests received before it are answered first, but those before a CONNECT are lost.
  */
 export function refuseBadHttp(server: Server): void {
   const refusing = new WeakSet<Socket>()

@@ -86,7 +86,7 @@ function parserHandler(as: BodySpec['as'], maxBytes: number): RequestHandler {
   if (as === 'form')
     return express.urlencoded({ extended: false, limit: maxBytes, parameterLimit: 200, verify: refuseNoForm })
   const verify = refuseUnreadable
-  // Each NDJSON line is valid or invalid by itself; the code that splits the lines checks them.
+  // Each NDJSON line is valid or invalid on its own; the code that splits the lines checks them.
   if (as === 'ndjson-bytes') return express.raw({ type: () => true, limit: maxBytes, verify: refuseEmpty })
   if (UNPARSED.has(as)) return express.raw({ type: () => true, limit: maxBytes, verify })
   const json = express.json({ type: () => true, limit: maxBytes, strict: false, verify })

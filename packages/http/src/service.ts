@@ -9,7 +9,7 @@ export type Service = {
   close(): Promise<void>
 }
 
-/** Longer than the 10 s that a listener gives to requests: after those, what they used still has to close. */
+/** Longer than the 10 s that a listener gives to requests: after them, the resources they used must close. */
 const STOP_LIMIT_MS = 13_000
 
 /**

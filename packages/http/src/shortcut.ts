@@ -15,8 +15,8 @@ type Parts = {
 
 /**
  * The application with a shortcut to its routes without parameters: same middleware, same pipeline, same error handler, without
- * Express's router around them, which costs about as much as `node:http` needs for a whole answer (decision 0152). Every other
- * request is the application's, and so is one that has not its prototypes, which `listen` gives.
+ * Express's router around them, which costs about as much as a whole response of `node:http` (decision 0152). The application
+ * handles every other request, including those without its prototypes, which `listen` sets.
  */
 export function withShortcut(app: Express, { before, routes, onError }: Parts): Application {
   const shortcuts = new Map(

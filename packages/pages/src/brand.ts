@@ -9,7 +9,7 @@ const drawn = (accent: string) =>
 
 /**
  * The logo, or the built-in mark in the colour of the brand; to be served by the service, also at `/favicon.ico`, which browsers
- * ask for unasked. An SVG that is opened by itself could run scripts, so its policy forbids them.
+ * request by default. An SVG opened on its own could run scripts, so its policy forbids them.
  */
 export const brandIcon = ({ logo, accent }: Brand = SIGNET): Answer => ({
   headers: {

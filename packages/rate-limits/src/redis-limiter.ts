@@ -59,8 +59,8 @@ type Scripts = {
 }
 
 /**
- * Shared by all processes on the same Redis. Rejects when Redis does not respond. On a Redis Cluster, a call may take one key only, as
- * those of a script must be on one node.
+ * Shared by all processes on the same Redis. Rejects when Redis does not respond. On a Redis Cluster, a call may take one key only,
+ * because all keys of a script must be on one node.
  */
 export function redisLimiter(redis: Redis | Cluster, prefix: string): Limiter {
   redis.defineCommand('signetTake', { lua: TAKE })

@@ -9,7 +9,7 @@ const LATE = Symbol('late')
 const pausedUntil = new WeakMap<object, number>()
 
 /**
- * Returns the result of `ask`, or of `fallback` if `ask` fails or takes longer than a second. After a timeout nobody asks `source`
+ * Returns the result of `ask`, or of `fallback` if `ask` fails or takes longer than a second. After a timeout `source` is not asked
  * for five seconds: a source that hangs delays the requests of one second in six, not every request.
  */
 export async function withFallback<T>(

@@ -4,7 +4,7 @@ export type Seen = { url: string; status: number; text: string; headers: Headers
 export type Form = { action: string; fields: Record<string, string> }
 
 /**
- * Follows nothing by itself, keeps cookies, and submits the forms of pages as they are. A page that is the answer of a form
+ * Follows no redirect on its own, keeps cookies, and submits the forms of pages as they are. A page returned directly by a form
  * fails the test, unless the form was refused: a reload would send the form again, and its address leads elsewhere.
  */
 export class FormBrowser {

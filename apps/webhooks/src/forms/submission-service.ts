@@ -30,7 +30,7 @@ const MAX_POLLS = 200
 export class SubmissionService {
   constructor(private readonly deps: Deps) {}
 
-  /** The result of `work`, or that of an earlier or simultaneous call for the same form with the same fields. */
+  /** The result of `work`, or of an earlier or simultaneous call for the same form with the same fields. */
   async once(session: Session, sent: Sent, work: () => Promise<Next>): Promise<Next> {
     const { db, secretBox } = this.deps
     const own = { sessionHash: session.idHash, key: keyOf(session, sent) }

@@ -55,7 +55,7 @@ const TITLES: Partial<Record<AppError['kind'] | PageKey, PageKey>> = {
   unavailable: 'error.title.unavailable',
 }
 
-/** What a person may meet. All else is about a request that an application made, and for its developer. */
+/** Errors that a person may see. All others concern a request that an application made, and are for its developer. */
 const MESSAGES: Readonly<Record<string, PageKey>> = {
   'Something went wrong on our side. Please try again.': 'error.internal',
   'There is nothing at this address.': 'error.not_found',

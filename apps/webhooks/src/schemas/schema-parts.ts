@@ -1,6 +1,6 @@
 import type { JsonSchema, ParameterDoc, ResponseDoc } from '@signet/http'
 
-/** Parts that the schemas of several concepts share. Each has an example, from which those of whole bodies are made. */
+/** Parts that the schemas of several concepts share. Each has an example; the examples of whole bodies are built from them. */
 
 const ID = { type: 'string', pattern: '^[1-9][0-9]{0,18}$' }
 

@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 
 const { resolve } = createRequire(import.meta.url)
-/** Inside this package, so that its dependencies are found as those of an application are, and where no check looks for sources. */
+/** Inside this package, so that its dependencies resolve as an application's would, in a folder that no check reads as source. */
 const DIST = fileURLToPath(new URL('../../dist/', import.meta.url))
 const COMPILER_OPTIONS = [
   '--strict',

@@ -90,8 +90,8 @@ export class WebhookQueues {
   }
 
   /**
-   * Schedules attempts, immediately or after `delayMs`. When they are due, those of an account beyond its allowance come after those
-   * of others. Rejects if Redis is unavailable.
+   * Schedules attempts, immediately or after `delayMs`. When they are due, accounts beyond their allowance come
+   * after others. Rejects if Redis is unavailable.
    */
   async addDeliveries(due: readonly DueDelivery[]): Promise<void> {
     if (due.length === 0) return
