@@ -1,6 +1,4 @@
 import { brandOf } from '@signet/brand'
-import { isDeadlock, isLockTimeout, isStatementTimeout, isUnavailable } from '@signet/db'
-import type { AppError } from '@signet/errors'
 import {
   errorHandler,
   healthHandlers,
@@ -17,7 +15,7 @@ import { accountRoutes } from './account/account-routes.js'
 import { adminRoutes } from './admin/admin-routes.js'
 import { apiDocsRoutes } from './api-docs/api-docs-routes.js'
 import type { AuthContext } from './context.js'
-import { authError } from './errors/auth-error.js'
+import { databaseError } from './database/database-error.js'
 import { withPages } from './ui/browser-errors.js'
 import { errorRenderer } from './requests/error-renderer.js'
 import { pageErrorRenderer } from './ui/page-error-renderer.js'
@@ -106,19 +104,3 @@ const readiness = ({ db, isRedisReady, drain, log }: AuthContext): RequestHandle
     drain,
     log,
   }).ready
-
-function databaseError(error: unknown): AppError | undefined {
-  if (isLockTimeout(error) || isDeadlock(error))
-    return authError('conflict', 'conflict', 'The resource is being changed by another request, try again', {
-      cause: error,
-    })
-  // The database's time limit is that of the request, and may be noticed first.
-  if (isStatementTimeout(error))
-    return authError('timeout', 'request_timeout', 'The request took too long', { cause: error })
-  if (isUnavailable(error))
-    return authError('unavailable', 'unavailable', 'The service is unavailable, try again later', {
-      cause: error,
-      retryAfterSeconds: 1,
-    })
-  return undefined
-}

@@ -23,8 +23,11 @@ type Deps = {
 
 /** Each waits for the users that the one before had to give up, so that only an address that keeps changing hands takes several. */
 const MAX_ATTEMPTS = 20
-/** Unique indexes have no order: users may wait for each other there, if an address changes hands between two statements. */
-const MAX_DEADLOCKS = 2
+/**
+ * Unique indexes have no order: users may wait for each other there, if an address changes hands between two statements. Each
+ * deadlock lets all but one of them go on, so this is how many more may want the same at once.
+ */
+const MAX_DEADLOCKS = 8
 
 /** Transactions with audit entries (docs/specification.md#audit-log). */
 export class AuditLog {

@@ -201,6 +201,15 @@ describe('the way back (docs/specification.md#providers)', () => {
     expectError(await post(site.server, '/token?grant_type=pkce', body), 422, 'flow_state_expired')
   })
 
+  it('a user whom another request holds for too long is a conflict, as everywhere', async () => {
+    const { state } = await depart(site.server, 'github')
+    const answer = await site.server.context.db.transaction(async (tx) => {
+      await tx.query('lock table identities in access exclusive mode')
+      return comeBack(site.server, { code: 'c', state })
+    })
+    expect(targetOf(answer).query).toMatchObject({ error: 'server_error', error_code: 'conflict' })
+  })
+
   it('a missing code is an error on the stored target', async () => {
     const { state } = await depart(site.server, 'github', { redirect_to: 'https://other.example.com/cb' })
     const answer = await comeBack(site.server, { state })
