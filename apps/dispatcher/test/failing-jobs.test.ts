@@ -4,6 +4,7 @@ import { waitFor } from '@signet/testkit'
 import request from 'supertest'
 import { createApp } from '../src/app.js'
 import { deliveriesOf, startDispatcher, type TestDispatcher } from './support/dispatcher.js'
+import { gate } from './support/gate.js'
 
 let receiver: Receiver
 let dispatcher: TestDispatcher
@@ -57,6 +58,33 @@ it.each([1, 3])('counts no attempt of %i events whose job fails before anything 
   })
   expect(rows.map(({ attempts, last_error }) => [attempts, last_error])).toEqual(ids.map(() => [1, '']))
   expect(receiver.deliveries({ path })).toHaveLength(count)
+})
+
+it('counts no attempt of a delivery that found no permit, when its row cannot be written', async () => {
+  const { db, logLines } = dispatcher
+  const path = '/busy'
+  const subscriber = dispatcher.subscriber()
+  await subscriber.endpoint(receiver.url(path))
+  const free = gate()
+  receiver.hook(path, { otherwise: reply(200, { after: free.opened }) })
+  for (let i = 0; i < 8; i += 1) await subscriber.summary()
+  await waitFor(() => receiver.deliveries({ path }).length === 8)
+  // As if somebody held a lock on the endpoint for longer than a statement may take.
+  await db.query(
+    `create function refuse() returns trigger language plpgsql as $$ begin raise exception 'refused'; end $$`,
+  )
+  await db.query('create trigger refused before insert on webhook_deliveries execute function refuse()')
+  const unsent = await subscriber.summary()
+  await waitFor(() =>
+    logLines.some(({ msg, job_id }) => /^job failed/.test(String(msg)) && job_id === unsent),
+  )
+  await db.query('drop trigger refused on webhook_deliveries')
+  free.open()
+  const row = await waitFor(async () => {
+    const found = await deliveriesOf(db, subscriber.accountId)
+    return found.find(({ event_id, status }) => event_id === unsent && status === 1)
+  })
+  expect(row).toMatchObject({ attempts: 1, last_error: '' })
 })
 
 it('delivers an event with another id when the one it drew was issued twice, as after a failover', async () => {

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals'
-import type { DeliveryId, EventId } from '@signet/webhook-core'
+import { DEFAULT_RETRY_DELAYS_SECONDS, type DeliveryId, type EventId } from '@signet/webhook-core'
 import { deleteEndpoint, purgeRecording } from '@signet/webhook-core/stores'
 import { listAttempts } from '../src/deliveries/attempt-store.js'
 import { findOpenFirstAttempts } from '../src/dispatching/first-attempt-store.js'
@@ -9,7 +9,7 @@ import { dispatchEvent, dispatchInRows } from './support/dispatcher.js'
 import { startStepwise, type Stepwise } from './support/stepwise.js'
 import type { Subscriber } from './support/subscriber.js'
 
-const MINUTE_MS = 60_000
+const FIRST_DELAY_MS = (DEFAULT_RETRY_DELAYS_SECONDS[0] ?? 0) * 1000
 /** Of an event whose body the dispatcher builds. */
 const UNFROZEN = { recording: { title: 'Weekly sync' } }
 
@@ -133,10 +133,10 @@ describe('first attempts, under the job of their event', () => {
     receiver.hook('/bad', { otherwise: reply(500) })
     const eventId = await run()
     const row = await rowOf(eventId)
-    const dueAt = new Date(dispatcher.clock.now().getTime() + MINUTE_MS)
+    const dueAt = new Date(dispatcher.clock.now().getTime() + FIRST_DELAY_MS)
     expect(row).toMatchObject({ status: 0, attempts: 1, last_error: 'http_500', next_attempt_at: dueAt })
     const [job] = await jobs()
-    expect(job).toMatchObject({ id: `dlv_${row.id}`, opts: { delay: MINUTE_MS } })
+    expect(job).toMatchObject({ id: `dlv_${row.id}`, opts: { delay: FIRST_DELAY_MS } })
     expect(await isOpen(eventId)).toBe(false)
   })
 

@@ -3,6 +3,7 @@ import pTimeout from 'p-timeout'
 import type { Db, Tx } from '@signet/db'
 import { isAppError } from '@signet/errors'
 import type { Audit } from '../audit/audit-log.js'
+import { databaseError } from '../database/database-error.js'
 import { authError } from '../errors/auth-error.js'
 import type { OAuthFlow, OAuthFlowStore } from '../flows/oauth-flow-store.js'
 import type { RequestMeta } from '../requests/request-meta.js'
@@ -74,6 +75,8 @@ export class CallbackService {
         meta,
         (tx, audit, user) => this.#finish(tx, audit, flow, user, tokens, meta),
       )
+    } catch (error) {
+      throw databaseError(error) ?? error
     } finally {
       await this.abandon(flow)
     }

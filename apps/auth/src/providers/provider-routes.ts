@@ -1,7 +1,6 @@
 import { isAppError } from '@signet/errors'
 import { route, statusOf, type Answer, type RequestContext, type Route } from '@signet/http'
 import type { Request, Response } from 'express'
-import { databaseError } from '../database/database-error.js'
 import { authError } from '../errors/auth-error.js'
 import type { Observer } from '../observers/observer.js'
 import type { Redirects } from '../redirects/redirects.js'
@@ -132,8 +131,7 @@ async function comeBack(
     const aud = await bearer.audience(req)
     const result = await callbacks.complete(flow, parameters, aud, guard.metaOf(req))
     return redirect(302, await successTarget(flow.referrer, result, accessTokens, now()))
-  } catch (thrown) {
-    const failure = databaseError(thrown) ?? thrown
+  } catch (failure) {
     // Answered as a redirect, so it never reaches the handler that logs server errors.
     if (!isAppError(failure) || statusOf(failure) >= 500)
       observer.providerFailed(

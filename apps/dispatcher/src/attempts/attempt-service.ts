@@ -30,6 +30,8 @@ export type FirstAttempt = {
   readAt: number
   /** The event of a delivery that has no row yet. */
   unwritten?: UnwrittenEvent | undefined
+  /** Called right before the request is sent. */
+  onSending?: (() => void) | undefined
   /** Called when the permit is released, or when there was none to get. */
   onSent?: (() => void) | undefined
 }
@@ -63,14 +65,15 @@ export class AttemptService {
   }
 
   /** The first attempt of a delivery, with the snapshot that was read when its event was dispatched. */
-  runFirst(snapshot: DeliverySnapshot, { readAt, unwritten, onSent }: FirstAttempt): Promise<JobOutcome> {
+  runFirst(snapshot: DeliverySnapshot, first: FirstAttempt): Promise<JobOutcome> {
+    const { readAt, unwritten, onSending, onSent } = first
     const { id: endpointId, accountId, deleted } = snapshot.endpoint
     const work = async (lease: PermitLease) => {
       const isFresh = this.#freshness.isFresh(endpointId, readAt)
       if (isFresh && !deleted && !isBanned(snapshot, this.deps.now()))
-        return this.#attempt(snapshot, 1, lease, unwritten)
+        return this.#attempt(snapshot, 1, lease, first)
       await unwritten?.write()
-      return this.#readAndAttempt({ id: snapshot.id, endpointId, eventId: snapshot.eventId }, lease)
+      return this.#readAndAttempt({ id: snapshot.id, endpointId, eventId: snapshot.eventId }, lease, onSending)
     }
     return this.#withPermit({ endpointId, accountId }, false, work, onSent)
   }
@@ -99,22 +102,28 @@ export class AttemptService {
   }
 
   /** Reads the row only after the permit was acquired: nothing stale is sent, however long the wait was. */
-  async #readAndAttempt(known: KnownDelivery, lease: PermitLease): Promise<JobOutcome> {
+  async #readAndAttempt(
+    known: KnownDelivery,
+    lease: PermitLease,
+    onSending?: () => void,
+  ): Promise<JobOutcome> {
     const due = await this.deps.due.find(known)
-    return 'snapshot' in due ? this.#attempt(due.snapshot, due.snapshot.attempts + 1, lease) : due.outcome
+    if (!('snapshot' in due)) return due.outcome
+    return this.#attempt(due.snapshot, due.snapshot.attempts + 1, lease, { onSending })
   }
 
   async #attempt(
     snapshot: DeliverySnapshot,
     number: number,
     lease: PermitLease,
-    unwritten?: UnwrittenEvent,
+    { unwritten, onSending }: Pick<FirstAttempt, 'unwritten' | 'onSending'> = {},
   ): Promise<JobOutcome> {
     const { bodies, due, retryWhileUnavailable, now } = this.deps
     const { eventId, endpoint } = snapshot
     const lent = await retryWhileUnavailable(() => bodies.borrow(eventId, endpoint.accountId))
     if (!lent) return due.cancel(snapshot.id, 'recording_deleted')
     const startedAt = now()
+    onSending?.()
     const sending = await sendAttempt(this.deps, { snapshot, body: lent.body, at: startedAt, lease }).finally(
       () => lent.release(),
     )

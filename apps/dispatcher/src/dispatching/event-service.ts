@@ -27,7 +27,7 @@ export class EventService {
 
   /**
    * Resolves once each delivery has ended or has its own job; with a deferral if the event has to be tried again later. Calls
-   * `onSending` before the first attempts begin: a run that fails without it has sent nothing.
+   * `onSending` right before each request: a run that fails without it has sent nothing.
    */
   async run(
     event: QueuedEventRef,
@@ -81,8 +81,8 @@ export class EventService {
       const dispatched = await dispatch.run({ id: eventId, accountId, bytes, prepared, wasLost })
       if (dispatched.unprepared) return dispatched
       admission.resize(dispatched.created.length)
-      onSending()
       await firstAttempts.run(eventId, dispatched, {
+        onSending,
         onSent: () => admission.sent(),
         wasLost,
         mayBeSent,
