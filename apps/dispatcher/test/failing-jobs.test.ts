@@ -4,7 +4,6 @@ import { waitFor } from '@signet/testkit'
 import request from 'supertest'
 import { createApp } from '../src/app.js'
 import { deliveriesOf, startDispatcher, type TestDispatcher } from './support/dispatcher.js'
-import { gate } from './support/gate.js'
 
 let receiver: Receiver
 let dispatcher: TestDispatcher
@@ -61,14 +60,14 @@ it.each([1, 3])('counts no attempt of %i events whose job fails before anything 
 })
 
 it('counts no attempt of a delivery that found no permit, when its row cannot be written', async () => {
-  const { db, logLines } = dispatcher
+  const { db, limiter, logLines } = dispatcher
   const path = '/busy'
   const subscriber = dispatcher.subscriber()
-  await subscriber.endpoint(receiver.url(path))
-  const free = gate()
-  receiver.hook(path, { otherwise: reply(200, { after: free.opened }) })
-  for (let i = 0; i < 8; i += 1) await subscriber.summary()
-  await waitFor(() => receiver.deliveries({ path }).length === 8)
+  const { id: endpointId } = await subscriber.endpoint(receiver.url(path))
+  const { accountId } = subscriber
+  const permits = await Promise.all(
+    Array.from({ length: 8 }, () => limiter.acquire({ endpointId, accountId })),
+  )
   // As if somebody held a lock on the endpoint for longer than a statement may take.
   await db.query(
     `create function refuse() returns trigger language plpgsql as $$ begin raise exception 'refused'; end $$`,
@@ -79,7 +78,7 @@ it('counts no attempt of a delivery that found no permit, when its row cannot be
     logLines.some(({ msg, job_id }) => /^job failed/.test(String(msg)) && job_id === unsent),
   )
   await db.query('drop trigger refused on webhook_deliveries')
-  free.open()
+  for (const acquired of permits) if ('permit' in acquired) acquired.permit.release()
   const row = await waitFor(async () => {
     const found = await deliveriesOf(db, subscriber.accountId)
     return found.find(({ event_id, status }) => event_id === unsent && status === 1)

@@ -73,7 +73,11 @@ export class AttemptService {
       if (isFresh && !deleted && !isBanned(snapshot, this.deps.now()))
         return this.#attempt(snapshot, 1, lease, first)
       await unwritten?.write()
-      return this.#readAndAttempt({ id: snapshot.id, endpointId, eventId: snapshot.eventId }, lease, onSending)
+      return this.#readAndAttempt(
+        { id: snapshot.id, endpointId, eventId: snapshot.eventId },
+        lease,
+        onSending,
+      )
     }
     return this.#withPermit({ endpointId, accountId }, false, work, onSent)
   }
