@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { isDeadlock, isLockTimeout, isStatementTimeout, isUnavailable } from '@signet/db'
 
@@ -38,6 +39,8 @@ export async function retryWhileUnavailable<T>(
     } catch (error) {
       if (stop.aborted || !isTransient(error)) throw error
       onRetry?.(error, tries)
+      // Everything that waits for the database listens to it, which is no leak.
+      setMaxListeners(0, stop)
       const pauseMs = Math.min(FIRST_PAUSE_MS * 2 ** Math.min(tries - 1, 10), MAX_PAUSE_MS)
       await sleep(pauseMs, undefined, { signal: stop }).catch(() => undefined)
     }
