@@ -139,6 +139,7 @@ export class OutboxStore {
     { until, ordered }: { until: Date; ordered: boolean },
   ): Promise<void> {
     // Waits for transactions that add a message behind it, which only the next statement sees.
+    await tx.query(`select from ${this.t.outbox} where id = $1 and attempts = $2 for update`, [id, attempts])
     await tx.query(
       `with deferred as (
          update ${this.t.outbox} set next_attempt_at = $3 where id = $1 and attempts = $2 returning kind, recipient)
