@@ -66,7 +66,7 @@ it('counts no attempt of a delivery that found no permit, when its row cannot be
   const { id: endpointId } = await subscriber.endpoint(receiver.url(path))
   const { accountId } = subscriber
   const permits = await Promise.all(
-    Array.from({ length: 8 }, () => limiter.acquire({ endpointId, accountId })),
+    Array.from({ length: 8 }, async () => limiter.acquire({ endpointId, accountId })),
   )
   // As if somebody held a lock on the endpoint for longer than a statement may take.
   await db.query(
