@@ -63,6 +63,7 @@ it('counts no attempt of a delivery that found no permit, when its row cannot be
   const { db, limiter, logLines } = dispatcher
   const path = '/busy'
   const subscriber = dispatcher.subscriber()
+  await subscriber.endpoint(receiver.url('/free'))
   const { id: endpointId } = await subscriber.endpoint(receiver.url(path))
   const { accountId } = subscriber
   const permits = await Promise.all(
@@ -72,18 +73,25 @@ it('counts no attempt of a delivery that found no permit, when its row cannot be
   await db.query(
     `create function refuse() returns trigger language plpgsql as $$ begin raise exception 'refused'; end $$`,
   )
-  await db.query('create trigger refused before insert on webhook_deliveries execute function refuse()')
+  await db.query(
+    `create trigger refused before insert on webhook_deliveries
+     for each row when (new.endpoint_id = ${endpointId}) execute function refuse()`,
+  )
   const unsent = await subscriber.summary()
   await waitFor(() =>
     logLines.some(({ msg, job_id }) => /^job failed/.test(String(msg)) && job_id === unsent),
   )
   await db.query('drop trigger refused on webhook_deliveries')
   for (const acquired of permits) if ('permit' in acquired) acquired.permit.release()
-  const row = await waitFor(async () => {
-    const found = await deliveriesOf(db, subscriber.accountId)
-    return found.find(({ event_id, status }) => event_id === unsent && status === 1)
+  const rows = await waitFor(async () => {
+    const found = await deliveriesOf(db, accountId)
+    return found.length === 2 && found.every(({ status }) => status === 1) && found
   })
-  expect(row).toMatchObject({ attempts: 1, last_error: '' })
+  expect(rows.map(({ attempts, last_error }) => [attempts, last_error])).toEqual([
+    [1, ''],
+    [1, ''],
+  ])
+  expect(receiver.deliveries({ path: '/free' })).toHaveLength(1)
 })
 
 it('delivers an event with another id when the one it drew was issued twice, as after a failover', async () => {

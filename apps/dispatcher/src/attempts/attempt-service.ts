@@ -16,6 +16,7 @@ import { decideRetry } from './retry-decision.js'
 import { sendAttempt, type Sending, type SendingDeps } from './send-attempt.js'
 import { SnapshotFreshness } from './snapshot-freshness.js'
 import { isBanned, type KnownDelivery } from './snapshot-rules.js'
+import type { UnrecordedRequests } from './unrecorded-requests.js'
 import type { UnwrittenEvent } from './unwritten-event.js'
 
 export type JobHistory = {
@@ -30,8 +31,8 @@ export type FirstAttempt = {
   readAt: number
   /** The event of a delivery that has no row yet. */
   unwritten?: UnwrittenEvent | undefined
-  /** Called right before the request is sent. */
-  onSending?: (() => void) | undefined
+  /** Counts the request from before it is sent until its result is recorded. */
+  requests?: UnrecordedRequests | undefined
   /** Called when the permit is released, or when there was none to get. */
   onSent?: (() => void) | undefined
 }
@@ -66,18 +67,14 @@ export class AttemptService {
 
   /** The first attempt of a delivery, with the snapshot that was read when its event was dispatched. */
   runFirst(snapshot: DeliverySnapshot, first: FirstAttempt): Promise<JobOutcome> {
-    const { readAt, unwritten, onSending, onSent } = first
+    const { readAt, unwritten, requests, onSent } = first
     const { id: endpointId, accountId, deleted } = snapshot.endpoint
     const work = async (lease: PermitLease) => {
       const isFresh = this.#freshness.isFresh(endpointId, readAt)
       if (isFresh && !deleted && !isBanned(snapshot, this.deps.now()))
         return this.#attempt(snapshot, 1, lease, first)
       await unwritten?.write()
-      return this.#readAndAttempt(
-        { id: snapshot.id, endpointId, eventId: snapshot.eventId },
-        lease,
-        onSending,
-      )
+      return this.#readAndAttempt({ id: snapshot.id, endpointId, eventId: snapshot.eventId }, lease, requests)
     }
     return this.#withPermit({ endpointId, accountId }, false, work, onSent)
   }
@@ -109,30 +106,32 @@ export class AttemptService {
   async #readAndAttempt(
     known: KnownDelivery,
     lease: PermitLease,
-    onSending?: () => void,
+    requests?: UnrecordedRequests,
   ): Promise<JobOutcome> {
     const due = await this.deps.due.find(known)
     if (!('snapshot' in due)) return due.outcome
-    return this.#attempt(due.snapshot, due.snapshot.attempts + 1, lease, { onSending })
+    return this.#attempt(due.snapshot, due.snapshot.attempts + 1, lease, { requests })
   }
 
   async #attempt(
     snapshot: DeliverySnapshot,
     number: number,
     lease: PermitLease,
-    { unwritten, onSending }: Pick<FirstAttempt, 'unwritten' | 'onSending'> = {},
+    { unwritten, requests }: Pick<FirstAttempt, 'unwritten' | 'requests'> = {},
   ): Promise<JobOutcome> {
     const { bodies, due, retryWhileUnavailable, now } = this.deps
     const { eventId, endpoint } = snapshot
     const lent = await retryWhileUnavailable(() => bodies.borrow(eventId, endpoint.accountId))
     if (!lent) return due.cancel(snapshot.id, 'recording_deleted')
     const startedAt = now()
-    onSending?.()
+    const onRecorded = requests?.add()
     const sending = await sendAttempt(this.deps, { snapshot, body: lent.body, at: startedAt, lease }).finally(
       () => lent.release(),
     )
     const withoutRow = unwritten && { snapshot, event: unwritten }
-    return this.#conclude(snapshot, { number, startedAt, ...sending }, withoutRow)
+    const outcome = await this.#conclude(snapshot, { number, startedAt, ...sending }, withoutRow)
+    onRecorded?.()
+    return outcome
   }
 
   async #conclude(

@@ -3,6 +3,7 @@ import type { Job } from 'bullmq'
 import { bullmq } from '../queues/bullmq.js'
 import type { Observer } from '../observers/observer.js'
 import { parseEventsJob, type DispatchJob } from '../queues/job-data.js'
+import { UnrecordedRequests } from '../attempts/unrecorded-requests.js'
 import { internalFailureDelayMs, QueueWorker, type WorkerConnection } from '../queues/queue-worker.js'
 import type { EventService } from './event-service.js'
 
@@ -23,11 +24,10 @@ export function createDispatchWorker({ queue, concurrency, events, queues, obser
   /** Failures propagate, so that BullMQ runs the job again, later each time. */
   async function runAlone(job: Job<DispatchJob, void>, event: QueuedEventRef, token: string): Promise<void> {
     const { deferred: deferredFor, unsent = 0 } = job.data
-    let wasSending = false
-    const onSending = () => (wasSending = true)
+    const requests = new UnrecordedRequests()
     const history = { deferredFor, wasLost: wasLost(job) }
-    const deferral = await events.run(event, history, onSending).catch(async (error: unknown) => {
-      if (!wasSending) await job.updateData({ ...job.data, unsent: unsent + 1 })
+    const deferral = await events.run(event, history, requests).catch(async (error: unknown) => {
+      if (requests.isEmpty) await job.updateData({ ...job.data, unsent: unsent + 1 })
       throw error
     })
     if (!deferral) return
@@ -38,9 +38,8 @@ export function createDispatchWorker({ queue, concurrency, events, queues, obser
   }
 
   async function runOrSplitOff(event: QueuedEventRef, job: Job<DispatchJob, void>): Promise<void> {
-    let wasSending = false
-    const onSending = () => (wasSending = true)
-    const [deferral, error] = await events.run(event, { wasLost: wasLost(job) }, onSending).then(
+    const requests = new UnrecordedRequests()
+    const [deferral, error] = await events.run(event, { wasLost: wasLost(job) }, requests).then(
       (result) => [result, undefined] as const,
       (reason: unknown) => [undefined, reason] as const,
     )
@@ -48,7 +47,7 @@ export function createDispatchWorker({ queue, concurrency, events, queues, obser
       observer.jobFailed(queueNames.events, event.eventId, error)
       await queues.splitOff(event, {
         delayMs: internalFailureDelayMs(1),
-        ...((wasSending || wasLost(job)) && { failed: true }),
+        ...((!requests.isEmpty || wasLost(job)) && { failed: true }),
         priority: job.priority,
       })
     } else if (deferral) {

@@ -1,4 +1,5 @@
 import { LARGE_EVENT_BYTES, type EventDeferralReason, type QueuedEventRef } from '@signet/webhook-core/queue'
+import { UnrecordedRequests } from '../attempts/unrecorded-requests.js'
 import type { Deferral, Preparation, PreparedBody } from '../preparing/preparation.js'
 import type { AdmissionWindow } from './admission-window.js'
 import type { DispatchOutcome, DispatchService } from './dispatch-service.js'
@@ -15,31 +16,31 @@ export type EventServiceDeps = {
 
 /**
  * What happened to the event's job before: why it was deferred, or that an earlier run was lost because its worker died or it failed
- * after it began to send.
+ * and had sent a request whose result is not recorded.
  */
 export type EventHistory = { deferredFor?: EventDeferralReason | undefined; wasLost?: boolean | undefined }
 
-type Sending = { onSending: () => void }
+type Sending = { requests: UnrecordedRequests }
 
 /** Processes one event: prepares it if it has no body, dispatches it, and makes the first attempt at each endpoint. */
 export class EventService {
   constructor(private readonly deps: EventServiceDeps) {}
 
   /**
-   * Resolves once each delivery has ended or has its own job; with a deferral if the event has to be tried again later. Calls
-   * `onSending` right before each request: a run that fails without it has sent nothing.
+   * Resolves once each delivery has ended or has its own job; with a deferral if the event has to be tried again later. If it
+   * rejects, `requests` says whether it has sent any whose result is not recorded.
    */
   async run(
     event: QueuedEventRef,
     history: EventHistory = {},
-    onSending: () => void = () => undefined,
+    requests = new UnrecordedRequests(),
   ): Promise<Deferral | undefined> {
     const { accountId, bytes } = event
     const place = this.deps.places.take(accountId, { bytes, wasDeferred: history.deferredFor !== undefined })
     if ('deferMs' in place) return { deferMs: place.deferMs, reason: 'account_full' }
     let deferral: Deferral | undefined
     try {
-      deferral = await this.#runIn(place, event, { ...history, onSending })
+      deferral = await this.#runIn(place, event, { ...history, requests })
       return deferral
     } finally {
       place.release(deferral === undefined)
@@ -49,15 +50,15 @@ export class EventService {
   async #runIn(
     place: EventPlace,
     event: QueuedEventRef,
-    { deferredFor, wasLost = false, onSending }: EventHistory & Sending,
+    { deferredFor, wasLost = false, requests }: EventHistory & Sending,
   ): Promise<Deferral | undefined> {
     const { preparation } = this.deps
-    const { unprepared } = await this.#admitted({ ...event, wasLost, onSending })
+    const { unprepared } = await this.#admitted({ ...event, wasLost, requests })
     if (!unprepared) return undefined
     const outcome = await preparation.run(
       { ...unprepared, bytes: event.bytes },
       { deferredFor, makeRoom: (bytes) => place.resize(bytes) },
-      (prepared) => this.#admitted({ ...event, bytes: sizeOf(prepared), prepared, onSending }),
+      (prepared) => this.#admitted({ ...event, bytes: sizeOf(prepared), prepared, requests }),
     )
     return 'deferMs' in outcome ? outcome : undefined
   }
@@ -68,7 +69,7 @@ export class EventService {
     bytes,
     prepared,
     wasLost,
-    onSending,
+    requests,
   }: QueuedEventRef &
     Sending &
     Pick<Parameters<DispatchService['run']>[0], 'prepared'> &
@@ -82,7 +83,7 @@ export class EventService {
       if (dispatched.unprepared) return dispatched
       admission.resize(dispatched.created.length)
       await firstAttempts.run(eventId, dispatched, {
-        onSending,
+        requests,
         onSent: () => admission.sent(),
         wasLost,
         mayBeSent,

@@ -9,6 +9,7 @@ import type { DispatchOutcome } from './dispatch-service.js'
 import type { BodyCache } from '../attempts/body-cache.js'
 import type { AttemptService, FirstAttempt } from '../attempts/attempt-service.js'
 import type { LostRuns } from '../attempts/lost-runs.js'
+import type { UnrecordedRequests } from '../attempts/unrecorded-requests.js'
 
 export type FirstAttemptsDeps = {
   db: Queryable
@@ -31,8 +32,7 @@ const CONCLUDE_LINGER_MS = 50
 const WRITE_AFTER_MS = 500
 
 export type FirstAttemptsRun = {
-  /** Called right before each request. A run that fails without it has sent nothing. */
-  onSending?: (() => void) | undefined
+  requests?: UnrecordedRequests | undefined
   /** Called for each new delivery when its permit is released, or when it could not get one. */
   onSent?: () => void
   /** An earlier run of the event's job was lost. */
@@ -78,7 +78,7 @@ export class FirstAttempts {
   async run(
     eventId: EventId,
     { created, unwritten, unfinished, readAt }: DispatchOutcome,
-    { onSending, onSent, wasLost = false, mayBeSent = false }: FirstAttemptsRun = {},
+    { requests, onSent, wasLost = false, mayBeSent = false }: FirstAttemptsRun = {},
   ): Promise<void> {
     if (created.length + unfinished.length === 0) return
     // If it fails, the code that needs the rows gets the error, and the job fails with it.
@@ -87,7 +87,7 @@ export class FirstAttempts {
       ...created.map((snapshot) =>
         mayBeSent
           ? this.#reportLost(snapshot.id, snapshot.endpoint)
-          : this.#attempt(snapshot, { readAt, unwritten, onSending, onSent }),
+          : this.#attempt(snapshot, { readAt, unwritten, requests, onSent }),
       ),
       ...unfinished.map((delivery) => this.#continue(delivery, wasLost)),
     ])

@@ -1,7 +1,7 @@
 import { parseDeliveryId, parseEndpointId, parseEventId } from '@signet/webhook-core'
 import type { DeliveryJob, EventsJob, QueuedEventRef } from '@signet/webhook-core/queue'
 
-/** `unsent`: how many of its runs failed before anything was sent. */
+/** `unsent`: how many of its runs failed without a request whose result is not recorded. */
 export type DispatchJob = EventsJob & { unsent?: number }
 
 /**
