@@ -1,4 +1,4 @@
-import { Batches, Db } from '@signet/db'
+import { Batches, databaseNow, Db, type DatabaseClock } from '@signet/db'
 import { Drain } from '@signet/http'
 import { createLimiter } from '@signet/rate-limits'
 import { createLogger, createRegistry, type Logger, type Tracing } from '@signet/telemetry'
@@ -53,6 +53,7 @@ import { component } from './version.js'
 export type Ports = {
   log: Logger
   now: () => Date
+  databaseNow: DatabaseClock
   hasher: PasswordHasher
   /** How long a request about an account waits behind its answer, in milliseconds. */
   requestPauseMs: () => number
@@ -141,6 +142,7 @@ export async function createContext(config: AuthConfig, ports: Partial<Ports> = 
     outbound,
     requestPauseMs: ports.requestPauseMs ?? randomPauseMs,
     now,
+    databaseNow: ports.databaseNow ?? databaseNow,
   })
   const audiences = new Audiences(config.jwtAud, allowedAudiences(config))
   // How each kind of message is sent. A new kind needs a handler here, and `outbox.add` where it is triggered.

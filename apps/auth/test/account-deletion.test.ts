@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { databaseNow } from '@signet/db'
 import { dateTimeText } from '@signet/language'
 import { decodeJwt } from 'jose'
 import type { Live } from '../src/sessions/session.js'
@@ -163,6 +164,22 @@ describe('the deletion of an account by its owner', () => {
       user.user.id,
     ])
     expect(rows).toEqual([{ deletion_due_at: null }])
+  })
+
+  it('happens by the clock of the database, no matter how wrong that of a process is', async () => {
+    const fast = await startServer(DEFAULT, { databaseNow })
+    try {
+      const user = await aUser(fast)
+      await fast.context.deletions.request(await liveOf(user, fast), { ...NOTHING, password: PASSWORD }, META)
+      fast.clock.advance(400 * DAY)
+      await fast.context.cleanup.run()
+      const { rows } = await fast.context.db.query<{ is_due: boolean }>(
+        `select deletion_due_at < now() + interval '1 year' as is_due from users`,
+      )
+      expect(rows).toEqual([{ is_due: true }])
+    } finally {
+      await fast.close()
+    }
   })
 
   it('tells other services of the sign-out at once and of the deletion when it happens', async () => {

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { databaseNow } from '@signet/db'
 import { createTestDatabase } from '@signet/testkit'
 import pg from 'pg'
 import { migrateDatabase } from '../src/migrations.js'
@@ -192,6 +193,37 @@ describe('the clean-up', () => {
       expect(await left('audit_log_entries')).toBe(0)
     } finally {
       await forgetful.close()
+    }
+  })
+
+  it('goes by the clock of the database: with another one a month ahead it deletes nothing', async () => {
+    const fast = await startServer(
+      {
+        AUTH_AUDIT_LOG_RETENTION: '240h',
+        AUTH_UNCONFIRMED_USER_RETENTION: '48h',
+        AUTH_EXTERNAL_ANONYMOUS_USERS_ENABLED: 'true',
+      },
+      { databaseNow },
+    )
+    try {
+      const { context, clock } = fast
+      const user = await aUser(fast)
+      await post(fast, '/signup', { email: anEmail(), password: PASSWORD })
+      await post(fast, '/signup', {})
+      await post(fast, '/logout', undefined, { token: user.access_token })
+      const tables = ['users', 'sessions', 'audit_log_entries']
+      const rows = async () =>
+        (
+          await context.db.query(
+            `select ${tables.map((table) => `(select count(*)::int from ${table}) as ${table}`).join(', ')}`,
+          )
+        ).rows
+      const before = await rows()
+      clock.advance(31 * DAY)
+      await context.cleanup.run()
+      expect(await rows()).toEqual(before)
+    } finally {
+      await fast.close()
     }
   })
 

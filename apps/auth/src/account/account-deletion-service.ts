@@ -1,4 +1,4 @@
-import { isUnavailable, type Db, type Tx } from '@signet/db'
+import { isUnavailable, type DatabaseClock, type Db, type Tx } from '@signet/db'
 import { isAppError, type AppError } from '@signet/errors'
 import type { Address } from '../addresses/address.js'
 import { traitsOf } from '../administrators/admin-acts.js'
@@ -42,6 +42,8 @@ type Deps = {
   mailer: Mailer
   rules: DeletionRules
   now: () => Date
+  /** Decides when an account goes, which nothing brings back. */
+  databaseNow: DatabaseClock
 }
 
 /** Asks to end after the batch in progress. */
@@ -112,11 +114,11 @@ export class AccountDeletionService {
    * be deleted is reported, and does not hold up the others.
    */
   async finish(stop: StopSignal, failed: (error: Error) => void): Promise<number> {
-    const { db, users, now } = this.deps
+    const { db, users, databaseNow } = this.deps
     const left: string[] = []
     let deleted = 0
     while (!stop.aborted) {
-      const id = await users.findDueForDeletion(db, now(), left)
+      const id = await users.findDueForDeletion(db, await databaseNow(db), left)
       if (id === null) break
       try {
         if (await this.#finishOne(id, stop)) deleted += 1
@@ -131,11 +133,11 @@ export class AccountDeletionService {
   }
 
   async #finishOne(id: string, stop: StopSignal): Promise<boolean> {
-    const { audit, users, now } = this.deps
+    const { audit, users, databaseNow } = this.deps
     await this.#removeEndedSessions(id, stop)
     if (stop.aborted) return false
     return audit.transaction(CLEANUP, async (tx, record) => {
-      const user = await users.lockDueForDeletion(tx, id, now())
+      const user = await users.lockDueForDeletion(tx, id, await databaseNow(tx))
       if (user === null) return false
       record('user_deleted', SERVICE, traitsOf(user))
       await this.#remove(tx, user, CLEANUP)
@@ -144,12 +146,12 @@ export class AccountDeletionService {
   }
 
   async #begin(tx: Tx, user: User, meta: RequestMeta): Promise<Date | null> {
-    const { users, tokens, ends, mailer, rules, now } = this.deps
+    const { users, tokens, ends, mailer, rules, now, databaseNow } = this.deps
     if (rules.graceMs === 0) {
       await this.#remove(tx, user, meta)
       return null
     }
-    const dueAt = new Date(now().getTime() + rules.graceMs)
+    const dueAt = new Date((await databaseNow(tx)).getTime() + rules.graceMs)
     await users.update(tx, user.id, { deletionDueAt: dueAt }, now())
     // Spends the nonce, and voids links that were sent before.
     await tokens.removeAll(tx, user.id)

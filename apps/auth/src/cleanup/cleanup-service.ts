@@ -1,4 +1,4 @@
-import { isUnavailable, withAdvisoryLock, type Db } from '@signet/db'
+import { isUnavailable, withAdvisoryLock, type DatabaseClock, type Db } from '@signet/db'
 import { Periodic } from '@signet/periodic'
 import type { StopSignal } from '../account/account-deletion-service.js'
 import type { Observer } from '../observers/observer.js'
@@ -33,7 +33,7 @@ type Deps = {
     auditMs: number | undefined
     unconfirmedUserMs: number | undefined
   }
-  now: () => Date
+  databaseNow: DatabaseClock
 }
 
 /** Deletes rows that are no longer needed (docs/specification.md#data-at-rest). */
@@ -48,7 +48,7 @@ export class CleanupService {
     const { db, rules, deletions, observer } = this.deps
     await withAdvisoryLock(db, rules.lockName, async () => {
       observer.cleanedUp('users', await deletions.finish(stop, (error) => observer.cleanUpFailed(error)))
-      for (const rule of this.#rules())
+      for (const rule of await this.#rules())
         await this.#runRule(rule, stop).catch((error: unknown) => {
           if (isUnavailable(error)) throw error
           observer.cleanUpFailed(new Error(`rows of ${rule.table} could not be deleted`, { cause: error }))
@@ -67,9 +67,10 @@ export class CleanupService {
     observer.cleanedUp(rule.table, total)
   }
 
-  #rules(): CleanupRule[] {
-    const { rules, now } = this.deps
-    const ago = (ms: number) => new Date(now().getTime() - ms)
+  async #rules(): Promise<CleanupRule[]> {
+    const { db, rules, databaseNow } = this.deps
+    const now = await databaseNow(db)
+    const ago = (ms: number) => new Date(now.getTime() - ms)
     return [
       { table: 'sessions', condition: 'not_after < $1', olderThan: ago(3 * DAY_MS) },
       // Only these: a session that can still be refreshed must stay, so that its old tokens are recognized as reused.

@@ -18,7 +18,7 @@ export type AccountServices = ReturnType<typeof createAccountServices>
 
 /** What users do with their account and its second factors (docs/specification.md#the-signed-in-user and docs/specification.md#reauthentication and docs/specification.md#factors). */
 export function createAccountServices(parts: Parts, foundation: Foundation) {
-  const { config, db, hasher, now, quotas, stores } = parts
+  const { config, db, hasher, now, databaseNow, quotas, stores } = parts
   const { users, factors, levels } = stores
   const {
     derived,
@@ -84,6 +84,7 @@ export function createAccountServices(parts: Parts, foundation: Foundation) {
       mailer,
       rules: deletionRules(config),
       now,
+      databaseNow,
     }),
     recentProofs,
     reauthentications: new ReauthenticationService({

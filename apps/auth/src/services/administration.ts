@@ -17,7 +17,7 @@ export function createAdministrationServices(
   foundation: Foundation,
   { deletions, acts }: Pick<AccountServices, 'deletions'> & { acts: AdminActs },
 ) {
-  const { config, db, observer, hasher, now, stores } = parts
+  const { config, db, observer, hasher, now, databaseNow, stores } = parts
   const { users, identities, factors, levels } = stores
   const { mailer, proofs, issuer, messages, vouched, ends } = foundation
   return {
@@ -73,7 +73,7 @@ export function createAdministrationServices(
       observer,
       deletions,
       rules: cleanupRules(config),
-      now,
+      databaseNow,
     }),
   }
 }

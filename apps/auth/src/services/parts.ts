@@ -1,4 +1,4 @@
-import type { Db } from '@signet/db'
+import type { DatabaseClock, Db } from '@signet/db'
 import type { Logger } from '@signet/telemetry'
 import type { AuthConfig } from '../config/config.js'
 import type { Observer } from '../observers/observer.js'
@@ -27,4 +27,5 @@ export type Parts = {
   outbound: Outbound
   requestPauseMs: () => number
   now: () => Date
+  databaseNow: DatabaseClock
 }

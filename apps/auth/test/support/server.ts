@@ -67,6 +67,7 @@ export async function startServer(
   const context = await createContext(config, {
     log,
     now: clock.now,
+    databaseNow: () => Promise.resolve(clock.now()),
     hasher: sharedHasher,
     requestPauseMs: () => 0,
     ...ports,
