@@ -35,7 +35,8 @@ export function mountRoutes(router: IRouter, routes: readonly Route[], options: 
   })
   for (const { method, path, handler } of handlers) router[method](path, handler)
   for (const [path, methods] of methodsByPath(routes)) {
-    router.all(path, async (req, res) => {
+    // Of a route, because `all` of an application makes a handler for each method there is.
+    router.route(path).all(async (req, res) => {
       contextOf(res).route = path
       setHeaders(res, options.headers)
       await options.authenticate?.(req, contextOf(res))

@@ -5,11 +5,13 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
 import { fromEnvironment } from './environment.js'
 
+type Migrate = (url: string) => Promise<void>
+
 export interface TestDatabaseOptions {
   /** Names the template: databases with the same key share one migrated template. See `migrationsKey`. */
   key: string
   /** Brings an empty database to the schema under test and closes its connections. Runs once per key. */
-  migrate: (url: string) => Promise<void>
+  migrate: Migrate
 }
 
 export interface TestDatabase {
@@ -21,37 +23,64 @@ export interface TestDatabase {
 const OBJECT_IN_USE = '55006'
 const COPY_ATTEMPTS = 50
 
+/** Kept open for the next test file of the worker: a connection costs more than most statements. */
+let administrators: pg.Pool | undefined
+/** Templates that this process knows to be complete, or is making. */
+const templates = new Map<string, Promise<void>>()
+
 /** A separate, migrated database: a copy of a template that is created once per key, however many jest workers run in parallel. */
 export async function createTestDatabase({ key, migrate }: TestDatabaseOptions): Promise<TestDatabase> {
   const adminUrl = fromEnvironment('SIGNET_TEST_DATABASE_URL')
+  const admin = (administrators ??= openPool(adminUrl))
   const template = `signet_template_${sha256(key).slice(0, 24)}`
   const name = `signet_test_${process.pid}_${randomBytes(6).toString('hex')}`
-  await withClient(adminUrl, async (admin) => {
-    await provideTemplate(admin, { template, url: withDatabase(adminUrl, template), migrate })
-    await copy(admin, name, template)
-  })
+  await templateOnce(adminUrl, template, migrate)
+  await copy(admin, name, template)
   return {
     url: withDatabase(adminUrl, name),
-    drop: () =>
-      withClient(adminUrl, async (admin) => {
-        await admin.query(`drop database if exists ${pg.escapeIdentifier(name)} with (force)`)
-      }),
+    drop: async () => {
+      await admin.query(`drop database if exists ${pg.escapeIdentifier(name)} with (force)`)
+    },
   }
 }
 
-/** A key that changes with the migration files: `<app>:<hash of the files' names and contents>`. */
+function openPool(connectionString: string): pg.Pool {
+  const pool = new pg.Pool({ connectionString, max: 2, idleTimeoutMillis: 0, allowExitOnIdle: true })
+  pool.on('error', () => {}) // of an idle connection; the pool opens another one
+  return pool
+}
+
+const keys = new Map<string, string>()
+
+/** A key that changes with the migration files, which it reads once: `<app>:<hash of the files' names and contents>`. */
 export function migrationsKey(app: string, migrationsDir: string): string {
+  const key = keys.get(migrationsDir) ?? `${app}:${hashOfFiles(migrationsDir)}`
+  keys.set(migrationsDir, key)
+  return key
+}
+
+function hashOfFiles(folder: string): string {
   const hash = createHash('sha256')
-  for (const file of readdirSync(migrationsDir).sort()) {
-    hash.update(`${file}\n`).update(readFileSync(join(migrationsDir, file)))
+  for (const file of readdirSync(folder).sort()) {
+    hash.update(`${file}\n`).update(readFileSync(join(folder, file)))
   }
-  return `${app}:${hash.digest('hex')}`
+  return hash.digest('hex')
+}
+
+function templateOnce(adminUrl: string, template: string, migrate: Migrate): Promise<void> {
+  const known = templates.get(template)
+  if (known) return known
+  const url = withDatabase(adminUrl, template)
+  const made = withClient(adminUrl, (admin) => provideTemplate(admin, { template, url, migrate }))
+  templates.set(template, made)
+  made.catch(() => templates.delete(template))
+  return made
 }
 
 /** `datistemplate` marks a template as complete, so one left by an interrupted run is made again. */
 async function provideTemplate(
   admin: pg.Client,
-  { template, url, migrate }: { template: string; url: string; migrate: (url: string) => Promise<void> },
+  { template, url, migrate }: { template: string; url: string; migrate: Migrate },
 ): Promise<void> {
   await admin.query('select pg_advisory_lock(hashtext($1))', [template])
   try {
@@ -71,7 +100,7 @@ async function provideTemplate(
 }
 
 /** A connection of the migration may take a moment to be gone on the server; until then copying is refused. */
-async function copy(admin: pg.Client, name: string, template: string): Promise<void> {
+async function copy(admin: pg.Pool, name: string, template: string): Promise<void> {
   const statement = `create database ${pg.escapeIdentifier(name)} template ${pg.escapeIdentifier(template)} strategy file_copy`
   for (let attempt = 1; ; attempt += 1) {
     try {
