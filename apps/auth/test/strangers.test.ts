@@ -225,15 +225,32 @@ describe('what strangers learn from time', () => {
     return email
   }
 
+  /** As many of that state, in one statement: made by requests, they they would take half as long as the measurement. */
+  async function manyAddresses(state: State): Promise<string[]> {
+    const emails = Array.from({ length: ROUNDS }, anEmail)
+    if (state === 'unknown') return emails
+    await server.context.db.query(
+      `with people as (
+         insert into users (id, aud, role, email, email_confirmed_at, created_at, updated_at)
+         select gen_random_uuid(), 'authenticated', 'authenticated', email, $2, $3, $3 from unnest($1::text[]) email
+         returning id, email
+       )
+       insert into identities (id, user_id, provider, provider_id, identity_data, created_at, updated_at)
+       select gen_random_uuid(), id, 'email', id, json_build_object('sub', id, 'email', email), $3, $3 from people`,
+      [emails, state === 'proved' ? server.clock.now() : null, server.clock.now()],
+    )
+    return emails
+  }
+
   /** Asks about each state in every round, in all orders by turns: each is slowed by what the one before it left to do. */
   async function measure(path: string, body: Json, { settle }: { settle: boolean }): Promise<string[]> {
+    const [unknown = [], unproven = [], proved = []] = await Promise.all(STATES.map(manyAddresses))
+    const addresses: Record<State, string[]> = { unknown, unproven, proved }
     const rounds: Round[] = []
     for (;;) {
-      const addresses: [State, string][] = []
-      for (const state of ORDERS[rounds.length % ORDERS.length] ?? STATES)
-        addresses.push([state, await anAddress(state)])
       const round: Round = { unknown: 0, unproven: 0, proved: 0 }
-      for (const [state, email] of addresses) {
+      for (const state of ORDERS[rounds.length % ORDERS.length] ?? STATES) {
+        const email = addresses[state][rounds.length]
         const startedAt = performance.now()
         const { status } = await post(server, path, { ...body, email }, { settle: false })
         round[state] = performance.now() - startedAt
