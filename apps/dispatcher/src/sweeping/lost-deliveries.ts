@@ -1,0 +1,58 @@
+import type { Db } from '@signet/db'
+import type { WebhookQueues } from '@signet/webhook-core/queue'
+import { findOverdueDeliveries, type OverdueDelivery } from '../deliveries/delivery-store.js'
+import type { JobPresence } from '../queues/job-presence.js'
+import { eachPage, PAGE } from './pages.js'
+
+export type LostDeliveriesDeps = {
+  db: Db
+  queues: Pick<WebhookQueues, 'addDeliveries' | 'startDelayed'>
+  presence: JobPresence
+  now: () => Date
+}
+
+/** Overdue deliveries wait for their turn for minutes at most. A job that waits longer was made when its row said another time. */
+const MAX_DEFERRAL_MS = 10 * 60_000
+
+/** Adds a job for each delivery, due before `before`, that has none, and starts one that waits far beyond the time when it is due. */
+export function requeueOverdueDeliveries(
+  { db, queues, presence, now }: LostDeliveriesDeps,
+  before: Date,
+  stop: AbortSignal,
+): Promise<number> {
+  return eachPage<OverdueDelivery>(
+    (after) => findOverdueDeliveries(db, { before, after, limit: PAGE }),
+    async (page) => {
+      const lost = await presence.missingDeliveries(page)
+      await queues.addDeliveries(lost)
+      const latest = new Date(now().getTime() + MAX_DEFERRAL_MS)
+      const delayed = await presence.deliveriesDelayedBeyond(page, latest)
+      return lost.length + (await queues.startDelayed(delayed))
+    },
+    stop,
+  )
+}
+
+/**
+ * The same for deliveries that are due in the next `aheadMs`. They need no grace period, because no process is attempting them. If
+ * a sweep found them only when overdue, they would start late by up to a sweep and the grace period.
+ */
+export function requeueUpcomingDeliveries(
+  { db, queues, presence, now }: LostDeliveriesDeps,
+  aheadMs: number,
+  stop: AbortSignal,
+): Promise<number> {
+  const from = now().getTime()
+  const first = { dueAt: new Date(from).toISOString() }
+  const before = new Date(from + aheadMs)
+  return eachPage<OverdueDelivery>(
+    (after) => findOverdueDeliveries(db, { before, after: after ?? first, limit: PAGE }),
+    async (page) => {
+      const lost = await presence.missingDeliveries(page)
+      const delayMs = (due: Date) => Math.max(0, due.getTime() - now().getTime())
+      await queues.addDeliveries(lost.map((row) => ({ ...row, delayMs: delayMs(row.due) })))
+      return lost.length
+    },
+    stop,
+  )
+}
