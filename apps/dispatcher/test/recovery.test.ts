@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals'
 import { randomBytes } from 'node:crypto'
 import { reply, startReceiver, type Receiver } from '@signet/local'
 import {
@@ -13,26 +13,28 @@ import { deliveriesOf, startAnother, type TestDispatcher } from './support/dispa
 import { gate } from './support/gate.js'
 import type { Subscriber } from './support/subscriber.js'
 
+const SECRET_KEYS = `test:${randomBytes(32).toString('base64')}`
+
 describe('what is lost comes back', () => {
   let receiver: Receiver
+  /** For this file alone, which kills it. All its tests share one: making a cluster takes longer than most of them. */
   let postgres: PrivatePostgres
   let redis: PrivateRedis
   let dispatcher: TestDispatcher
   let subscriber: Subscriber
-  beforeEach(async () => {
-    ;[receiver, postgres, redis] = await Promise.all([
-      startReceiver(),
-      startPrivatePostgres(),
-      startPrivateRedis(),
-    ])
+  beforeAll(async () => {
+    postgres = await startPrivatePostgres()
     await postgres.createDatabase('webhooks')
     await migrateWebhooks(postgres.url('webhooks'))
+  })
+  beforeEach(async () => {
+    ;[receiver, redis] = await Promise.all([startReceiver(), startPrivateRedis()])
     dispatcher = startAnother(
       {
         NODE_ENV: 'test',
         WEBHOOKS_DATABASE_URL: postgres.url('webhooks'),
         WEBHOOKS_REDIS_URL: redis.url,
-        WEBHOOKS_SECRET_KEYS: `test:${randomBytes(32).toString('base64')}`,
+        WEBHOOKS_SECRET_KEYS: SECRET_KEYS,
         WEBHOOKS_ALLOW_PRIVATE_TARGETS: 'true',
         DISPATCHER_RETRY_DELAYS_SECONDS: '1,1,1,1,1',
       },
@@ -42,8 +44,9 @@ describe('what is lost comes back', () => {
   })
   afterEach(async () => {
     await dispatcher.stop()
-    await Promise.all([receiver.close(), redis.remove(), postgres.remove()])
+    await Promise.all([receiver.close(), redis.remove()])
   })
+  afterAll(() => postgres.remove())
 
   const allDelivered = (count: number) =>
     waitFor(
@@ -51,7 +54,7 @@ describe('what is lost comes back', () => {
         const rows = await deliveriesOf(dispatcher.db, subscriber.accountId)
         return rows.length === count && rows.every(({ status }) => status === 1) && rows
       },
-      { describe: `${count} delivered rows` },
+      { intervalMs: 100, describe: `${count} delivered rows` },
     )
 
   it('ends every delivery after Redis came back empty with jobs waiting, active and delayed', async () => {
