@@ -1,25 +1,40 @@
-import { afterEach, describe, expect, it } from '@jest/globals'
+import { afterAll, describe, expect, it } from '@jest/globals'
 import { waitFor } from '@signet/testkit'
 import { anEmail, aPhone, aUser, expectError, PASSWORD, post, put } from './support/api.js'
-import { startServer, type TestServer } from './support/server.js'
+import { NO_EMAIL_GAPS, startServer, type TestServer } from './support/server.js'
 import { startSmsGateway, startSmsServer } from './support/sms-gateway.js'
 import { serviceToken } from './support/tokens.js'
 
-const servers: TestServer[] = []
-afterEach(() => Promise.all(servers.splice(0).map((server) => server.close())))
+const DAY_MS = 86_400_000
+type Start = (env: Record<string, string>) => Promise<TestServer>
+/** By their settings: tests share a server, and what one of them used up is back a day later. */
+const servers = new Map<string, Promise<TestServer>>()
+afterAll(async () => Promise.all([...servers.values()].map(async (server) => (await server).close())))
 
-/** With the quotas that operators get who set none, and limits on requests that are in no test's way. */
-async function aServer(env: Record<string, string> = {}): Promise<TestServer> {
-  const server = await startServer({
-    AUTH_RATE_LIMIT_HEADER: 'X-Client',
-    AUTH_RATE_LIMIT_OTP: '100000',
-    AUTH_RATE_LIMIT_EMAIL_SENT: '30',
-    AUTH_RATE_LIMIT_EMAIL_SENT_PER_RECIPIENT: '10',
-    ...env,
-  })
-  servers.push(server)
+async function sharedServer(env: Record<string, string>, start: Start): Promise<TestServer> {
+  const key = JSON.stringify(env)
+  const known = servers.get(key)
+  const started = known ?? start(env)
+  servers.set(key, started)
+  const server = await started
+  if (known) server.clock.advance(DAY_MS)
   return server
 }
+
+/** With the quotas that operators get who set none, and limits on requests that are in no test's way. */
+const aServer = (env: Record<string, string> = {}): Promise<TestServer> =>
+  sharedServer(
+    {
+      AUTH_RATE_LIMIT_HEADER: 'X-Client',
+      AUTH_RATE_LIMIT_OTP: '100000',
+      AUTH_RATE_LIMIT_EMAIL_SENT: '30',
+      AUTH_RATE_LIMIT_EMAIL_SENT_PER_RECIPIENT: '10',
+      ...env,
+    },
+    startServer,
+  )
+/** For tests that request many messages to one address. */
+const NO_GAPS = { ...NO_EMAIL_GAPS, AUTH_MAILER_MAGIC_LINK_MAX_FREQUENCY: '0' }
 
 let clients = 0
 const aClient = () => ({ headers: { 'X-Client': `client-${(clients += 1)}` } })
@@ -57,7 +72,7 @@ describe('quotas of emails', () => {
   })
 
   it('limit one address to ten an hour, no matter who asks', async () => {
-    const server = await aServer({ AUTH_MAILER_MAGIC_LINK_MAX_FREQUENCY: '0' })
+    const server = await aServer(NO_GAPS)
     const { email } = await aUser(server)
     const ask = () => post(server, '/magiclink', { email }, aClient())
     expect(count(await statuses(times(12, ask)), 200)).toBe(10)
@@ -69,10 +84,7 @@ describe('quotas of emails', () => {
   it.each(['signup', 'email_change'])(
     'keep requests for a %s that nobody waits for from stopping what its owner needs',
     async (type) => {
-      const server = await aServer({
-        AUTH_SMTP_MAX_FREQUENCY: '0',
-        AUTH_MAILER_EMAIL_CHANGE_MAX_FREQUENCY: '0',
-      })
+      const server = await aServer(NO_GAPS)
       const { email } = await aUser(server)
       const resend = () => post(server, '/resend', { type, email }, aClient())
       const seen = await statuses(times(15, resend))
@@ -85,7 +97,7 @@ describe('quotas of emails', () => {
   )
 
   it('leave half of what one address gets to other clients', async () => {
-    const server = await aServer({ AUTH_MAILER_MAGIC_LINK_MAX_FREQUENCY: '0' })
+    const server = await aServer(NO_GAPS)
     const { email } = await aUser(server)
     const [stranger, owner] = [aClient(), aClient()]
     const ask = (from: typeof owner) => post(server, '/magiclink', { email }, from)
@@ -133,7 +145,7 @@ describe('quotas of emails', () => {
   })
 
   it('keep changes to an address that is not theirs from stopping a sign-up', async () => {
-    const server = await aServer({ AUTH_MAILER_EMAIL_CHANGE_MAX_FREQUENCY: '0' })
+    const server = await aServer(NO_GAPS)
     const email = anEmail()
     const accounts = await Promise.all(times(4, () => aUser(server)))
     const seen = []
@@ -145,10 +157,7 @@ describe('quotas of emails', () => {
   })
 
   it('limit the changes to one address, no matter how many accounts ask, and who they name', async () => {
-    const server = await aServer({
-      AUTH_MAILER_EMAIL_CHANGE_MAX_FREQUENCY: '0',
-      AUTH_RATE_LIMIT_EMAIL_SENT: '100000',
-    })
+    const server = await aServer({ ...NO_GAPS, AUTH_RATE_LIMIT_EMAIL_SENT: '100000' })
     const victim = anEmail()
     const accounts = await Promise.all(times(6, () => aUser(server)))
     for (const { access_token: token } of accounts)
@@ -160,7 +169,7 @@ describe('quotas of emails', () => {
   })
 
   it('leave half of the changes to one address to other clients, whoever was named', async () => {
-    const server = await aServer({ AUTH_MAILER_EMAIL_CHANGE_MAX_FREQUENCY: '0' })
+    const server = await aServer(NO_GAPS)
     const victim = anEmail()
     const stranger = aClient()
     const accounts = await Promise.all(times(3, () => aUser(server)))
@@ -189,10 +198,7 @@ describe('quotas of emails', () => {
   })
 
   it('count the current mailbox of a change, apart from what strangers can request', async () => {
-    const server = await aServer({
-      AUTH_MAILER_EMAIL_CHANGE_MAX_FREQUENCY: '0',
-      AUTH_RATE_LIMIT_EMAIL_SENT: '100000',
-    })
+    const server = await aServer({ ...NO_GAPS, AUTH_RATE_LIMIT_EMAIL_SENT: '100000' })
     const { email, access_token: token } = await aUser(server)
     for (let round = 0; round < 10; round += 1)
       await post(server, '/resend', { type: 'email_change', email }, aClient())
@@ -206,7 +212,7 @@ describe('quotas of emails', () => {
   })
 
   it('count all labels of a mailbox together', async () => {
-    const server = await aServer({ AUTH_MAILER_MAGIC_LINK_MAX_FREQUENCY: '0' })
+    const server = await aServer(NO_GAPS)
     const [name, domain] = anEmail().split('@') as [string, string]
     const ask = (label: number) => post(server, '/otp', { email: `${name}+${label}@${domain}` }, aClient())
     const seen = []
@@ -245,17 +251,17 @@ describe('quotas of emails', () => {
 
 describe('quotas of SMS', () => {
   /** With the quotas that operators get who set none. */
-  const anSmsServer = async (env: Record<string, string> = {}) => {
-    const { server } = await startSmsServer({
-      AUTH_RATE_LIMIT_HEADER: 'X-Client',
-      AUTH_RATE_LIMIT_OTP: '100000',
-      AUTH_RATE_LIMIT_SMS_SENT: '30',
-      AUTH_RATE_LIMIT_SMS_SENT_PER_RECIPIENT: '10',
-      ...env,
-    })
-    servers.push(server)
-    return server
-  }
+  const anSmsServer = (env: Record<string, string> = {}): Promise<TestServer> =>
+    sharedServer(
+      {
+        AUTH_RATE_LIMIT_HEADER: 'X-Client',
+        AUTH_RATE_LIMIT_OTP: '100000',
+        AUTH_RATE_LIMIT_SMS_SENT: '30',
+        AUTH_RATE_LIMIT_SMS_SENT_PER_RECIPIENT: '10',
+        ...env,
+      },
+      async (settings) => (await startSmsServer(settings)).server,
+    )
   const askFor = (server: TestServer, phone: string, from = aClient()) =>
     post(server, '/otp', { phone }, from)
 
@@ -285,16 +291,13 @@ describe('quotas of SMS', () => {
 
   it('count an SMS that a request for an email address leads to', async () => {
     const gateway = await startSmsGateway()
-    const server = await startServer(
-      {
-        ...gateway.env,
-        AUTH_RATE_LIMIT_HEADER: 'X-Client',
-        AUTH_RATE_LIMIT_SMS_SENT_PER_RECIPIENT: '3',
-        AUTH_SMS_MAX_FREQUENCY: '0',
-      },
-      { smsUrls: gateway.urls },
-    )
-    servers.push(server)
+    const settings = {
+      ...gateway.env,
+      AUTH_RATE_LIMIT_HEADER: 'X-Client',
+      AUTH_RATE_LIMIT_SMS_SENT_PER_RECIPIENT: '3',
+      AUTH_SMS_MAX_FREQUENCY: '0',
+    }
+    const server = await sharedServer(settings, (env) => startServer(env, { smsUrls: gateway.urls }))
     const phone = aPhone()
     const { access_token: token, email } = await aUser(server)
     await put(server, '/user', { phone }, { token, ...aClient() })
