@@ -5,7 +5,7 @@ import type { Acknowledged, EventKind } from './load.js'
 /**
  * Whether a request whose answer came meanwhile may be sent again. `counted`: its result or its job's lock may be lost, and each
  * attempt counts all the same. `uncounted`: Redis may lose the job itself, and then nobody knows of an attempt that another process
- * has under way (docs/design.md#first-attempts).
+ * has under way (docs/failures.md#first-attempts-of-a-lost-run).
  */
 export type Repeats = 'never' | 'counted' | 'uncounted'
 

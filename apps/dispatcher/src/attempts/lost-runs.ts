@@ -20,7 +20,7 @@ export type LostRunsDeps = {
 
 /**
  * Records the attempts of workers that died. A worker may have sent its request, so each lost run is logged and counts as an
- * attempt (docs/design.md#a-worker-that-died).
+ * attempt (docs/failures.md#a-worker-that-died).
  */
 export class LostRuns {
   constructor(private readonly deps: LostRunsDeps) {}
