@@ -13,10 +13,11 @@ type Run = { perSecond: number; costs: Costs }
 type Round = { raw: Run; queue: Run; whole: Run & { memoryMib: number } }
 
 const KIB = 1024
-const small = { bytes: 2 * KIB, ofRaw: 0.45, ofQueue: 0.85 }
+const small = { bytes: 2 * KIB, ofRaw: 0.65, ofQueue: 0.85 }
 
 export const throughputCases: readonly Case[] = [
-  { name: '2 KiB, 1 endpoint', endpoints: 1, deliveries: 6000, ...small },
+  // Its limit of eight permits is part of the product.
+  { name: '2 KiB, 1 endpoint', endpoints: 1, deliveries: 6000, ...small, ofRaw: 0.5 },
   { name: '2 KiB, 10 endpoints', endpoints: 10, deliveries: 10_000, ...small },
   { name: '2 KiB, 1000 endpoints', endpoints: 1000, deliveries: 10_000, ...small },
   { name: '100 KiB, 10 endpoints', endpoints: 10, bytes: 100 * KIB, deliveries: 2000, ofRaw: 0.5 },
