@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals'
 import { Redis } from 'ioredis'
 import pg from 'pg'
 import { type PostgresServer, removePostgresData, startPostgres, startRedis } from './index.js'
@@ -44,18 +44,6 @@ describe('startPostgres', () => {
     }
   })
 
-  it('refuses a superuser session without the password', async () => {
-    const dataDir = join(folder, 'postgres')
-    const server = await startPostgres({ dataDir, test: true })
-    const client = new pg.Client({ connectionString: server.url('postgres').replace(/:[^:@]+@/, ':guess@') })
-    try {
-      await expect(client.connect()).rejects.toThrow('password authentication failed')
-    } finally {
-      await server.stop()
-      removePostgresData(dataDir)
-    }
-  })
-
   it('starts over when a first start was interrupted in the middle of initdb', async () => {
     const dataDir = join(folder, 'postgres')
     mkdirSync(join(dataDir, 'base'), { recursive: true })
@@ -65,17 +53,34 @@ describe('startPostgres', () => {
     expect(existsSync(dataDir)).toBe(false)
   })
 
-  it('says what the server said when it cannot start', async () => {
-    const dataDir = join(folder, 'postgres')
-    const first = await startPostgres({ dataDir, test: true })
-    try {
-      const second = startPostgres({ dataDir: join(folder, 'other'), port: first.port, test: true })
-      await expect(second).rejects.toThrow(/PostgreSQL did not start .*Address already in use/s)
-    } finally {
-      await first.stop()
-      removePostgresData(dataDir)
-      removePostgresData(join(folder, 'other'))
-    }
+  describe('beside a server that runs', () => {
+    let place: string
+    let server: PostgresServer
+    beforeAll(async () => {
+      place = mkdtempSync(join(tmpdir(), 'signet-servers-'))
+      server = await startPostgres({ dataDir: join(place, 'postgres'), test: true })
+    })
+    afterAll(async () => {
+      await server.stop()
+      removePostgresData(join(place, 'postgres'))
+      rmSync(place, { recursive: true, force: true })
+    })
+
+    it('refuses a superuser session without the password', async () => {
+      const connectionString = server.url('postgres').replace(/:[^:@]+@/, ':guess@')
+      const client = new pg.Client({ connectionString })
+      await expect(client.connect()).rejects.toThrow('password authentication failed')
+    })
+
+    it('says what the server said when it cannot start', async () => {
+      const dataDir = join(folder, 'other')
+      try {
+        const other = startPostgres({ dataDir, port: server.port, test: true })
+        await expect(other).rejects.toThrow(/PostgreSQL did not start .*Address already in use/s)
+      } finally {
+        removePostgresData(dataDir)
+      }
+    })
   })
 })
 
