@@ -84,7 +84,11 @@ async function listCases(program) {
   return (await run(process.execPath, [...NODE, program, 'list'], { inherit: true })).code
 }
 
+/** A result says of which commit and machine it is. */
 async function runOne(program, programArgs) {
+  const { describeMachine } = await import('./dist/index.js')
+  const databaseUrl = postgres.url('postgres')
+  console.log(JSON.stringify({ machine: await describeMachine({ databaseUrl, redis: redis.title, root }) }))
   const { code } = await run(process.execPath, [...NODE, program, ...programArgs], { inherit: true, env })
   return code ?? 1
 }
