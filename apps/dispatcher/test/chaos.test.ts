@@ -13,7 +13,7 @@ it(
       code: 'dist',
       faults: shortFaults,
       watched: false,
-      perSecond: 5,
+      perSecond: 10,
       calmMs: 1000,
       seed: 7,
       say: (line) => said.push(line),
