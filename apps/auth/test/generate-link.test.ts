@@ -3,6 +3,7 @@ import {
   anEmail,
   aUser,
   expectError,
+  get,
   mailTo,
   PASSWORD,
   post,
@@ -132,6 +133,38 @@ describe('POST /admin/generate_link', () => {
     const { body } = await generate({ type: 'invite', email: anEmail(), data: { a: 1 } })
     expect(body).toMatchObject({ verification_type: 'invite', invited_at: expect.any(String) as unknown })
     expect((await post(server, '/verify', { type: 'invite', token: body['hashed_token'] })).status).toBe(200)
+  })
+
+  it.each([
+    ['signup', 'unconfirmed'],
+    ['invite', 'unconfirmed'],
+    ['magiclink', 'unconfirmed'],
+    ['magiclink', 'confirmed'],
+    ['recovery', 'unconfirmed'],
+    ['recovery', 'confirmed'],
+    ['email_change_current', 'confirmed'],
+    ['email_change_new', 'confirmed'],
+  ])('merges data into the metadata for %s of a user that is %s', async (type, state) => {
+    const [email, new_email] = [anEmail(), anEmail()]
+    const made = { email, email_confirm: state === 'confirmed', user_metadata: { status: 'alpha', team: 1 } }
+    const { id } = (await post(server, '/admin/users', made, admin)).body
+    const say = async (data: Json) => {
+      const { body } = await generate({ type, email, new_email, password: PASSWORD, data })
+      return { metadata: body['user_metadata'], token: body['hashed_token'] }
+    }
+    const before = (await get(server, `/admin/users/${String(id)}`, admin)).body['user_metadata'] as Json
+    const claims = { sub: 'x', email: 'x', email_verified: 'x', phone: '1', phone_verified: true, iss: 'x' }
+    expect((await say({ plan: 'pro', ...claims })).metadata).toEqual({ ...before, plan: 'pro' })
+    const last = await say({ status: null, team: 2 })
+    const { status: _status, ...rest } = before
+    expect(last.metadata).toEqual({ ...rest, plan: 'pro', team: 2 })
+    expect((await say({ long: 'x'.repeat(8 * 1024) })).metadata).toBeUndefined()
+
+    const verified = type.startsWith('email_change') ? 'email_change' : type
+    expect((await post(server, '/verify', { type: verified, token: last.token })).status).toBe(200)
+    const { body: user } = await get(server, `/admin/users/${String(id)}`, admin)
+    expect(user['user_metadata']).toMatchObject({ plan: 'pro', team: 2 })
+    expect(user['user_metadata']).not.toHaveProperty('status')
   })
 
   it('falls back to the referrer for a target that is not allowed', async () => {

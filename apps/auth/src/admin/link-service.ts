@@ -10,9 +10,11 @@ import type { PasswordRules } from '../passwords/password-rules.js'
 import type { AddressProofs } from '../proofs/address-proofs.js'
 import type { RequestMeta } from '../requests/request-meta.js'
 import type { VouchedSignUps } from '../sign-up/vouched-sign-ups.js'
+import { withoutClaims } from '../users/identity-claims.js'
+import { refuseLargeMetadata } from '../users/metadata-limit.js'
 import { refuseEmpty, refusePassword } from '../users/new-password.js'
 import type { UserStore } from '../users/user-store.js'
-import type { JsonObject, User } from '../users/user.js'
+import { mergeMetadata, type JsonObject, type User } from '../users/user.js'
 import { traitsOf, userNotFound, type AdminAct, type AdminActs } from '../administrators/admin-acts.js'
 import type { Admin } from '../administrators/admin.js'
 import { LINK_TYPES, type GeneratedType } from './link-types.js'
@@ -81,7 +83,7 @@ export class LinkService {
     const { user, issued } = await acts.transaction(admin, concerned, meta, (act) =>
       type === 'signup' || type === 'invite'
         ? this.#issueSignUp(act, { type, email, aud, passwordHash, data: request.data ?? {} })
-        : this.#issue(act, { type, email, newEmail }),
+        : this.#issue(act, { type, email, newEmail, data: request.data ?? {} }),
     )
     return {
       user,
@@ -140,12 +142,16 @@ export class LinkService {
 
   async #issue(
     { tx, record }: AdminAct,
-    { type, email, newEmail }: { type: GeneratedType; email: string; newEmail: string | null },
+    input: { type: GeneratedType; email: string; newEmail: string | null; data: JsonObject },
   ): Promise<{ user: User; issued: Issued }> {
     const { users, issuer, now } = this.deps
+    const { type, email, newEmail, data } = input
     const user = await users.lockByAddress(tx, { kind: 'email', value: email })
     if (user === null) throw userNotFound()
     record(auditActionOf(type), traitsOf(user))
+    const userMetadata = mergeMetadata(user.userMetadata, withoutClaims(data))
+    refuseLargeMetadata({ userMetadata, appMetadata: user.appMetadata }, user)
+    await users.update(tx, user.id, { userMetadata }, now())
     const { slot } = PLANS[type]
     const value = slot === 'email_change_new' ? newEmail : user.email
     const issued = await issuer.issue(tx, user, {
