@@ -1,11 +1,13 @@
 import { afterAll, describe, expect, it } from '@jest/globals'
+import { randomUUID } from 'node:crypto'
 import { setImmediate as turn } from 'node:timers/promises'
 import { newEventId } from '@signet/webhook-core'
-import { createIngestParser } from './ingest-parser.js'
+import { createIngestParser, type IngestParser } from './ingest-parser.js'
 
 const parser = createIngestParser()
 afterAll(() => parser.close())
 
+const LONG = 'y'.repeat(100_000)
 const event = { id: newEventId(new Date(0)), createdAt: new Date(0) }
 const notice = (more: object) =>
   Buffer.from(
@@ -60,5 +62,25 @@ describe('createIngestParser', () => {
     await expect(
       parser.recording(Buffer.from(`{"title":"${'y'.repeat(100_000)}"}`), 'a'),
     ).resolves.toBeDefined()
+  })
+  it.each<[string, (parser: IngestParser, accountId: string) => Promise<unknown>]>([
+    ['notices', (parser, account_id) => parser.summaryReady(notice({ account_id, title: LONG }), event)],
+    ['batches', (parser, account_id) => parser.batch(notice({ account_id, title: LONG }), event.createdAt)],
+    ['recordings', (parser, accountId) => parser.recording(Buffer.from(`{"title":"${LONG}"}`), accountId)],
+  ])('takes large %s of each account in turn, however many one of them sends', async (_, parse) => {
+    const single = createIngestParser({ threads: 1 })
+    const [flooding, other] = [randomUUID(), randomUUID()]
+    const parsed: string[] = []
+    const accounts = [...Array.from({ length: 10 }, () => flooding), other]
+    await Promise.all(
+      accounts.map((accountId) =>
+        parse(single, accountId)
+          .catch(() => undefined)
+          .finally(() => parsed.push(accountId)),
+      ),
+    )
+    // One is being parsed when the others come.
+    expect(parsed.indexOf(other)).toBe(2)
+    await single.close()
   })
 })

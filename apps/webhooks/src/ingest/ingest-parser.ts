@@ -20,8 +20,8 @@ export type IngestParser = {
 
 const THREADS = 2
 
-export function createIngestParser(): IngestParser {
-  const pool = startPool()
+export function createIngestParser({ threads = THREADS } = {}): IngestParser {
+  const pool = startPool(threads)
 
   async function inThread<Value>(job: IngestJob, share: string): Promise<IngestResult<Value>> {
     // A large body is moved and not copied: the handler is done with the bytes. A small one may share its memory with others.
@@ -57,14 +57,16 @@ function valueOf<Value>(result: IngestResult<Value>): Value {
   return result.value
 }
 
-function startPool(): Piscina<IngestJob, IngestResult<unknown>> {
+function startPool(maxThreads: number): Piscina<IngestJob, IngestResult<unknown>> {
   return new Piscina({
     ...threadEntry(import.meta.url, 'ingest-worker'),
     // One is ready from the start and stays: loading its code takes longer than parsing most bodies. Only from source it has to
     // be compiled first, which is not worth it for a test without large bodies.
     minThreads: import.meta.url.endsWith('.ts') ? 0 : 1,
-    maxThreads: THREADS,
+    maxThreads,
     idleTimeout: 60_000,
     taskQueue: new ParserQueue(),
+    // Otherwise a task that finds no free thread loses its turn.
+    stricterFIFO: true,
   })
 }

@@ -13,3 +13,20 @@ it('gives each account its turn, even if one has more waiting', () => {
   queue.remove(two as never)
   expect([queue.shift(), queue.shift()]).toEqual([three, null])
 })
+
+it('keeps the turn of a task that was taken while no thread was free', () => {
+  const queue = new ParserQueue()
+  const [one, two, three] = ['a', 'a', 'b'].map((share, i) => task(share, String(i))) as [
+    object,
+    object,
+    object,
+  ]
+  for (const each of [one, two, three]) queue.push(each as never)
+  expect(queue.shift()).toBe(one)
+  queue.unshift(queue.shift() as never)
+  expect(queue.size).toBe(2)
+  expect([queue.shift(), queue.shift(), queue.shift()]).toEqual([three, two, null])
+  queue.unshift(three as never)
+  queue.remove(three as never)
+  expect([queue.size, queue.shift()]).toEqual([0, null])
+})
