@@ -24,9 +24,14 @@ const median = (values: readonly number[]): number =>
 describe('what strangers learn about accounts', () => {
   let server: TestServer
   let hasher: PasswordHasher
+  /** What the hashing threads were asked to do. */
+  let hashed: string[] = []
   beforeAll(async () => {
     // At the real cost, because the time it takes is what is compared.
-    hasher = createPasswordHasher({ threads: 1 })
+    hasher = createPasswordHasher({
+      threads: 1,
+      observe: (operation, phase) => phase === 'submitted' && hashed.push(operation),
+    })
     server = await startServer({}, { hasher })
   })
   afterAll(async () => {
@@ -67,6 +72,20 @@ describe('what strangers learn about accounts', () => {
       expect(ratio).toBeGreaterThan(0.6)
       expect(ratio).toBeLessThan(1.6)
     })
+  })
+
+  it('the same work for all three, also where somebody signed up with the address and has not confirmed it', async () => {
+    const [known, signedUpToo] = [(await aUser(server)).email, (await aUser(server)).email]
+    const [unknown, unconfirmed, invited] = [anEmail(), anEmail(), anEmail()]
+    await post(server, '/invite', { email: invited }, { token: serviceToken() })
+    server.clock.advance(900_000)
+    for (const email of [signedUpToo, unconfirmed])
+      await post(server, '/signup', { email, password: PASSWORD })
+    for (const email of [known, signedUpToo, unknown, unconfirmed, invited]) {
+      hashed = []
+      expectError(await signIn(email, 'wrong password'), 400, 'invalid_credentials')
+      expect({ email, hashed }).toEqual({ email, hashed: ['verify', 'verify'] })
+    }
   })
 
   it('nothing about confirmation or a ban without the correct password', async () => {

@@ -102,8 +102,8 @@ export class PasswordService {
   }
 
   /**
-   * Takes the same time for an unknown user, a user without a password and a wrong password; and, where somebody signed up with
-   * the address, the same whether or not it has an account. Only the right password takes less then.
+   * A wrong password costs two hashes, whether or not the address has an account and somebody signed up with it, because time would tell
+   * a stranger which it is. Only the right one costs less.
    */
   async #compare(
     { user, pendingHash }: Attempt,
@@ -114,8 +114,9 @@ export class PasswordService {
     const hash = user?.passwordHash ?? null
     if (hash === null) await hasher.verifyDummy(password, signal)
     else if (await hasher.verify(hash, password, signal)) return 'the_password'
-    const isSignUps = pendingHash !== null && (await hasher.verify(pendingHash, password, signal))
-    return isSignUps ? 'a_sign_up' : 'nothing'
+    if (pendingHash === null) await hasher.verifyDummy(password, signal)
+    else if (await hasher.verify(pendingHash, password, signal)) return 'a_sign_up'
+    return 'nothing'
   }
 
   async #rehash({ id, passwordHash: hash }: User, password: string): Promise<void> {
