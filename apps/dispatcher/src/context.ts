@@ -149,6 +149,7 @@ export function createContext(config: DispatcherConfig, ports: Partial<Ports> = 
   const preparation = new Preparation({
     parts: new PartsReader({
       db: pools.recordings,
+      events: db,
       retryWhileUnavailable: retry,
       onProblem: (problem) => observer.enrichmentFailed(problem),
       reader: ports.reader,

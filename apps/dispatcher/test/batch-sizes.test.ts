@@ -4,6 +4,7 @@ import type { RecordingReader, RecordingRef } from '@signet/webhook-core/stores'
 import { PartsReader } from '../src/preparing/parts-reader.js'
 
 const MEBIBYTE = 1024 * 1024
+const noDatabase = { query: () => Promise.reject(new Error('no database')) }
 
 /** Recordings are empty, except for those named `large`. `sizes` are those of the batches. */
 function setUp() {
@@ -21,7 +22,8 @@ function setUp() {
   }
   const parts = new PartsReader({
     // The reader asks no database.
-    db: { until: () => ({ query: () => Promise.reject(new Error('no database')) }) },
+    db: { until: () => noDatabase },
+    events: noDatabase,
     retryWhileUnavailable: (work) => work(),
     onProblem: () => undefined,
     reader,

@@ -64,6 +64,7 @@ function preparing(changes: Partial<RecordingReader> = {}, timeoutMs?: number) {
   const preparation = new Preparation({
     parts: new PartsReader({
       db: database.db,
+      events: database.db,
       reader: { ...recordingReader(database.db), ...changes },
       retryWhileUnavailable: (work) => work(),
       onProblem: (problem) => problems.push(problem),

@@ -1,7 +1,18 @@
 import { describe, expect, it } from '@jest/globals'
 import fc from 'fast-check'
-import { definitionOf, newEventId, type EventHeader } from '@signet/webhook-core'
-import { ENRICHMENT_TIMEOUT_MS, readRecordings, recordingReader } from '@signet/webhook-core/stores'
+import {
+  definitionOf,
+  newEventId,
+  PAYLOAD_TARGET_BYTES,
+  type EventHeader,
+  type EventId,
+} from '@signet/webhook-core'
+import {
+  ENRICHMENT_TIMEOUT_MS,
+  findGivenParts,
+  readRecordings,
+  recordingReader,
+} from '@signet/webhook-core/stores'
 import { aNotice, eventRows } from './support/api-data.js'
 import { useApi } from './support/api.js'
 
@@ -15,16 +26,32 @@ const frozen = async (accountId: string) => {
   return event?.body ?? null
 }
 
-/** The body that a dispatcher would build from what is stored. */
-async function fromTheMirror(accountId: string): Promise<string> {
-  const { rows } = await api.db.query<EventHeader & { audioId: string }>(
+async function eventOf(accountId: string) {
+  const { rows } = await api.db.query<EventHeader & { id: EventId; audioId: string }>(
     `select id, created_at as "createdAt", audio_id as "audioId" from webhook_events where account_id = $1`,
     [accountId],
   )
   const [event] = rows
   if (!event) throw new Error('no event')
+  return event
+}
+
+/** What came with the notice of the account's event. */
+async function givenTo(accountId: string) {
+  const { id } = await eventOf(accountId)
+  const given = (await findGivenParts(api.db, [id])).get(id)
+  if (!given) throw new Error('the event is not queued')
+  return given
+}
+
+/** The body that a dispatcher would build from what is stored of the recording, except for the parts that it is given. */
+async function fromTheMirror(
+  accountId: string,
+  given?: Awaited<ReturnType<typeof givenTo>>,
+): Promise<string> {
+  const event = await eventOf(accountId)
   const ref = { accountId, audioId: event.audioId }
-  const [content] = await readRecordings([ref], {
+  const [content] = await readRecordings([{ ...ref, given }], {
     reader: recordingReader(api.db),
     timeoutMs: ENRICHMENT_TIMEOUT_MS,
     onFailure: (_part, _ref, error) => {
@@ -35,6 +62,20 @@ async function fromTheMirror(accountId: string): Promise<string> {
   if (!content || definition.subject !== 'recording') throw new Error('no recording')
   return definition.build(event, { ...ref, ...content })
 }
+
+const text = fc.string({ unit: 'binary', maxLength: 20 }).map((any) => `${any}\0\ud800`.slice(0, 22))
+const nullable = <T>(value: fc.Arbitrary<T>) => fc.option(value, { nil: null })
+const seconds = fc.double({ noNaN: true, noDefaultInfinity: true })
+const segment = fc.record({ text, end: seconds, start: seconds, speaker: text, more: text })
+const summary = { label: text, content: text, template_name: nullable(text) }
+const recording = fc.record({
+  report_id: nullable(text),
+  status: nullable(fc.integer()),
+  title: nullable(text),
+  duration_ms: nullable(fc.maxSafeNat()),
+  recorded_at: nullable(fc.constantFrom('2026-01-01T10:00:00.123456+01:00', '0099-01-01T00:00:00Z')),
+})
+const transcript = fc.record({ language: nullable(text), text, segments: nullable(fc.array(segment)) })
 
 describe('a notice with every part', () => {
   it('is frozen with its event, even if the recording changes later', async () => {
@@ -77,26 +118,10 @@ describe('a notice with every part', () => {
   })
 
   it('equals what a dispatcher would build from the recording, for any content', async () => {
-    const text = fc.string({ unit: 'binary', maxLength: 20 }).map((any) => `${any}\0\ud800`.slice(0, 22))
-    const nullable = <T>(value: fc.Arbitrary<T>) => fc.option(value, { nil: null })
-    const seconds = fc.double({ noNaN: true, noDefaultInfinity: true })
-    const segment = fc.record({ text, end: seconds, start: seconds, speaker: text, more: text })
     const parts = fc.record({
-      recording: nullable(
-        fc.record({
-          report_id: nullable(text),
-          status: nullable(fc.integer()),
-          title: nullable(text),
-          duration_ms: nullable(fc.maxSafeNat()),
-          recorded_at: nullable(fc.constantFrom('2026-01-01T10:00:00.123456+01:00', '0099-01-01T00:00:00Z')),
-        }),
-      ),
-      transcript: nullable(
-        fc.record({ language: nullable(text), text, segments: nullable(fc.array(segment)) }),
-      ),
-      summaries: nullable(
-        fc.array(fc.record({ label: text, content: text, format: text, template_name: nullable(text) })),
-      ),
+      recording: nullable(recording),
+      transcript: nullable(transcript),
+      summaries: nullable(fc.array(fc.record({ ...summary, format: text }))),
     })
     await fc.assert(
       fc.asyncProperty(parts, async (some) => {
@@ -126,4 +151,79 @@ describe('a notice that leaves something to find out', () => {
     await ingest(aNotice(accountId, { summaries: [...MARKDOWN, html] }))
     expect(await frozen(accountId)).toBeNull()
   })
+
+  it('keeps what it brought for its event, the same as a dispatcher would read from the recording, for any content', async () => {
+    const html = fc.record({ ...summary, format: fc.constant('html') })
+    const some = fc.record({ ...summary, format: text })
+    const parts = fc.oneof(
+      fc.record(
+        { transcript: nullable(transcript), summaries: nullable(fc.array(fc.oneof(html, some))) },
+        { requiredKeys: [] },
+      ),
+      fc.record({ recording: nullable(recording), transcript: nullable(transcript) }, { requiredKeys: [] }),
+      fc.record({
+        recording: nullable(recording),
+        transcript: nullable(transcript),
+        summaries: fc.array(html, { minLength: 1 }),
+      }),
+    )
+    await fc.assert(
+      fc.asyncProperty(parts, async (brought) => {
+        const { accountId } = await api.anAccount()
+        const notice = {
+          ...aNotice(accountId),
+          recording: undefined,
+          transcript: undefined,
+          summaries: undefined,
+        }
+        expect((await ingest({ ...notice, ...brought })).status).toBe(202)
+        expect(await frozen(accountId)).toBeNull()
+        const stored = await fromTheMirror(accountId)
+        await api.internal('PUT', `/internal/v1/accounts/${accountId}/recordings/rec_1001`, {
+          body: { recording: null, transcript: null, summaries: null },
+        })
+        expect(await fromTheMirror(accountId, await givenTo(accountId))).toBe(stored)
+      }),
+      { numRuns: 40 },
+    )
+  })
+
+  it('keeps no more of a transcript than fits into a body', async () => {
+    const { accountId } = await api.anAccount()
+    const long = 'é"'.repeat(PAYLOAD_TARGET_BYTES)
+    const transcript = { text: long, segments: [{ speaker: 'A', start: 0, end: 1, text: long }] }
+    await ingest(aNotice(accountId, { recording: undefined, transcript, summaries: null }))
+    const given = await givenTo(accountId)
+    expect(given.transcript?.text).toHaveLength(PAYLOAD_TARGET_BYTES + 1)
+    expect(given.transcript?.segments).toBeUndefined()
+    expect(await fromTheMirror(accountId, given)).toBe(await fromTheMirror(accountId))
+  })
+})
+
+it('keeps the parts of each notice apart where they are written together, and none of one that is frozen', async () => {
+  const accounts = await Promise.all(Array.from({ length: 12 }, () => api.anAccount()))
+  const titleOf = (accountId: string) => ({ title: accountId })
+  const summariesOf = (accountId: string, format: string) =>
+    ['one', 'two'].map((label) => ({ label, content: accountId, format }))
+  await Promise.all(
+    accounts.map(({ accountId }, i) =>
+      ingest(
+        aNotice(accountId, {
+          recording: i % 3 === 1 ? undefined : titleOf(accountId),
+          transcript: null,
+          summaries: summariesOf(accountId, i % 3 === 2 ? 'html' : 'markdown'),
+        }),
+      ),
+    ),
+  )
+  for (const [i, { accountId }] of accounts.entries())
+    expect(await givenTo(accountId)).toEqual(
+      i % 3 === 0
+        ? {}
+        : {
+            recording: i % 3 === 1 ? undefined : titleOf(accountId),
+            transcript: null,
+            summaries: summariesOf(accountId, i % 3 === 2 ? 'html' : 'markdown'),
+          },
+    )
 })

@@ -49,6 +49,8 @@ type Row = SnapshotRow & {
   body: string | null
   audio_id: string | null
   target_endpoint_id: EndpointId | null
+  is_given: boolean | null
+  given_summary_bytes: number | null
 }
 
 /**
@@ -99,6 +101,7 @@ export async function dispatchEvents(
       audioId: row.audio_id,
       targetEndpointId: row.target_endpoint_id,
       createdAt: row.created_at,
+      given: row.is_given ? { summaryBytes: row.given_summary_bytes } : undefined,
     })),
   }
 }
@@ -163,26 +166,33 @@ function dispatchStatement(size: number): string {
     select 'created' as kind, d.id, d.event_id, d.event_type, 0::smallint as status, 0 as attempts,
       null::timestamptz as next_attempt_at, d.created_at, 'dispatched' as event_state, e.id as endpoint_id, e.account_id,
       e.url, e.url_version, e.status as endpoint_status, a.deleted_at is not null as deleted, a.banned_until as held_until,
-      ${SECRETS_NOW}, null::text as body, null::text as audio_id, null::bigint as target_endpoint_id
+      ${SECRETS_NOW}, null::text as body, null::text as audio_id, null::bigint as target_endpoint_id,
+      null::boolean as is_given, null::integer as given_summary_bytes
     from created d join webhook_endpoints e on e.id = d.endpoint_id
     ${ACCOUNT_STATE}
     union all
     select 'event', null, f.id, f.type, null, null, null, f.created_at, 'dispatched', null, f.account_id,
-      null, null, null, null, null, null, null, null, null, f.body, null, null
+      null, null, null, null, null, null, null, null, null, f.body, null, null, null, null
     from (select * from frozen_now union all select * from frozen_before) f
     union all
     -- Both are skipped when every event was dispatched just now, which is nearly always the case.
     select 'unfinished', d.id, d.event_id, d.event_type, d.status, d.attempts, d.next_attempt_at, d.created_at, 'dispatched',
       d.endpoint_id, v.account_id, null, null, null, null,
-      (select s.banned_until from account_states s where s.account_id = v.account_id), null, null, null, null, null, null, null
+      (select s.banned_until from account_states s where s.account_id = v.account_id), null, null, null, null, null, null, null, null, null
     from webhook_deliveries d cross join lateral (
       select v.account_id from webhook_events v where v.id = d.event_id offset 0
     ) v
     where (select count(*) from event) < cardinality($2::text[]) and d.event_id = any ($2::text[]) and d.status = 0
     union all
     select 'unprepared', null, v.id, v.type, null, null, null, v.created_at, v.state, null, v.account_id,
-      null, null, null, null, null, null, null, null, null, null, v.audio_id, v.target_endpoint_id
-    from webhook_events v
+      null, null, null, null, null, null, null, null, null, null, v.audio_id, v.target_endpoint_id,
+      -- Neither reads the parts.
+      q.given_recording is not null or q.given_transcript is not null or q.given_summaries is not null,
+      octet_length(q.given_summaries)
+    from webhook_events v left join lateral (
+      select q.given_recording, q.given_transcript, q.given_summaries
+      from webhook_queued_events q where q.event_id = v.id offset 0
+    ) q on true
     where (select count(*) from event) < cardinality($2::text[])
       and v.id = any ($2::text[]) and v.id <> all ($3::text[])
       and v.state not in ('dispatched', 'purged') and v.body is null`

@@ -11,6 +11,8 @@ export type QueuedEvent = {
   audioId: string | null
   targetEndpointId: EndpointId | null
   createdAt: Date
+  /** Present if parts came with the notice. The others have to be read from the recording. */
+  given?: { summaryBytes: number | null } | undefined
 }
 
 export type FrozenEvent = { id: EventId; body: string }

@@ -1,6 +1,8 @@
-import { Batches, isUnavailable, type Db } from '@signet/db'
+import { Batches, isUnavailable, type Db, type Queryable } from '@signet/db'
+import type { EventId } from '@signet/webhook-core'
 import {
   ENRICHMENT_TIMEOUT_MS,
+  findGivenParts,
   readRecordings,
   recordingReader,
   type RecordingContent,
@@ -17,6 +19,8 @@ export type PartProblem = { part: keyof RecordingReader; ref: RecordingRef; erro
 export type PartsReaderDeps = {
   /** Reads only recordings. Its `statement_timeout` should also be `ENRICHMENT_TIMEOUT_MS`. */
   db: Pick<Db, 'until'>
+  /** Reads what came with the notices. It is part of the events, and has the time that they have. */
+  events: Queryable
   retryWhileUnavailable: RetryWhileUnavailable
   onProblem: (problem: PartProblem) => void
   /** Tests replace these. */
@@ -26,11 +30,13 @@ export type PartsReaderDeps = {
 
 const LINGER_MS = 2
 
-type Wanted = RecordingRef & { bytes?: number }
+/** `givenTo`: the event whose notice brought some of the parts. They are not read from the recording. */
+type PartsOf = RecordingRef & { givenTo?: EventId | undefined }
+type Wanted = PartsOf & { bytes?: number | undefined }
 
 /**
- * Reads the parts of recordings in batches in which accounts take turns, those of large events apart. Parts that cannot be read are
- * reported and left out.
+ * Reads the parts of events in batches in which accounts take turns, those of large events apart: what came with their notices, and
+ * the rest from their recordings. Parts of a recording that cannot be read are reported and left out.
  */
 export class PartsReader {
   readonly #sizes: Batches<RecordingRef, number>
@@ -42,8 +48,8 @@ export class PartsReader {
   constructor(private readonly deps: PartsReaderDeps) {
     this.#reader = deps.reader ?? recordingReader(deps.db)
     const byAccountInTurn = {
-      send: (refs: readonly Wanted[]) => this.#readAll(refs),
-      shareOf: ({ accountId }: Wanted) => accountId,
+      send: (wanted: readonly Wanted[]) => this.#readAll(wanted),
+      shareOf: ({ accountId }: RecordingRef) => accountId,
       slowMs: Infinity,
     }
     this.#sizes = new Batches({
@@ -76,8 +82,8 @@ export class PartsReader {
   }
 
   /** `bytes`: about how large the event is, if it is large. */
-  read(ref: RecordingRef, bytes?: number): Promise<RecordingContent> {
-    return (bytes === undefined ? this.#small : this.#large).add({ ...ref, bytes })
+  read(parts: PartsOf, bytes?: number): Promise<RecordingContent> {
+    return (bytes === undefined ? this.#small : this.#large).add({ ...parts, bytes })
   }
 
   /** If the sizes cannot be read in time, the parts cannot be either. */
@@ -94,19 +100,27 @@ export class PartsReader {
    * A part that cannot be read is missing for good, so an outage of the whole database must not count as one: reading starts
    * over when the database is back.
    */
-  async #readAll(refs: readonly Wanted[]): Promise<RecordingContent[]> {
-    const { retryWhileUnavailable, onProblem, timeoutMs = ENRICHMENT_TIMEOUT_MS } = this.deps
+  async #readAll(wanted: readonly Wanted[]): Promise<RecordingContent[]> {
+    const { events, retryWhileUnavailable, onProblem, timeoutMs = ENRICHMENT_TIMEOUT_MS } = this.deps
+    const ids = wanted.flatMap(({ givenTo }) => givenTo ?? [])
     return retryWhileUnavailable(async () => {
+      const given = ids.length === 0 ? undefined : await findGivenParts(events, ids)
       const problems: PartProblem[] = []
-      const contents = await readRecordings(refs, {
+      const recordings = wanted.map(({ accountId, audioId, givenTo }) => ({
+        accountId,
+        audioId,
+        given: givenTo && given?.get(givenTo),
+      }))
+      const contents = await readRecordings(recordings, {
         reader: this.#reader,
         timeoutMs,
-        onFailure: (part, ref, error) => problems.push({ part, ref, error }),
+        onFailure: (part, { accountId, audioId }, error) =>
+          problems.push({ part, ref: { accountId, audioId }, error }),
       })
       const outage = problems.find(({ error }) => isUnavailable(error))
       if (outage) throw outage.error
       problems.forEach(onProblem)
-      this.#size.learn(contents.filter((_, i) => refs[i]?.bytes === undefined).map(sizeOf))
+      this.#size.learn(contents.filter((_, i) => wanted[i]?.bytes === undefined).map(sizeOf))
       return contents
     })
   }

@@ -24,8 +24,8 @@ export type PreparationOptions = {
 const MAX_LOADED_EVENTS = 128
 
 /**
- * Builds the bodies of events that came without one: reads their recordings, converts HTML. Events of other accounts, and
- * those that came with a body, never wait for it.
+ * Builds the bodies of events that came without one: reads what their notices brought and what those left out, converts HTML.
+ * Events of other accounts, and those that came with a body, never wait for it.
  */
 export class Preparation {
   readonly #loading = new FairSemaphore(MAX_LOADED_EVENTS)
@@ -66,11 +66,14 @@ export class Preparation {
     release: () => void,
   ): Promise<PreparedBody | Deferral> {
     const { parts, conversions } = this.deps
-    const measured = event.bytes === undefined ? await parts.measure(ref) : 0
+    const measured = event.bytes === undefined ? (event.given?.summaryBytes ?? (await parts.measure(ref))) : 0
     const isLarger = measured >= LARGE_EVENT_BYTES
     const full = isLarger && makeRoom(measured)
     if (full) return { ...full, reason: 'account_full' }
-    const content = await parts.read(ref, isLarger ? measured : event.bytes)
+    const content = await parts.read(
+      { ...ref, givenTo: event.given && event.id },
+      isLarger ? measured : event.bytes,
+    )
     if (!content.summaries.some(isHtml)) return prepared(event, ref, content, null)
     release()
     if (!conversions.hasRoomFor(event.accountId))

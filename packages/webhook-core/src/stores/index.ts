@@ -23,6 +23,7 @@ export {
   endAccountEndpoints,
   purgeRecording,
 } from './purge-store.js'
+export { findGivenParts } from './given-parts-store.js'
 export {
   ENRICHMENT_TIMEOUT_MS,
   readRecordings,

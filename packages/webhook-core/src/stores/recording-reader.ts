@@ -1,6 +1,7 @@
 import pTimeout from 'p-timeout'
 import type { Db } from '@signet/db'
 import type { RecordingContent, RecordingPart, RecordingRef } from '../recordings/recording-content.js'
+import type { GivenParts } from './given-parts-store.js'
 import { findRecordings, findSummaries, findTranscripts } from './recording-store.js'
 
 /**
@@ -30,24 +31,41 @@ export type EnrichmentOptions = {
   onFailure: (part: RecordingPart, ref: RecordingRef, error: unknown) => void
 }
 
+/** `given`: parts that are known already and not read. */
+type WantedRecording = RecordingRef & { given?: GivenParts }
+
 /**
  * The parts of several recordings. Each part is one query for all of them. If it fails, each recording is read on its own, so
  * that one unreadable recording does not cost the others their part. What still fails is reported and omitted.
  */
 export async function readRecordings(
-  refs: readonly RecordingRef[],
+  wanted: readonly WantedRecording[],
   options: EnrichmentOptions,
 ): Promise<RecordingContent[]> {
   const [recordings, transcripts, summaries] = await Promise.all([
-    readPart('recording', refs, options),
-    readPart('transcript', refs, options),
-    readPart('summaries', refs, options),
+    readLeftOut('recording', wanted, options),
+    readLeftOut('transcript', wanted, options),
+    readLeftOut('summaries', wanted, options),
   ])
-  return refs.map((_, i) => ({
-    recording: recordings[i] ?? null,
-    transcript: transcripts[i] ?? null,
-    summaries: summaries[i] ?? [],
+  return wanted.map((one) => ({
+    recording: recordings.get(one) ?? null,
+    transcript: transcripts.get(one) ?? null,
+    summaries: summaries.get(one) ?? [],
   }))
+}
+
+/** A part of each recording, read where it was not given. */
+async function readLeftOut<Part extends RecordingPart>(
+  part: Part,
+  wanted: readonly WantedRecording[],
+  options: EnrichmentOptions,
+): Promise<ReadonlyMap<WantedRecording, RecordingContent[Part] | undefined>> {
+  const leftOut = wanted.filter(({ given }) => given?.[part] === undefined)
+  const read = await readPart(part, leftOut, options)
+  return new Map([
+    ...wanted.map((one) => [one, one.given?.[part]] as const),
+    ...leftOut.map((one, i) => [one, read[i]] as const),
+  ])
 }
 
 async function readPart<Part extends RecordingPart>(

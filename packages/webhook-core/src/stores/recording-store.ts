@@ -8,21 +8,31 @@ import type {
 } from '../recordings/recording-content.js'
 import { PAYLOAD_TARGET_BYTES } from '../recordings/target-size.js'
 
-type RecordingRow = {
-  ord: string
+/** `ord`: which reference it was asked for by, starting at 1. */
+type Numbered<Columns> = Columns & { ord: string }
+
+export type RecordingColumns = {
   report_id: string | null
   status: number | null
   title: string | null
-  duration_ms: string | null
+  duration_ms: string | number | null
   recorded_at: Date | null
 }
+
+export const toRecording = (row: RecordingColumns): RecordingFields => ({
+  reportId: row.report_id ?? undefined,
+  status: row.status ?? undefined,
+  title: row.title ?? undefined,
+  durationMs: row.duration_ms === null ? undefined : Number(row.duration_ms),
+  recordedAt: row.recorded_at ?? undefined,
+})
 
 /** The recordings of several references, in order; null where there is none. */
 export async function findRecordings(
   db: Queryable,
   refs: readonly RecordingRef[],
 ): Promise<(RecordingFields | null)[]> {
-  const { rows } = await db.query<RecordingRow>(
+  const { rows } = await db.query<Numbered<RecordingColumns>>(
     {
       name: 'find-recordings',
       text: `select wanted.ord, r.report_id, r.status, r.title, r.duration_ms, r.recorded_at
@@ -31,21 +41,20 @@ export async function findRecordings(
     },
     refColumns(refs),
   )
-  return inOrder(refs, rows, (row) => ({
-    reportId: row.report_id ?? undefined,
-    status: row.status ?? undefined,
-    title: row.title ?? undefined,
-    durationMs: row.duration_ms === null ? undefined : Number(row.duration_ms),
-    recordedAt: row.recorded_at ?? undefined,
-  }))
+  return inOrder(refs, rows, toRecording)
 }
 
-type TranscriptRow = {
-  ord: string
+export type TranscriptColumns = {
   language: string | null
   text: string
   segments: TranscriptSegment[] | null
 }
+
+export const toTranscript = ({ language, text, segments }: TranscriptColumns): TranscriptFields => ({
+  language: language ?? undefined,
+  text,
+  segments: segments ?? undefined,
+})
 
 /**
  * The transcripts of several references, in order; null where there is none. Reads only as much of segments and text as fits
@@ -55,7 +64,7 @@ export async function findTranscripts(
   db: Queryable,
   refs: readonly RecordingRef[],
 ): Promise<(TranscriptFields | null)[]> {
-  const { rows } = await db.query<TranscriptRow>(
+  const { rows } = await db.query<Numbered<TranscriptColumns>>(
     {
       name: 'find-transcripts',
       // left() has to count characters; octet_length does not have to read the text.
@@ -67,27 +76,29 @@ export async function findTranscripts(
     },
     [...refColumns(refs), PAYLOAD_TARGET_BYTES],
   )
-  return inOrder(refs, rows, (row) => ({
-    language: row.language ?? undefined,
-    text: row.text,
-    segments: row.segments ?? undefined,
-  }))
+  return inOrder(refs, rows, toTranscript)
 }
 
-type SummaryRow = {
-  ord: string
+export type SummaryColumns = {
   label: string
   content: string
   format: string
   template_name: string | null
 }
 
+export const toSummary = ({ label, content, format, template_name }: SummaryColumns): SummaryFields => ({
+  label,
+  content,
+  format,
+  templateName: template_name ?? undefined,
+})
+
 /** The summaries of several references, in order and by position; an empty list where there are none. */
 export async function findSummaries(
   db: Queryable,
   refs: readonly RecordingRef[],
 ): Promise<SummaryFields[][]> {
-  const { rows } = await db.query<SummaryRow>(
+  const { rows } = await db.query<Numbered<SummaryColumns>>(
     {
       name: 'find-summaries',
       text: `select wanted.ord, s.label, s.content, s.format, s.template_name
@@ -98,9 +109,7 @@ export async function findSummaries(
     refColumns(refs),
   )
   const found: SummaryFields[][] = refs.map(() => [])
-  for (const { ord, label, content, format, template_name } of rows) {
-    found[Number(ord) - 1]?.push({ label, content, format, templateName: template_name ?? undefined })
-  }
+  for (const row of rows) found[Number(row.ord) - 1]?.push(toSummary(row))
   return found
 }
 
@@ -109,11 +118,11 @@ const refColumns = (refs: readonly RecordingRef[]): [string[], string[]] => [
   refs.map(({ audioId }) => audioId),
 ]
 
-/** Puts rows in the order in which they were asked for, by their `ord`, which starts at 1. */
-function inOrder<Row extends { ord: string }, T>(
+/** Puts rows in the order in which they were asked for. */
+function inOrder<Columns, T>(
   asked: readonly unknown[],
-  rows: readonly Row[],
-  toValue: (row: Row) => T,
+  rows: readonly Numbered<Columns>[],
+  toValue: (row: Columns) => T,
 ): (T | null)[] {
   const found: (T | null)[] = asked.map(() => null)
   for (const row of rows) found[Number(row.ord) - 1] = toValue(row)
