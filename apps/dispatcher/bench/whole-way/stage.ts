@@ -53,7 +53,7 @@ export type Contender = {
 }
 
 /** The product, whose processes and database can be looked into. */
-export type OwnContender = Contender & Pick<System, 'pids' | 'databaseUrl'>
+export type OwnContender = Contender & Pick<System, 'pids' | 'databaseUrl' | 'addDispatcher' | 'attempts'>
 
 type Measured = {
   endpoints: number
@@ -109,14 +109,11 @@ export class Stage {
     })
     const ids = await Promise.all(Array.from({ length: accounts }, () => system.account(endpoints)))
     const to = { url: system.ingestUrl, token: system.token, accounts: ids }
-    const { pids, databaseUrl, untilDone } = system
+    const { pids, untilDone } = system
     return {
-      pids,
-      databaseUrl,
+      ...system,
       run: (load) =>
         this.#run({ to, ...load }, { endpoints, spent: () => this.#spentWithServers(pids), untilDone }),
-      memoryMib: system.memoryMib,
-      stop: system.stop,
     }
   }
 

@@ -30,6 +30,10 @@ export type System = {
   pids: { webhooks: number; dispatcher: number }
   /** An account whose events go to so many endpoints. */
   account: (endpoints: number) => Promise<string>
+  /** Starts one more beside those that run. */
+  addDispatcher: () => Promise<void>
+  /** How many each dispatcher has made. */
+  attempts: () => Promise<number[]>
   /** Resolves when every result is committed. */
   untilDone: () => Promise<void>
   memoryMib: () => { webhooks: number; dispatcher: number }
@@ -51,7 +55,7 @@ export async function startSystem(options: SystemOptions): Promise<System> {
   url.pathname = `/${database}`
   const token = randomBytes(24).toString('base64url')
   const secretKeys = `bench:${randomBytes(32).toString('base64')}`
-  const [port, internalPort, dispatcherPort] = [await leasePort(), await leasePort(), await leasePort()]
+  const [port, internalPort] = [await leasePort(), await leasePort()]
   const env = {
     PATH: process.env['PATH'],
     NODE_ENV: 'development',
@@ -69,16 +73,15 @@ export async function startSystem(options: SystemOptions): Promise<System> {
     WEBHOOKS_PORT: String(port),
     WEBHOOKS_INTERNAL_PORT: String(internalPort),
     DISPATCHER_HOST: '127.0.0.1',
-    DISPATCHER_PORT: String(dispatcherPort),
   }
-  const start = (app: 'webhooks' | 'dispatcher', command: string): ChildProcess => {
+  const start = (app: 'webhooks' | 'dispatcher', command: string, more = {}): ChildProcess => {
     const { profileFolder } = options
     const profile =
       profileFolder && command === 'serve' ? ['--cpu-prof', `--cpu-prof-dir=${profileFolder}`] : []
     const main = join(options.root, 'apps', app, 'dist/main.js')
     const child = spawn(process.execPath, [...FLAGS[app], ...profile, main, command], {
       stdio: ['ignore', 'ignore', 'inherit'],
-      env,
+      env: { ...env, ...more },
     })
     const end = () => child.kill('SIGKILL')
     process.once('exit', end)
@@ -87,13 +90,20 @@ export async function startSystem(options: SystemOptions): Promise<System> {
   }
   const [code] = (await once(start('webhooks', 'migrate'), 'exit')) as [number | null]
   if (code !== 0) throw new Error(`migrating ended with ${code}`)
-  const children = { webhooks: start('webhooks', 'serve'), dispatcher: start('dispatcher', 'serve') }
-  await untilAnswers(`http://127.0.0.1:${port}/readyz`, children.webhooks)
-  await untilAnswers(`http://127.0.0.1:${dispatcherPort}/readyz`, children.dispatcher)
+  const dispatchers: { child: ChildProcess; url: string }[] = []
+  const addDispatcher = async (): Promise<void> => {
+    const dispatcherPort = String(await leasePort())
+    const child = start('dispatcher', 'serve', { DISPATCHER_PORT: dispatcherPort })
+    const dispatcher = { child, url: `http://127.0.0.1:${dispatcherPort}` }
+    dispatchers.push(dispatcher)
+    await untilAnswers(`${dispatcher.url}/readyz`, child)
+  }
+  const webhooks = start('webhooks', 'serve')
+  await Promise.all([untilAnswers(`http://127.0.0.1:${port}/readyz`, webhooks), addDispatcher()])
   const db = new Db({ connectionString: url.href, max: 2 })
   const { endpointSecretContext, insertEndpoint, newSigningSecret, SecretBox } = await coreOf(options.root)
   const secretBox = SecretBox.parse(secretKeys)
-  const pids = { webhooks: children.webhooks.pid ?? 0, dispatcher: children.dispatcher.pid ?? 0 }
+  const pids = { webhooks: webhooks.pid ?? 0, dispatcher: dispatchers[0]?.child.pid ?? 0 }
 
   // Other versions have an index instead of the table.
   const { rows: tables } = await db.query<{ queued: string | null }>(
@@ -130,18 +140,27 @@ export async function startSystem(options: SystemOptions): Promise<System> {
       }
       return accountId
     },
+    addDispatcher,
+    attempts: () => Promise.all(dispatchers.map(({ url }) => attemptsOf(url))),
     async untilDone() {
       while (await isBusy()) await sleep(20)
     },
     memoryMib: () => ({ webhooks: memoryMibOf(pids.webhooks), dispatcher: memoryMibOf(pids.dispatcher) }),
     async stop() {
       await db.close()
-      for (const child of Object.values(children)) {
+      for (const child of [webhooks, ...dispatchers.map((dispatcher) => dispatcher.child)]) {
         child.kill('SIGTERM')
         if (child.exitCode === null) await once(child, 'exit')
       }
     },
   }
+}
+
+/** From its metrics, all results together. */
+async function attemptsOf(dispatcher: string): Promise<number> {
+  const text = await (await fetch(`${dispatcher}/metrics`)).text()
+  const counts = [...text.matchAll(/^signet_delivery_attempts_total\{[^}]*\} (\d+)$/gm)]
+  return counts.reduce((sum, [, count]) => sum + Number(count), 0)
 }
 
 /** Of that checkout: another version may have another schema. */
