@@ -216,4 +216,18 @@ describe('writing recordings', () => {
       await db.close()
     }
   })
+  it('has its statement parsed once on each connection', async () => {
+    const { connectionString } = database.db.pool.options
+    const db = new Db({ connectionString: String(connectionString), max: 1 })
+    try {
+      for (let n = 0; n < 3; n += 1) await writeRecordings(db, [notice()], { waitForTurn: false })
+      const { rows } = await db.query<{ executed: number }>(
+        `select (generic_plans + custom_plans)::integer as executed from pg_prepared_statements
+         where statement like '%write_recordings(%'`,
+      )
+      expect(rows).toEqual([{ executed: 3 }])
+    } finally {
+      await db.close()
+    }
+  })
 })
