@@ -90,7 +90,8 @@ describe('id_token grant (docs/specification.md#tokens)', () => {
   it.each(NAMES.filter((name) => openIdOf(name)?.idTokenGrant))(
     '%s: signs in, by provider or by issuer',
     async (name) => {
-      const claims = { sub: randomUUID(), email: anEmail() }
+      const verified = name === 'azure' ? { xms_edov: true } : {}
+      const claims = { sub: randomUUID(), email: anEmail(), ...verified }
       const { status, body } = await grant({
         provider: name,
         id_token: await idToken(issuerOf(name), claims),
@@ -279,7 +280,7 @@ describe('id tokens in the redirect flow (docs/specification.md#providers)', () 
   })
 
   it.each([
-    [undefined, true],
+    [undefined, false],
     [true, true],
     ['1', true],
     ['true', true],
@@ -300,6 +301,15 @@ describe('id tokens in the redirect flow (docs/specification.md#providers)', () 
     [undefined, true, true],
     ['https://login.microsoftonline.com/common', undefined, false],
     ['https://login.microsoftonline.com/organizations', undefined, false],
+    ['https://login.microsoftonline.com/Common', undefined, false],
+    ['https://login.microsoftonline.com/consumers', undefined, false],
+    ['https://login.microsoftonline.com/9188040d-6c67-4c5b-b112-36a304b66dad', undefined, false],
+    ['https://entra.proxy.example/6babcaad-604b-40ac-a9d7-9fd97c0b779f', undefined, false],
+    ['https://entra.proxy.example', undefined, false],
+    ['https://entra.proxy.example', true, true],
+    ['https://login.microsoftonline.com.proxy.example/contoso.onmicrosoft.com', undefined, false],
+    ['https://login.microsoftonline.com/contoso.onmicrosoft.com', undefined, true],
+    ['https://contoso.ciamlogin.com/6babcaad-604b-40ac-a9d7-9fd97c0b779f', undefined, true],
     ['https://login.microsoftonline.com/6babcaad-604b-40ac-a9d7-9fd97c0b779f', undefined, true],
     ['https://login.microsoftonline.com/6babcaad-604b-40ac-a9d7-9fd97c0b779f', false, false],
   ])('azure: at %s an address with xms_edov %j counts as verified: %s', (baseUrl, edov, verified) => {

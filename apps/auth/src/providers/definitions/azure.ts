@@ -10,8 +10,8 @@ import {
 const DEFAULT_BASE = 'https://login.microsoftonline.com/common'
 const TENANT_ISSUER =
   /^https:\/\/(login\.microsoftonline\.com\/[A-Za-z0-9.-]+|[a-z0-9-]+\.ciamlogin\.com\/[A-Za-z0-9.-]+)\/v2\.0$/
-/** These stand for all tenants. */
-const MANY_TENANTS = /\/(common|organizations|consumers)$/i
+/** These stand for many tenants; the id is the one that all personal accounts share. */
+const MANY_TENANTS = /\/(common|organizations|consumers|9188040d-6c67-4c5b-b112-36a304b66dad)$/i
 const MAPPED = [
   ...['iss', 'sub', 'aud', 'exp', 'iat', 'nbf', 'nonce', 'at_hash', 'c_hash', 'aio', 'rh', 'uti', 'ver'],
   ...['email', 'email_verified', 'name', 'preferred_username'],
@@ -30,7 +30,7 @@ export const azure: ProviderDefinition = {
     tests: ['open-id', 'id-token'],
     quirks: [
       'Without a URL every tenant may sign in, each as an issuer of its own. With `https://login.microsoftonline.com/<tenant>` only that one.',
-      'An address counts as verified only where the URL names one tenant, or `xms_edov` says so: a foreign tenant can claim any address. Have the claim sent, or name the tenant.',
+      'An address counts as verified only where `xms_edov` says so, or where the URL names one tenant at `login.microsoftonline.com` or `ciamlogin.com`: a foreign tenant can claim any address. Have the claim sent, or name the tenant. With any other URL, such as that of a proxy or a national cloud, the claim is needed.',
     ],
   },
   scopes: ['openid', 'email', 'profile'],
@@ -70,6 +70,10 @@ function profileOf(claims: JwtClaims, settings: ProviderSettings): ProviderProfi
 /** `xms_edov`: whether the owner of the tenant has proven that the domain of the address is theirs. */
 function isDomainVerified(claims: JwtClaims, { baseUrl }: ProviderSettings): boolean {
   const edov = at(claims, 'xms_edov')
-  if (edov === undefined) return baseUrl !== undefined && !MANY_TENANTS.test(baseUrl)
+  if (edov === undefined) return baseUrl !== undefined && isOneTenant(baseUrl)
   return edov === true || edov === '1' || edov === 'true'
 }
+
+/** Only Microsoft's own URLs tell: behind any other, one issuer may stand for many tenants. */
+const isOneTenant = (baseUrl: string): boolean =>
+  TENANT_ISSUER.test(`${baseUrl}/v2.0`) && !MANY_TENANTS.test(baseUrl)
