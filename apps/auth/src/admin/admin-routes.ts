@@ -80,7 +80,7 @@ const numberOrEmpty = (fallback: number) => ({
 
 const paging = [
   query('page', 'From 1; empty or 0 is the first.', false, numberOrEmpty(1)),
-  query('per_page', 'At most 1000; empty or 0 means 50.', false, numberOrEmpty(50)),
+  query('per_page', 'At most 1000: larger numbers mean 1000. Empty or 0 means 50.', false, numberOrEmpty(50)),
 ]
 
 /** The `user_id` of the path; anything but a UUID is an unknown user (docs/specification.md#administration). */
