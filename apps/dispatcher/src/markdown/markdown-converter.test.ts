@@ -1,4 +1,6 @@
 import { afterAll, describe, expect, it } from '@jest/globals'
+import { getPriority } from 'node:os'
+import { readdirSync, readFileSync } from 'node:fs'
 import { CpuLimit } from './conversion-limit.js'
 import { MarkdownConverter } from './markdown-converter.js'
 
@@ -100,6 +102,21 @@ describe('MarkdownConverter', () => {
     expect(await converter.convert('<script>a</script>')).toMatchObject({ failure: 'empty' })
     expect(await converter.convert(' ')).toMatchObject({ markdown: ' ' })
   })
+})
+
+/** Nice values of this process's threads; field 19 of proc_pid_stat(5), counted behind the name in parentheses. */
+const niceOfThreads = () =>
+  readdirSync('/proc/self/task').map((id) =>
+    Number(readFileSync(`/proc/self/task/${id}/stat`, 'utf8').split(') ')[1]?.split(' ')[16]),
+  )
+
+const onLinux = process.platform === 'linux' ? it : it.skip
+
+onLinux('leaves the CPU to everything that somebody waits for, and is not starved by it', async () => {
+  await converter.convert('<p>a</p>')
+  expect(getPriority()).toBe(Math.min(...niceOfThreads()))
+  // A thread of nice 10 gets a tenth of a core that something else keeps busy, one of nice 19 gets 1.5 %.
+  expect(Math.max(...niceOfThreads())).toBe(Math.min(getPriority() + 10, 19))
 })
 
 describe('a conversion thread that dies', () => {
