@@ -1,9 +1,12 @@
 import { isUtf8 } from 'node:buffer'
 import type { IncomingMessage } from 'node:http'
+import { isAppError } from '@signet/errors'
 import express, { type Request, type RequestHandler, type Response } from 'express'
 import type { BodyProblem, ErrorRenderer } from './error-renderer.js'
 import type { BodySpec } from './route.js'
 import { isPercentEncodedUtf8 } from './percent-encoding.js'
+import { readBytes } from './read-bytes.js'
+import { contextOf } from './request-context.js'
 import { compileSchema } from './schema.js'
 
 /** Reads, parses and validates bodies of one kind; created once per route. Throws the error renderer's body error. */
@@ -23,6 +26,7 @@ export function bodyReader(
       throw refuse({ kind: 'content_type', message: `The content type must be ${CONTENT_TYPE[spec.as]}` })
     } else {
       await parse(req, res).catch((error: unknown) => {
+        if (isAppError(error)) throw error
         const problem = parserProblem(error)
         if (problem.kind !== 'missing' || !spec.optional) throw refuse(problem)
       })
@@ -71,8 +75,9 @@ function contentTypeFits(req: Request, as: BodySpec['as']): boolean {
   return as === 'any-json' || as === 'json-or-form' || req.is(CONTENT_TYPE[as]) !== false
 }
 
-function parserOf({ as, maxBytes }: BodySpec): (req: Request, res: Response) => Promise<void> {
-  const handler = parserHandler(as, maxBytes)
+function parserOf(spec: BodySpec): (req: Request, res: Response) => Promise<void> {
+  if (UNPARSED.has(spec.as)) return bytesReader(spec)
+  const handler = parserHandler(spec.as, spec.maxBytes)
   return (req, res) =>
     new Promise((resolve, reject) => {
       void handler(req, res, (error?: unknown) => {
@@ -82,13 +87,21 @@ function parserOf({ as, maxBytes }: BodySpec): (req: Request, res: Response) => 
     })
 }
 
+function bytesReader({ as, maxBytes, makeRoom }: BodySpec) {
+  // Each NDJSON line is valid or invalid on its own; the code that splits the lines checks them.
+  const verify = as === 'ndjson-bytes' ? refuseEmpty : refuseUnreadable
+  return async (req: Request, res: Response): Promise<void> => {
+    const { end } = contextOf(res)
+    const bytes = await readBytes(req, { maxBytes, end, makeRoom })
+    verify(req, res, bytes)
+    req.body = bytes
+  }
+}
+
 function parserHandler(as: BodySpec['as'], maxBytes: number): RequestHandler {
   if (as === 'form')
     return express.urlencoded({ extended: false, limit: maxBytes, parameterLimit: 200, verify: refuseNoForm })
   const verify = refuseUnreadable
-  // Each NDJSON line is valid or invalid on its own; the code that splits the lines checks them.
-  if (as === 'ndjson-bytes') return express.raw({ type: () => true, limit: maxBytes, verify: refuseEmpty })
-  if (UNPARSED.has(as)) return express.raw({ type: () => true, limit: maxBytes, verify })
   const json = express.json({ type: () => true, limit: maxBytes, strict: false, verify })
   return as === 'json-or-form'
     ? jsonOrForm(json, express.text({ type: () => true, limit: maxBytes, verify }))

@@ -11,6 +11,7 @@ export {
   type RouteDocs,
   type RouteSpec,
 } from './route.js'
+export type { BodySoFar } from './read-bytes.js'
 export { mountRoutes, type MountOptions } from './mount.js'
 export { withShortcut, type Application } from './shortcut.js'
 export { routeCaller, type RouteCall } from './route-caller.js'

@@ -1,4 +1,5 @@
 import type { Request, Response } from 'express'
+import type { BodySoFar } from './read-bytes.js'
 import type { RequestContext } from './request-context.js'
 import type { JsonSchema } from './schema.js'
 
@@ -14,6 +15,10 @@ export type BodySpec = {
   maxBytes: number
   schema?: JsonSchema
   optional?: boolean
+  /**
+   * For bytes only: called with everything that arrives. Nothing more is read until the promise resolves; a rejection refuses the body.
+   */
+  makeRoom?: (soFar: BodySoFar) => Promise<void> | undefined
   /** Runs between parsing and validation, e.g. to drop null members. Must not modify its argument. */
   prepare?: (value: Record<string, unknown>) => Record<string, unknown>
 }

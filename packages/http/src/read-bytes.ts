@@ -1,0 +1,99 @@
+import type { IncomingMessage } from 'node:http'
+import { finished, type Readable, type Transform } from 'node:stream'
+import zlib from 'node:zlib'
+import type { RequestEnd } from './request-end.js'
+
+/** What has arrived of a body, decompressed. */
+export type BodySoFar = {
+  end: RequestEnd
+  bytes: number
+  chunks: readonly Buffer[]
+  /** Refuses the body while nothing of it arrives. */
+  refuse: (error: Error) => void
+}
+
+type Options = {
+  maxBytes: number
+  end: RequestEnd
+  /** Called with everything that arrives. Nothing more is read until the promise resolves; a rejection refuses the body. */
+  makeRoom?: ((soFar: BodySoFar) => Promise<void> | undefined) | undefined
+}
+
+/** Reads a body whole. Errors have a `type`, like those of Express's parsers. */
+export function readBytes(
+  req: IncomingMessage,
+  { maxBytes, end, makeRoom = () => undefined }: Options,
+): Promise<Buffer> {
+  return new Promise((resolve, reject) => {
+    const source = decoded(req)
+    const chunks: Buffer[] = []
+    let bytes = 0
+    let isOver = false
+
+    const stop = () => {
+      isOver = true
+      source.off('data', onData)
+      if (source === req) return
+      req.unpipe()
+      source.destroy()
+    }
+    const refuse = (error: Error) => {
+      if (isOver) return
+      stop()
+      // A connection may outlive its request, and must not keep what nobody will use.
+      chunks.length = 0
+      // Takes the rest off the connection, so that the client gets to the answer.
+      req.resume()
+      reject(error)
+    }
+    const refuseTooLarge = () => {
+      stop()
+      chunks.length = 0
+      req.resume()
+      finished(req, () => reject(failure('entity.too.large')))
+    }
+    const onData = (chunk: Buffer) => {
+      bytes += chunk.length
+      if (bytes > maxBytes) return refuseTooLarge()
+      chunks.push(chunk)
+      const room = makeRoom({ end, bytes, chunks, refuse })
+      if (room === undefined) return
+      source.pause()
+      end.awaitsBody = false
+      room.then(() => {
+        end.awaitsBody = true
+        if (!isOver) source.resume()
+      }, refuse)
+    }
+
+    const abort = () => refuse(failure('request.aborted'))
+    if (end.isGone) return abort()
+    end.onceGone(abort)
+    source.on('error', () => refuse(failure('encoding.malformed')))
+    source.once('end', () => {
+      if (isOver) return
+      stop()
+      resolve(Buffer.concat(chunks))
+    })
+    // Its length is known, and too large.
+    if (source === req && Number(req.headers['content-length'] ?? 0) > maxBytes) return refuseTooLarge()
+    source.on('data', onData)
+  })
+}
+
+function decoded(req: IncomingMessage): Readable {
+  const encoding = req.headers['content-encoding']?.toLowerCase() ?? 'identity'
+  if (encoding === 'identity') return req
+  const decoder = DECODERS[encoding]?.()
+  if (decoder === undefined) throw failure('encoding.unsupported')
+  req.pipe(decoder)
+  return decoder
+}
+
+const DECODERS: Readonly<Record<string, () => Transform>> = {
+  gzip: () => zlib.createGunzip(),
+  deflate: () => zlib.createInflate(),
+  br: () => zlib.createBrotliDecompress(),
+}
+
+const failure = (type: string) => Object.assign(new Error(type), { type })
