@@ -107,7 +107,7 @@ export const limitSettings = {
     env: 'AUTH_RATE_LIMIT_FAILED_SIGN_INS',
     fallback: 30,
     min: 1,
-    doc: 'Wrong passwords of one client in 5 minutes, for accounts that do not know its network.',
+    doc: 'Wrong passwords of one client in 5 minutes, for accounts that do not know its network; 30 may come at once.',
   }),
   signInAttempts: integer({
     env: 'AUTH_SECURITY_SIGN_IN_ATTEMPTS',
@@ -119,7 +119,7 @@ export const limitSettings = {
   signInMaxDelay: span({
     env: 'AUTH_SECURITY_SIGN_IN_MAX_DELAY',
     fallback: 900_000,
-    doc: 'The longest of these waits; 0 turns them off.',
+    doc: 'The longest of these waits, which never exceed an hour; 0 turns them off.',
   }),
   knownNetworkRetention: span({
     env: 'AUTH_SECURITY_KNOWN_NETWORK_RETENTION',
