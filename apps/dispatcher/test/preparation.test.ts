@@ -1,6 +1,6 @@
 import { createHash, randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
-import { Db } from '@signet/db'
+import { Db, type Queryable } from '@signet/db'
 import type { TestDatabase } from '@signet/testkit'
 import { newEventId, type EventId } from '@signet/webhook-core'
 import { queueSummary, queuePing, type TestSummary } from '@signet/webhook-testkit'
@@ -59,12 +59,15 @@ const full = (accountId: string): TestSummary =>
   })
 
 /** Prepares events, and collects what went wrong. */
-function preparing(changes: Partial<RecordingReader> = {}, timeoutMs?: number) {
+function preparing(
+  changes: Partial<RecordingReader> = {},
+  { timeoutMs, events = database.db }: { timeoutMs?: number; events?: Queryable } = {},
+) {
   const problems: PartProblem[] = []
   const preparation = new Preparation({
     parts: new PartsReader({
       db: database.db,
-      events: database.db,
+      events,
       reader: { ...recordingReader(database.db), ...changes },
       retryWhileUnavailable: (work) => work(),
       onProblem: (problem) => problems.push(problem),
@@ -79,6 +82,28 @@ function preparing(changes: Partial<RecordingReader> = {}, timeoutMs?: number) {
 }
 
 const fails = () => Promise.reject(new Error('no'))
+const UNREADABLE = { recording: fails, transcript: fails, summaries: fails }
+
+/** An event that the API stored with parts of its notice. */
+async function withGiven(
+  given: { transcript?: object | null; summaries?: object[] },
+  summary = aSummary({ accountId: anAccount() }),
+): Promise<TestSummary> {
+  const json = (part: unknown) => (part === undefined ? null : JSON.stringify(part))
+  await queueSummary(database.db, summary)
+  await database.db.query(
+    'update webhook_queued_events set given_transcript = $2, given_summaries = $3 where event_id = $1',
+    [summary.eventId, json(given.transcript), json(given.summaries)],
+  )
+  return summary
+}
+
+async function queued({ eventId }: TestSummary) {
+  const { unprepared } = await dispatchEvents(database.db, [{ id: eventId }], NOW)
+  const [event] = unprepared
+  if (!event) throw new Error('it has a body')
+  return event
+}
 
 /** The bodies of these events, prepared at the same time. */
 async function prepare(preparation: Preparation, ids: EventId[]) {
@@ -111,23 +136,58 @@ async function dataOf(preparation: Preparation, summary: TestSummary): Promise<R
   return body?.data as Record<string, unknown>
 }
 
+const LARGE = [{ label: 'Summary', content: 'x'.repeat(2 ** 20), format: 'markdown' }]
+
+/** How large the event is said to be where there is no room for it. */
+async function roomFor(summary: TestSummary): Promise<number[]> {
+  const { preparation } = preparing(UNREADABLE, { events: { query: fails } })
+  const sizes: number[] = []
+  const makeRoom = (bytes: number) => {
+    sizes.push(bytes)
+    return { deferMs: 700 }
+  }
+  const use = () => Promise.reject(new Error('prepared'))
+  const outcome = await preparation.run(await queued(summary), { makeRoom }, use)
+  expect(outcome).toEqual({ deferMs: 700, reason: 'account_full' })
+  return sizes
+}
+
 describe('Preparation', () => {
   it('reads nothing of a recording that is too large for the room that there is', async () => {
-    const summaries = [{ label: 'Summary', content: 'x'.repeat(2 ** 20), format: 'markdown' }]
-    const event = aSummary({ accountId: anAccount(), summaries })
+    const event = aSummary({ accountId: anAccount(), summaries: LARGE })
     await queueSummary(database.db, event)
-    const { unprepared } = await dispatchEvents(database.db, [{ id: event.eventId }], NOW)
-    const [queued] = unprepared
-    if (!queued) throw new Error('it has a body')
-    const { preparation } = preparing({ recording: fails, transcript: fails, summaries: fails })
-    const sizes: number[] = []
-    const makeRoom = (bytes: number) => {
-      sizes.push(bytes)
-      return { deferMs: 700 }
-    }
+    expect(await roomFor(event)).toEqual([2 ** 20])
+  })
+
+  it('reads nothing of a notice that is too large for the room that there is, however small its recording is by now', async () => {
+    const event = await withGiven({ summaries: LARGE })
+    expect(await roomFor(event)).toEqual([JSON.stringify(LARGE).length])
+  })
+
+  it('measures the recording for a notice that left out the summaries', async () => {
+    const event = aSummary({ accountId: anAccount(), summaries: LARGE })
+    await withGiven({ transcript: null }, event)
+    expect(await roomFor(event)).toEqual([2 ** 20])
+  })
+
+  it('sends all of what came with a notice when nothing of the recording can be read', async () => {
+    const [summary] = full(anAccount()).summaries ?? []
+    const event = await withGiven({ transcript: { text: 'given' }, summaries: [summary ?? {}] })
+    const { preparation, problems } = preparing(UNREADABLE)
+    const [body] = await bodiesOf(preparation, [event.eventId])
+    expect(body?.data).toEqual({
+      audio_id: 'rec_1001',
+      transcript: { text: 'given', truncated: false },
+      summaries: [{ label: 'Summary', content: '# Hi', format: 'markdown' }],
+    })
+    expect(problems.map(({ part }) => part)).toEqual(['recording'])
+  })
+
+  it('fails, so that the event is tried again, when what came with a notice cannot be read', async () => {
+    const event = await queued(await withGiven({ transcript: null }))
+    const { preparation } = preparing({}, { events: { query: fails } })
     const use = () => Promise.reject(new Error('prepared'))
-    expect(await preparation.run(queued, { makeRoom }, use)).toEqual({ deferMs: 700, reason: 'account_full' })
-    expect(sizes).toEqual([2 ** 20])
+    await expect(preparation.run(event, {}, use)).rejects.toThrow('no')
   })
 
   it('builds the documented payload, members in the documented order', async () => {
@@ -171,7 +231,10 @@ describe('Preparation', () => {
 
   it('sends audio_id alone when every query fails or hangs', async () => {
     const hangs = () => new Promise<never>(() => undefined)
-    const { preparation, problems } = preparing({ recording: fails, transcript: hangs, summaries: hangs }, 30)
+    const { preparation, problems } = preparing(
+      { recording: fails, transcript: hangs, summaries: hangs },
+      { timeoutMs: 30 },
+    )
     expect(await dataOf(preparation, full(anAccount()))).toEqual({ audio_id: 'rec_1001' })
     expect(problems.map(({ part }) => part).sort()).toEqual(['recording', 'summaries', 'transcript'])
   })
