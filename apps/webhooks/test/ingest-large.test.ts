@@ -1,11 +1,13 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { Worker } from 'node:worker_threads'
-import { describe, expect, it } from '@jest/globals'
+import { afterEach, describe, expect, it } from '@jest/globals'
+import { waitFor } from '@signet/testkit'
 import { newEventId } from '@signet/webhook-core'
 import { readSummaryReady } from '../src/ingest/ingest-body.js'
 import { aNotice, eventRows } from './support/api-data.js'
 import { useApi } from './support/api.js'
 import { SERVICE_TOKEN } from './support/harness.js'
+import { heldUpload, type HeldUpload } from './support/held-upload.js'
 
 const api = useApi()
 const MIB = 1024 * 1024
@@ -81,4 +83,66 @@ describe('bodies of 32 MiB', () => {
     expect(statuses.sort()).toEqual([200, 200, 202])
     expect(await eventRows(api, accountId)).toHaveLength(1)
   })
+})
+
+describe('beside uploads that stay open', () => {
+  const open: HeldUpload[] = []
+  afterEach(() => {
+    for (const upload of open.splice(0)) upload.end()
+  })
+
+  type Held = { count: number; bytes: number; sendBytes: number; isChunked?: boolean }
+  /** Uploads of one account that never send the end of their bodies. */
+  async function hold({ count, bytes, sendBytes, isChunked = false }: Held) {
+    const { accountId } = await api.anAccount()
+    const body = Buffer.from(noticeOf(bytes, accountId))
+    const uploads = Array.from({ length: count }, () =>
+      heldUpload(`${api.internalUrl}/internal/v1/summary-ready`, {
+        token: SERVICE_TOKEN,
+        body,
+        sendBytes,
+        ...(isChunked ? {} : { declaredBytes: bytes }),
+      }),
+    )
+    open.push(...uploads)
+    return uploads
+  }
+  const stillOpen = () => open.every(({ seen }) => !seen.isAnswered)
+  async function publish(bytes: number, chunked = false) {
+    const { accountId } = await api.anAccount()
+    const text = noticeOf(bytes, accountId)
+    const raw = chunked ? new Blob([text]).stream() : text
+    const { status } = await api.internal('POST', '/internal/v1/summary-ready', { raw })
+    return status
+  }
+
+  it.each([{ isChunked: false }, { isChunked: true }])(
+    'a notice of 2 KiB without a length is answered: %p',
+    async ({ isChunked }) => {
+      const held = await hold({ count: 4, bytes: LIMIT, sendBytes: 100_000, isChunked })
+      await Promise.all(held.map((upload) => upload.sent()))
+      expect(await publish(2048, true)).toBe(202)
+      expect(stillOpen()).toBe(true)
+    },
+  )
+
+  it('of 20 MB, a notice of 1.5 MB from another account is answered', async () => {
+    const held = await hold({ count: 8, bytes: 20_000_000, sendBytes: 20_000_000 - 1 })
+    const takenBytes = () => held.reduce((sum, upload) => sum + upload.takenBytes, 0)
+    await waitFor(() => takenBytes() >= 40 * MIB, { describe: 'what the service takes of them' })
+    expect(await publish(1_500_000, true)).toBe(202)
+    expect(await publish(1_500_000)).toBe(202)
+    // Those that wait for memory may have been refused by now.
+    expect(held.some(({ seen }) => !seen.isAnswered)).toBe(true)
+  })
+
+  it.each([{ isChunked: false }, { isChunked: true }])(
+    'two that trickle take nothing from a notice of 20 MB: %p',
+    async ({ isChunked }) => {
+      const held = await hold({ count: 2, bytes: LIMIT, sendBytes: 100_000, isChunked })
+      await Promise.all(held.map((upload) => upload.sent()))
+      expect(await publish(20_000_000)).toBe(202)
+      expect(stillOpen()).toBe(true)
+    },
+  )
 })

@@ -1,4 +1,4 @@
-const SEARCHED_BYTES = 2048
+export const SEARCHED_BYTES = 2048
 // Inside of a string the quotes would have backslashes before them.
 const ACCOUNT_ID = /"account_id"\s*:\s*"([0-9A-Fa-f-]{36})"/
 

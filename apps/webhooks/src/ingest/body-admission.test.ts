@@ -1,24 +1,35 @@
 import { setImmediate as turn } from 'node:timers/promises'
 import { afterEach, describe, expect, it } from '@jest/globals'
-import type { Request } from 'express'
-import { BodyAdmission, type BodyAdmissionOptions } from './body-admission.js'
+import type { BodySoFar } from '@signet/http'
+import { BodyAdmission } from './body-admission.js'
+import type { BodyMemoryOptions } from './body-memory.js'
 import { MAX_BODY_BYTES, SMALL_BODY_BYTES } from './body-sizes.js'
 
 const MIB = 1024 * 1024
+const CHUNK = 64 * 1024
 /** No test refuses a body unless it says so. */
 const FOREVER = 2 ** 31 - 1
+const ACCOUNTS = Array.from({ length: 10 }, (_, i) => `0b0f0f0f-0000-4000-8000-00000000000${i}`)
 
-const ofLength = (bytes: number) => ({ 'content-length': String(bytes) })
+type Sender = {
+  by?: string
+  /** In the path. */
+  account?: string
+  /** What the body begins with. */
+  head?: string
+  /** Without, its length is unknown. */
+  length?: number
+}
 
-/** All windows, so that none is waiting when its test ends. */
+/** So that none is waiting when its test ends. */
 const requests: { leave(): void }[] = []
 afterEach(() => {
   for (const request of requests.splice(0)) request.leave()
 })
 
 /** Requests to a route, and what has become of each. */
-function aRoute(options: BodyAdmissionOptions) {
-  const admission = new BodyAdmission({ waitMs: FOREVER, ...options })
+function aRoute(options: BodyMemoryOptions = {}) {
+  const admission = new BodyAdmission({ waitMs: FOREVER, finishMs: FOREVER, ...options })
   const handling: { end: () => void; fail: () => void }[] = []
   const handle = () =>
     new Promise<void>((resolve, reject) => {
@@ -28,27 +39,45 @@ function aRoute(options: BodyAdmissionOptions) {
     method: 'post',
     path: '/',
     docs: { operationId: 'x', summary: 'x', tag: 'x', responses: {} },
+    body: { as: 'json-bytes', maxBytes: MAX_BODY_BYTES },
     handle,
   })
 
-  /** `state` is `waiting` until its body may be read. */
-  const request = (
-    headers: Record<string, string | undefined>,
-    { by = 'pipeline', isGone = false }: { by?: string; isGone?: boolean } = {},
-  ) => {
+  const request = async ({ by = 'pipeline', account, head = '{', length }: Sender = {}) => {
     const onceGone: (() => void)[] = []
-    const end = { isGone, onceGone: (act: () => void) => void onceGone.push(act) }
-    const input = { caller: { name: by }, req: { headers } as unknown as Request, context: { end } }
+    const end = { isGone: false, onceGone: (act: () => void) => void onceGone.push(act) }
+    const headers = length === undefined ? {} : { 'content-length': String(length) }
+    const params = account === undefined ? {} : { account_id: account }
+    const input = { caller: { name: by }, req: { headers, params }, context: { end } }
+    await made.guard?.(input as never)
+    const chunks = [Buffer.alloc(CHUNK, ' ')]
+    chunks[0]?.write(head)
     const seen = {
-      state: 'waiting',
+      state: 'reading',
+      arrived: 0,
+      /** Sends so much more, in chunks, until it has to wait. */
+      async send(bytes: number): Promise<string> {
+        const until = seen.arrived + bytes
+        while (seen.arrived < until && seen.state === 'reading') {
+          seen.arrived = Math.min(seen.arrived + CHUNK, until)
+          const refuse = (error: Error) => void (seen.state = String(error))
+          const soFar = { end, bytes: seen.arrived, chunks, refuse } as unknown as BodySoFar
+          const room = made.body?.makeRoom?.(soFar)
+          if (room === undefined) continue
+          seen.state = 'waiting'
+          room.then(() => (seen.state = 'reading'), refuse)
+          await turn()
+        }
+        return seen.state
+      },
       leave() {
         end.isGone = true
-        for (const act of onceGone) act()
+        for (const act of onceGone.splice(0)) act()
       },
-      /** Its body is there. */
-      async handle(bytes: number) {
+      /** Its body is complete. */
+      async handle() {
         const at = handling.length
-        const over = Promise.resolve(made.handle({ ...input, body: Buffer.alloc(bytes) } as never)).catch(
+        const over = Promise.resolve(made.handle({ ...input, body: Buffer.alloc(0) } as never)).catch(
           () => undefined,
         )
         await turn()
@@ -58,137 +87,178 @@ function aRoute(options: BodyAdmissionOptions) {
         }
       },
     }
-    Promise.resolve(made.guard?.(input as never)).then(
-      () => (seen.state = 'admitted'),
-      (error: unknown) => (seen.state = String(error)),
-    )
     requests.push(seen)
     return seen
   }
-  /** The states of these requests, after what has just happened has taken effect. */
-  const states = async (...requests: { state: string }[]) => {
-    await turn()
-    return requests.map(({ state }) => state)
+  /** Uploads of one sender that have sent all that they may, one of them beyond its share. */
+  const flood = async (sender: Sender, count = 30) => {
+    const uploads = []
+    for (let i = 0; i < count; i += 1) {
+      const upload = await request({ length: 20 * MIB, ...sender })
+      await upload.send(20 * MIB - 1)
+      uploads.push(upload)
+    }
+    return uploads
   }
-  return { request, states }
+  return { request, flood }
 }
 
-describe('large bodies', () => {
-  it.each([
-    ['ordinary', 0.6, 0.4],
-    ['huge', 6, 4],
-  ])('wait unread while others are in memory: %s', async (_, one, another) => {
-    const { request, states } = aRoute({ windowBytes: (one + another) * MIB })
-    const first = request(ofLength(one * MIB))
-    const second = request(ofLength(another * MIB))
-    const third = request(ofLength(another * MIB))
-    expect(await states(first, second, third)).toEqual(['admitted', 'admitted', 'waiting'])
-    second.leave()
-    expect(await states(third)).toEqual(['admitted'])
+describe('memory for large bodies', () => {
+  it('is taken by what has arrived, not by what was declared', async () => {
+    const { request } = aRoute()
+    for (let i = 0; i < 100; i += 1) await (await request({ length: MAX_BODY_BYTES })).send(100_000)
+    expect(await (await request({ length: MAX_BODY_BYTES })).send(MAX_BODY_BYTES)).toBe('reading')
   })
 
-  it.each(['end', 'fail'] as const)(
-    'count until their handling has come to its %s, also when their client has left',
-    async (outcome) => {
-      const { request, states } = aRoute({ windowBytes: 10 * MIB })
-      const first = request(ofLength(10 * MIB))
-      await states(first)
-      const handling = await first.handle(10 * MIB)
-      first.leave()
-      const second = request(ofLength(10 * MIB))
-      expect(await states(second)).toEqual(['waiting'])
-      await handling[outcome]()
-      expect(await states(second)).toEqual(['admitted'])
+  it('is never more than the shared part and one of the largest bodies', async () => {
+    const { request } = aRoute()
+    const all = []
+    for (const account of ACCOUNTS)
+      for (const length of [MAX_BODY_BYTES, 3 * MIB, 500_000, undefined])
+        for (let i = 0; i < 20; i += 1) {
+          const upload = await request({ account, ...(length === undefined ? {} : { length }) })
+          await upload.send(length ?? 10 * MIB)
+          all.push(upload)
+        }
+    // What arrived last of a body that waits is not counted, and neither is a body that is still small.
+    const counted = all.map(({ state, arrived }) => (state === 'waiting' ? arrived - CHUNK : arrived))
+    const held = counted.reduce((sum, bytes) => sum + (bytes <= SMALL_BODY_BYTES ? 0 : bytes), 0)
+    expect(held).toBeLessThanOrEqual((96 + 32) * MIB + CHUNK)
+    expect(held).toBeGreaterThan(90 * MIB)
+  })
+
+  it('has room for a body of another account, whatever one account holds', async () => {
+    const { request, flood } = aRoute()
+    const uploads = await flood({ account: ACCOUNTS[0] })
+    expect(uploads.at(-1)?.state).toBe('waiting')
+    expect(await (await request({ account: ACCOUNTS[1], length: 20_000_000 })).send(20_000_000)).toBe(
+      'reading',
+    )
+  })
+
+  it.each<[string, Sender]>([
+    ['in the path', { account: ACCOUNTS[1] }],
+    ['at the beginning of the body', { head: `{"account_id":"${ACCOUNTS[1]}"` }],
+  ])('knows the account %s', async (_, sender) => {
+    const { request, flood } = aRoute()
+    await flood({})
+    expect(await (await request({ length: 20_000_000 })).send(20_000_000)).toBe('waiting')
+    expect(await (await request({ ...sender, length: 20_000_000 })).send(20_000_000)).toBe('reading')
+  })
+
+  it('is shared by services where the account is unknown', async () => {
+    const { request, flood } = aRoute()
+    await flood({})
+    expect(await (await request({ by: 'other', length: 20_000_000 })).send(20_000_000)).toBe('reading')
+  })
+
+  it.each([
+    ['1.5 MB', 1_500_000],
+    ['200 kB', 200_000],
+  ])(
+    'has room for a body of %s, however many larger ones of the same service came earlier',
+    async (_, bytes) => {
+      const { request, flood } = aRoute()
+      await flood({})
+      for (const account of ACCOUNTS) await flood({ account }, 4)
+      expect(await (await request({ length: bytes })).send(bytes)).toBe('reading')
+      expect(await (await request()).send(bytes)).toBe('reading')
     },
   )
 
-  it('count until their answer has left, also when their handling has ended', async () => {
-    const { request, states } = aRoute({ windowBytes: 10 * MIB })
-    const first = request(ofLength(10 * MIB))
-    await states(first)
-    await (await first.handle(10 * MIB)).end()
-    const second = request(ofLength(10 * MIB))
-    expect(await states(second)).toEqual(['waiting'])
-    first.leave()
-    expect(await states(second)).toEqual(['admitted'])
+  it('lets bodies finish one after another that are all half read', async () => {
+    const { request } = aRoute({ sharedBytes: 10 * MIB })
+    const uploads = []
+    for (let i = 0; i < 6; i += 1) uploads.push(await request({ length: 20 * MIB, account: ACCOUNTS[i] }))
+    while (uploads.some(({ state, arrived }) => state === 'reading' && arrived < 20 * MIB))
+      for (const upload of uploads) await upload.send(Math.min(MIB, 20 * MIB - upload.arrived))
+    const order = []
+    while (order.length < uploads.length) {
+      const done = uploads.filter(({ state, arrived }) => state === 'reading' && arrived === 20 * MIB)
+      order.push(...done)
+      for (const upload of done) {
+        upload.state = 'done'
+        upload.leave()
+      }
+      await turn()
+      for (const upload of uploads) await upload.send(20 * MIB - upload.arrived)
+    }
+    expect(new Set(order)).toEqual(new Set(uploads))
   })
 
-  it('of one caller make another one wait for a turn and not for all of them', async () => {
-    const { request, states } = aRoute({ windowBytes: 10 * MIB })
-    const [first, ...rest] = Array.from({ length: 5 }, () => request(ofLength(10 * MIB), { by: 'import' }))
-    const notice = request(ofLength(10 * MIB))
-    await states()
+  it('is taken by turns', async () => {
+    const { request, flood } = aRoute({ sharedBytes: 0 })
+    const [first, second, third] = await flood({ account: ACCOUNTS[0] })
+    const other = await request({ account: ACCOUNTS[1], length: 20 * MIB })
+    await other.send(MIB)
+    const states = () => [first, second, third, other].map((upload) => upload?.state)
+    expect(states()).toEqual(['reading', 'waiting', 'waiting', 'waiting'])
     first?.leave()
-    expect(await states(...rest, notice)).toEqual(['admitted', 'waiting', 'waiting', 'waiting', 'waiting'])
-    rest[0]?.leave()
-    expect(await states(...rest, notice)).toEqual(['admitted', 'waiting', 'waiting', 'waiting', 'admitted'])
+    await turn()
+    expect(states()).toEqual(['reading', 'reading', 'waiting', 'waiting'])
+    second?.leave()
+    await turn()
+    expect(states()).toEqual(['reading', 'reading', 'waiting', 'reading'])
   })
 
-  it('are not overtaken by others that need less', async () => {
-    const { request, states } = aRoute({ windowBytes: 10 * MIB })
-    const first = request(ofLength(6 * MIB))
-    const largest = request(ofLength(10 * MIB))
-    const small = request(ofLength(2 * MIB))
-    expect(await states(first, largest, small)).toEqual(['admitted', 'waiting', 'waiting'])
-    largest.leave()
-    expect(await states(small)).toEqual(['admitted'])
+  it('is refused to a body that has waited for too long', async () => {
+    const { flood } = aRoute({ sharedBytes: 0, waitMs: 1 })
+    const [first, second] = await flood({}, 2)
+    while (second?.state === 'waiting') await turn()
+    expect(second?.state).toContain('Too many large bodies')
+    expect(first?.state).toBe('reading')
   })
 
-  it('of over a megabyte make ordinary ones wait for nothing', async () => {
-    const { request, states } = aRoute({ windowBytes: MAX_BODY_BYTES })
-    const huge = Array.from({ length: 20 }, () => request(ofLength(MAX_BODY_BYTES)))
-    const ordinary = Array.from({ length: 100 }, () => request(ofLength(200_000)))
-    expect(new Set(await states(...ordinary))).toEqual(new Set(['admitted']))
-    expect(await states(...huge)).toContain('waiting')
+  it('is refused to a body that stalls where others wait to finish, and to no complete one', async () => {
+    const { flood } = aRoute({ sharedBytes: 0, finishMs: 1 })
+    const [first, second] = await flood({}, 2)
+    while (first?.state === 'reading') await turn()
+    expect(first?.state).toContain('Too many large bodies')
+    first?.leave()
+    await second?.handle()
+    for (let i = 0; i < 3; i += 1) await new Promise((resolve) => setTimeout(resolve, 1))
+    expect(second?.state).toBe('reading')
   })
 
-  it('are refused when they have waited for too long', async () => {
-    const { request, states } = aRoute({ windowBytes: 10 * MIB, waitMs: 1 })
-    const first = request(ofLength(10 * MIB))
-    const second = request(ofLength(10 * MIB))
-    while (second.state === 'waiting') await turn()
-    expect(second.state).toContain('Too many large bodies')
-    first.leave()
-    expect(await states(request(ofLength(10 * MIB)))).toEqual(['admitted'])
+  it.each(['end', 'fail'] as const)(
+    'is taken until the handling has come to its %s, also when the client has left',
+    async (outcome) => {
+      const { flood } = aRoute({ sharedBytes: 0 })
+      const [first, second] = await flood({}, 2)
+      const handling = await first?.handle()
+      first?.leave()
+      await turn()
+      expect(second?.state).toBe('waiting')
+      await handling?.[outcome]()
+      expect(second?.state).toBe('reading')
+    },
+  )
+
+  it('is taken until the answer has left, also when the handling has ended', async () => {
+    const { flood } = aRoute({ sharedBytes: 0 })
+    const [first, second] = await flood({}, 2)
+    await (await first?.handle())?.end()
+    expect(second?.state).toBe('waiting')
+    first?.leave()
+    await turn()
+    expect(second?.state).toBe('reading')
   })
 
-  it('take nothing for a client that has left, or leaves while it waits', async () => {
-    const { request, states } = aRoute({ windowBytes: 10 * MIB })
-    await states(request(ofLength(10 * MIB), { isGone: true }))
-    const first = request(ofLength(10 * MIB))
-    const leaving = request(ofLength(10 * MIB))
-    const last = request(ofLength(10 * MIB))
-    expect(await states(first, leaving)).toEqual(['admitted', 'waiting'])
-    leaving.leave()
-    first.leave()
-    expect(await states(last)).toEqual(['admitted'])
+  it('goes to the next one if a client leaves while it waits', async () => {
+    const { flood } = aRoute({ sharedBytes: 0 })
+    const [first, leaving, last] = await flood({}, 3)
+    leaving?.leave()
+    first?.leave()
+    await turn()
+    expect(last?.state).toBe('reading')
   })
-})
 
-describe('a body of unknown size', () => {
-  it.each([
-    { 'transfer-encoding': 'chunked' },
-    { 'content-length': '10', 'content-encoding': 'gzip' },
-    { 'content-length': String(10 * MAX_BODY_BYTES) },
-  ])('counts as the largest until it is there: %p', async (headers) => {
-    const { request, states } = aRoute({ windowBytes: MAX_BODY_BYTES })
-    const unknown = request(headers)
-    const other = request(ofLength(2 * MIB))
-    expect(await states(unknown, other)).toEqual(['admitted', 'waiting'])
-    await unknown.handle(1000)
-    expect(await states(other)).toEqual(['admitted'])
+  it('is not needed for a small body', async () => {
+    const { request, flood } = aRoute({ sharedBytes: 0 })
+    await flood({}, 2)
+    const small = await request()
+    expect(await small.send(SMALL_BODY_BYTES)).toBe('reading')
+    await (await small.handle()).end()
+    expect(await small.send(1)).toBe('waiting')
   })
-})
-
-it('admits two of the largest and hundreds of ordinary ones at a time', async () => {
-  const { request, states } = aRoute({})
-  const largest = Array.from({ length: 3 }, () => request(ofLength(MAX_BODY_BYTES)))
-  const ordinary = Array.from({ length: 300 }, () => request(ofLength(200_000)))
-  expect(await states(...largest)).toEqual(['admitted', 'admitted', 'waiting'])
-  expect(new Set(await states(...ordinary))).toEqual(new Set(['admitted']))
-})
-
-it.each([ofLength(SMALL_BODY_BYTES), {}])('makes no small body wait: %p', async (headers) => {
-  const { request, states } = aRoute({ windowBytes: 0 })
-  expect(await states(request(headers))).toEqual(['admitted'])
 })
