@@ -146,7 +146,7 @@ export class RegistrationService {
   }
 
   /**
-   * Every sign-up inserts a user, issues a link, keeps a password for itself and writes a notice to an owner. Steps that this
+   * Every sign-up finds and inserts a user, issues a link, keeps a password for itself and writes a notice to an owner. Steps that this
    * address does not need run and are rolled back, so that every sign-up takes the same time.
    */
   async #level<C>(tx: Tx, registered: Registered<C>, input: Registration, meta: RequestMeta): Promise<void> {
@@ -156,8 +156,9 @@ export class RegistrationService {
     const isNew = registered.kind === 'pending' && registered.isNew
     const others = { ...input, signUpId: undefined }
     await tx.rehearse(async () => {
-      const nobodys = { ...input, address: nobodysAddress(input.address.kind), data: {} }
-      const user = isNew ? registered.user : (await factory.findOrInsert(tx, nobodys)).user
+      // Finds the user that was just inserted, or inserts one where it was found.
+      const address = isNew ? input.address : nobodysAddress(input.address.kind)
+      const { user } = await factory.findOrInsert(tx, { ...input, address, data: {} })
       // Send to the address in the request: sending quotas must not reveal whether it has an account, either.
       if (isKnown) return this.#issue(tx, () => undefined, user, others, meta)
       const { passwordHash } = input
