@@ -26,7 +26,7 @@ const NODE = ['--import', 'tsx', '--conditions=@signet/source']
 const QUICK = {
   rounds: '1',
   scale: 0.02,
-  pipeline: ['only=burst|steady 200'],
+  pipeline: ['only=burst'],
   common: ['seconds=0.2', 'accounts=200'],
 }
 /** The memory of a service after a long run, and bodies of a megabyte, are on the page of the dispatcher's bench. */
