@@ -22,33 +22,35 @@ const PROGRAM = `
   await new Promise(setImmediate) // the event comes a moment after the start
   const seen = [started]
   const event = { id: 'evt_' + '0'.repeat(32), createdAt: new Date(0) }
-  const large = () =>
+  const large = (account) =>
     parser.summaryReady(
       Buffer.from(
         JSON.stringify({
           source_event_key: 'k',
-          account_id: '6b0f0f0f-0000-4000-8000-000000000000',
+          account_id: account + 'b0f0f0f-0000-4000-8000-000000000000',
           audio_id: 'r',
           transcript: { text: 'x'.repeat(5_000_000) },
         }),
       ),
       event,
     )
-  await large()
+  await large(1)
   seen.push(started)
-  await Promise.all([large(), large(), large(), large()])
+  await Promise.all([large(1), large(1), large(1), large(1)])
+  seen.push(started)
+  await Promise.all([large(1), large(1), large(2), large(2)])
   seen.push(started)
   while (ended < started - 1) await new Promise((resolve) => inRealTime(resolve, 5))
-  await large()
+  await large(1)
   seen.push(started)
   await parser.close()
   console.log(JSON.stringify(seen))
 `
 
-it('keeps one thread from the start, so that a large body after idle minutes starts none', async () => {
+it('keeps one thread from the start, so that a large body after idle minutes starts none, and leaves the other one to other accounts', async () => {
   const parser = new URL('../dist/ingest/ingest-parser.js', import.meta.url).href
   const { stdout } = await run(process.execPath, ['--input-type=module', '-e', PROGRAM, parser])
-  expect(JSON.parse(stdout)).toEqual([1, 1, 2, 2])
+  expect(JSON.parse(stdout)).toEqual([1, 1, 1, 2, 2])
 })
 
 /** The packages of CommonJS modules that importing a file loads; all of these are CommonJS. */

@@ -6,10 +6,13 @@ import { accountHint } from './account-hint.js'
 import { SMALL_BODY_BYTES } from './body-sizes.js'
 import type { EncodedParts } from './encoded-parts.js'
 import { readRecording, readSummaryReady, type IngestJob, type IngestResult } from './ingest-body.js'
-import { ofShare, ParserQueue } from './parser-queue.js'
+import { KeyTurns } from './key-turns.js'
 import type { NewEvent, SummaryReady } from './summary-ready.js'
 
-/** Turns bodies of the internal API into checked values: large ones, and batches of any size, off the event loop (decision 0070). */
+/**
+ * Turns bodies of the internal API into checked values: large ones, and batches of any size, off the event loop (decision 0070). One body
+ * of an account at a time, so that it cannot have every thread, and others are next when one gets free.
+ */
 export type IngestParser = {
   summaryReady(bytes: Buffer, event: NewEvent): Promise<SummaryReady>
   /** One result per line, an error where a line is refused. */
@@ -22,11 +25,12 @@ const THREADS = 2
 
 export function createIngestParser({ threads = THREADS } = {}): IngestParser {
   const pool = startPool(threads)
+  const turns = new KeyTurns()
 
-  async function inThread<Value>(job: IngestJob, share: string): Promise<IngestResult<Value>> {
+  function inThread<Value>(job: IngestJob, share: string): Promise<IngestResult<Value>> {
     // A large body is moved and not copied: the handler is done with the bytes. A small one may share its memory with others.
     const transferList = job.bytes.length <= SMALL_BODY_BYTES ? [] : [job.bytes.buffer as ArrayBuffer]
-    return (await pool.run(Object.assign(job, ofShare(share)), { transferList })) as IngestResult<Value>
+    return turns.run([share], () => pool.run(job, { transferList })) as Promise<IngestResult<Value>>
   }
   const isSmall = (bytes: Buffer) => bytes.length <= SMALL_BODY_BYTES
 
@@ -65,8 +69,7 @@ function startPool(maxThreads: number): Piscina<IngestJob, IngestResult<unknown>
     minThreads: import.meta.url.endsWith('.ts') ? 0 : 1,
     maxThreads,
     idleTimeout: 60_000,
-    taskQueue: new ParserQueue(),
-    // Otherwise a task that finds no free thread loses its turn.
+    // Otherwise a body that finds no free thread goes behind those that came later.
     stricterFIFO: true,
   })
 }
