@@ -44,119 +44,106 @@ export type DispatchOutcome = {
 
 const LINGER_MS = 2
 
-/** What became of the events of one batch. */
-type Batch = { outcomes: Map<EventId, DispatchOutcome>; dispatched: DispatchedEvent[] }
+/** Written apart from small bodies, which then wait for a few hundred kilobytes at most. */
+const LARGE_PREPARED_BYTES = 64 * 1024
+
+type BySize<Outcome> = Record<'small' | 'large', Batches<DispatchItem, Outcome>>
 
 /**
  * Turns events with a body into deliveries, one per matching endpoint. Idempotent. Reads nothing but the events and the
  * endpoints, and large events in statements of their own, so no account can make it slow for the others.
  *
  * Most events are only read: the rows of their deliveries are written with the results of their first attempts
- * (docs/design.md#first-attempts). Rows are written first for events that were just prepared, have no matching endpoint or some
- * deliveries already, or whose job was lost once: what cannot be recorded must not be sent again and again.
+ * (docs/design.md#first-attempts). They never wait for a statement that writes. Rows are written first for events that were just
+ * prepared, have no matching endpoint or some deliveries already, or whose job was lost once: what cannot be recorded must not be
+ * sent again and again.
  */
 export class DispatchService {
-  readonly #small: Batches<DispatchItem, DispatchOutcome>
-  readonly #large: Batches<DispatchItem, DispatchOutcome>
+  readonly #reads: BySize<DispatchOutcome | undefined>
+  readonly #writes: BySize<DispatchOutcome>
   readonly #size = new BatchSize()
 
   constructor(private readonly deps: DispatchDeps) {
+    this.#reads = this.#bySize((items) => this.#findSnapshots(items))
+    this.#writes = this.#bySize((items) => this.#dispatchInRows(items))
+  }
+
+  async run(item: DispatchItem): Promise<DispatchOutcome> {
+    const read = item.prepared || item.wasLost ? undefined : await addTo(this.#reads, item)
+    return read ?? addTo(this.#writes, item)
+  }
+
+  #bySize<Outcome>(send: (items: readonly DispatchItem[]) => Promise<Outcome[]>): BySize<Outcome> {
     const oneByAccountInTurn = {
-      send: (items: readonly DispatchItem[]) => this.#dispatch(items),
+      send,
       shareOf: ({ accountId }: DispatchItem) => accountId,
       underWay: 1,
       slowMs: Infinity,
     }
-    this.#small = new Batches({
-      ...oneByAccountInTurn,
-      maxItems: () => this.#size.maxItems,
-      lingerMs: LINGER_MS,
-    })
-    this.#large = new Batches({
-      ...oneByAccountInTurn,
-      bytesOf: ({ bytes = 0 }) => bytes,
-      maxBytes: BATCH_BYTES,
-    })
-  }
-
-  run(item: DispatchItem): Promise<DispatchOutcome> {
-    return (item.bytes === undefined ? this.#small : this.#large).add(item)
-  }
-
-  async #dispatch(items: readonly DispatchItem[]): Promise<DispatchOutcome[]> {
-    // An id that was submitted twice gets the same result twice.
-    const byId = new Map<EventId, DispatchItem>()
-    for (const item of items) if (item.prepared || !byId.has(item.id)) byId.set(item.id, item)
-    const all = [...byId.values()]
-    const unwritten = await this.#findSnapshots(all.filter(({ prepared, wasLost }) => !prepared && !wasLost))
-    const written = await this.#dispatchInRows(all.filter(({ id }) => !unwritten.outcomes.has(id)))
-    this.#conclude(
-      [...unwritten.dispatched, ...written.dispatched],
-      byId,
-      (id) => outcomeOf(id).created.length,
-    )
-    return items.map(({ id }) => outcomeOf(id))
-
-    function outcomeOf(id: EventId): DispatchOutcome {
-      return unwritten.outcomes.get(id) ?? written.outcomes.get(id) ?? NOTHING
+    return {
+      small: new Batches({
+        ...oneByAccountInTurn,
+        maxItems: () => this.#size.maxItems,
+        lingerMs: LINGER_MS,
+      }),
+      large: new Batches({ ...oneByAccountInTurn, bytesOf, maxBytes: BATCH_BYTES }),
     }
   }
 
-  async #findSnapshots(items: readonly DispatchItem[]): Promise<Batch> {
+  /** Undefined for those whose rows have to be written first. */
+  async #findSnapshots(items: readonly DispatchItem[]): Promise<(DispatchOutcome | undefined)[]> {
     const { db, retryWhileUnavailable, now } = this.deps
     const outcomes = new Map<EventId, DispatchOutcome>()
-    if (items.length === 0) return { outcomes, dispatched: [] }
     const store = (snapshots: readonly DeliverySnapshot[]) =>
       retryWhileUnavailable(() => writeDeliveries(db, snapshots, now()))
+    const byId = new Map(items.map((item) => [item.id, item]))
     const { readAt, events } = await retryWhileUnavailable(async () => {
       const readAt = performance.now()
-      return {
-        readAt,
-        events: await findEventSnapshots(
-          db,
-          items.map(({ id }) => id),
-        ),
-      }
+      return { readAt, events: await findEventSnapshots(db, [...byId.keys()]) }
     })
     for (const { id, deliveries } of events) {
       const unwritten = new UnwrittenEvent(id, deliveries, store)
       outcomes.set(id, { created: deliveries, unwritten, unfinished: [], readAt })
     }
-    return { outcomes, dispatched: events }
+    this.#conclude(events, byId, outcomes)
+    // An id that was submitted twice gets the same result twice.
+    return items.map(({ id }) => outcomes.get(id))
   }
 
-  async #dispatchInRows(items: readonly DispatchItem[]): Promise<Batch> {
+  async #dispatchInRows(items: readonly DispatchItem[]): Promise<DispatchOutcome[]> {
     const { db, retryWhileUnavailable, now } = this.deps
-    const outcomes = new Map<EventId, DispatchOutcome>()
-    if (items.length === 0) return { outcomes, dispatched: [] }
-    const rows = items.map(({ id, prepared }) => ({ id, ...prepared }))
+    const byId = new Map<EventId, DispatchItem>()
+    for (const item of items) if (item.prepared || !byId.has(item.id)) byId.set(item.id, item)
+    const rows = Array.from(byId.values(), ({ id, prepared }) => ({ id, ...prepared }))
     const { readAt, ...dispatched } = await retryWhileUnavailable(async () => {
       const readAt = performance.now()
       return { readAt, ...(await dispatchEvents(db, rows, now())) }
     })
-    for (const { id } of items) outcomes.set(id, { created: [], unfinished: [], readAt })
+    const outcomes = new Map<EventId, DispatchOutcome>()
+    for (const id of byId.keys()) outcomes.set(id, { created: [], unfinished: [], readAt })
     for (const snapshot of dispatched.created) outcomes.get(snapshot.eventId)?.created.push(snapshot)
     for (const delivery of dispatched.unfinished) outcomes.get(delivery.eventId)?.unfinished.push(delivery)
     for (const event of dispatched.unprepared)
       outcomes.set(event.id, { created: [], unfinished: [], readAt, unprepared: event })
-    return { outcomes, dispatched: dispatched.events }
+    this.#conclude(dispatched.events, byId, outcomes)
+    return items.map(({ id }) => outcomes.get(id) ?? NOTHING)
   }
 
   /** Caches only bodies that this statement dispatched: another process may have been first, with different content. */
   #conclude(
     events: readonly DispatchedEvent[],
     items: ReadonlyMap<EventId, DispatchItem>,
-    deliveriesOf: (id: EventId) => number,
+    outcomes: ReadonlyMap<EventId, DispatchOutcome>,
   ): void {
     const { bodies, observer, now } = this.deps
-    /** Sizes of events whose jobs did not say how large they are. */
+    /** Of those that share statements by their mean size. */
     const sizes: number[] = []
     for (const { id, type, createdAt, body: stored } of events) {
       const prepared = items.get(id)?.prepared
       const body = stored ?? prepared?.body
       if (!body) continue
-      if (items.get(id)?.bytes === undefined) sizes.push(body.byteLength)
-      const deliveries = deliveriesOf(id)
+      if (!isLarge({ bytes: items.get(id)?.bytes, prepared })) sizes.push(body.byteLength)
+      const deliveries = outcomes.get(id)?.created.length ?? 0
       if (deliveries > 0) bodies.putFresh(id, body)
       const ageMs = now().getTime() - createdAt.getTime()
       observer.eventDispatched({ eventId: id, eventType: type, deliveries, bytes: body.byteLength, ageMs })
@@ -165,5 +152,15 @@ export class DispatchService {
     this.#size.learn(sizes)
   }
 }
+
+type Size = Pick<DispatchItem, 'bytes' | 'prepared'>
+
+const bytesOf = ({ bytes, prepared }: Size): number => prepared?.body.byteLength ?? bytes ?? 0
+
+/** Of a body that was just built the size is known; otherwise the job says only that it is 256 KiB or more. */
+const isLarge = (item: Size): boolean => item.bytes !== undefined || bytesOf(item) > LARGE_PREPARED_BYTES
+
+const addTo = <Outcome>({ small, large }: BySize<Outcome>, item: DispatchItem): Promise<Outcome> =>
+  (isLarge(item) ? large : small).add(item)
 
 const NOTHING: DispatchOutcome = { created: [], unfinished: [], readAt: 0 }
