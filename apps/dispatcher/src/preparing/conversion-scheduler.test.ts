@@ -5,12 +5,12 @@ import { ConversionScheduler, type Convert } from './conversion-scheduler.js'
 const MEBIBYTE = 1024 * 1024
 
 /** Conversions that end when told, under a clock that stands still unless moved. */
-function controlledScheduler(jobs = 100) {
+function controlledScheduler(jobs = 100, threads = 1) {
   let time = 0
   const running: { html: string; limitMs: number; end: (result: MarkdownResult) => void }[] = []
   const convert: Convert = (html, limitMs = Infinity) =>
     new Promise((resolve) => running.push({ html, limitMs, end: resolve }))
-  const conversions = new ConversionScheduler({ convert, jobs, threads: 1, now: () => time })
+  const conversions = new ConversionScheduler({ convert, jobs, threads, now: () => time })
   return {
     conversions,
     running,
@@ -40,6 +40,19 @@ describe('ConversionScheduler', () => {
     }
     expect(order).toEqual(['a1', 'a2', 'b1', 'a3', 'b2', 'a4'])
     await Promise.all(all)
+  })
+
+  it('leaves a thread to other accounts, however many documents one has', async () => {
+    const { conversions, running } = controlledScheduler(100, 2)
+    for (const html of ['a1', 'a2', 'a3']) void conversions.convertAll('a', [html])
+    await new Promise(setImmediate)
+    expect(running.map(({ html }) => html)).toEqual(['a1'])
+    for (const html of ['b1', 'b2']) void conversions.convertAll('b', [html])
+    await new Promise(setImmediate)
+    expect(running.map(({ html }) => html)).toEqual(['a1', 'b1'])
+    running[0]?.end(done(1))
+    await new Promise(setImmediate)
+    expect(running.map(({ html }) => html)).toEqual(['a1', 'b1', 'a2'])
   })
 
   it('leaves documents as they are when their event has used up its CPU time, and says so', async () => {
@@ -105,6 +118,18 @@ describe('ConversionScheduler', () => {
     await end(done(1))
     await Promise.all([bomb, page])
     expect(conversions.hasRoomFor('a')).toBe(true)
+  })
+
+  it('defers events by how long conversions take, however little CPU time they get', async () => {
+    const { conversions, end, pass } = controlledScheduler()
+    for (let i = 0; i < 50; i += 1) {
+      const converted = conversions.convertAll('a', ['x'])
+      await new Promise(setImmediate)
+      pass(2000)
+      await end(done(10))
+      await converted
+    }
+    expect(conversions.deferMs('a')).toBeGreaterThan(1000)
   })
 
   it('asks each event that finds no room to come back later than the one before', () => {

@@ -26,16 +26,18 @@ const SHARE_OF_JOBS = 0.4
 export const EVENT_BUDGET_MS = 4000
 const MIN_DEFER_MS = 250
 const MAX_DEFER_MS = 30_000
-/** CPU time of an event's conversions, until some have been measured. */
+/** How long the conversions of an event take, until some have been measured. */
 const INITIAL_ESTIMATE_MS = 10
+
+const NO_TIME = { cpuMs: 0, tookMs: 0 }
 
 const newLine = () => new DeferralLine({ maxMs: MAX_DEFER_MS, maxRetryMs: MAX_DEFER_MS })
 
 type AccountUsage = { events: number; bytes: number; line: DeferralLine }
 
 /**
- * Where events wait for their HTML to be converted, apart from all other events. Accounts take turns, document by document. An
- * event that finds no room is deferred, so that waiting events take neither memory nor worker slots from others.
+ * Where events wait for their HTML to be converted, apart from all other events. Accounts take turns, document by document, and none
+ * has every thread. An event that finds no room is deferred, so that waiting events take neither memory nor worker slots from others.
  */
 export class ConversionScheduler {
   readonly #accounts = new Map<string, AccountUsage>()
@@ -47,7 +49,9 @@ export class ConversionScheduler {
 
   constructor(private readonly options: ConversionSchedulerOptions) {
     this.#now = options.now ?? (() => performance.now())
-    this.#threads = new FairSemaphore(options.threads ?? CONVERSION_THREADS)
+    const threads = options.threads ?? CONVERSION_THREADS
+    // With all of them, an account would have every core of a small machine, and others would wait for the rest of a document.
+    this.#threads = new FairSemaphore(threads, Math.max(1, threads - 1))
     this.#budget = new CpuBudget(this.#now)
   }
 
@@ -81,13 +85,14 @@ export class ConversionScheduler {
     this.#add(accountId, 1, bytes)
     try {
       const outcomes: ConversionOutcome[] = []
-      let usedMs = 0
+      let [usedMs, tookMs] = [0, 0]
       for (const html of documents) {
-        const { outcome, cpuMs } = await this.#convert(accountId, html, EVENT_BUDGET_MS - usedMs)
-        outcomes.push(outcome)
-        usedMs += cpuMs
+        const converted = await this.#convert(accountId, html, EVENT_BUDGET_MS - usedMs)
+        outcomes.push(converted.outcome)
+        usedMs += converted.cpuMs
+        tookMs += converted.tookMs
       }
-      this.#averageMs = 0.9 * this.#averageMs + 0.1 * usedMs
+      this.#averageMs = 0.9 * this.#averageMs + 0.1 * tookMs
       return outcomes
     } finally {
       this.#add(accountId, -1, -bytes)
@@ -99,18 +104,23 @@ export class ConversionScheduler {
     accountId: string,
     html: string,
     eventLeftMs: number,
-  ): Promise<{ outcome: ConversionOutcome; cpuMs: number }> {
-    if (eventLeftMs <= 0) return { outcome: { failure: 'event_budget' }, cpuMs: 0 }
+  ): Promise<{ outcome: ConversionOutcome; cpuMs: number; tookMs: number }> {
+    if (eventLeftMs <= 0) return { outcome: { failure: 'event_budget' }, ...NO_TIME }
     const release = await this.#threads.acquire(accountId)
+    const startedAt = this.#now()
     try {
       const accountLeftMs = this.#budget.leftMs(accountId)
-      if (accountLeftMs <= 0) return { outcome: { failure: 'account_budget' }, cpuMs: 0 }
+      if (accountLeftMs <= 0) return { outcome: { failure: 'account_budget' }, ...NO_TIME }
       const limitMs = Math.min(eventLeftMs, accountLeftMs)
       const { cpuMs, ...outcome } = await this.options.convert(html, limitMs)
       this.#budget.spend(accountId, cpuMs)
+      const spent = { cpuMs, tookMs: this.#now() - startedAt }
       if (!('failure' in outcome) || outcome.failure !== 'cpu_limit' || limitMs >= CPU_LIMIT_MS)
-        return { outcome, cpuMs }
-      return { outcome: { failure: eventLeftMs < accountLeftMs ? 'event_budget' : 'account_budget' }, cpuMs }
+        return { outcome, ...spent }
+      return {
+        outcome: { failure: eventLeftMs < accountLeftMs ? 'event_budget' : 'account_budget' },
+        ...spent,
+      }
     } finally {
       release()
     }
