@@ -63,6 +63,7 @@ describe('createIngestParser', () => {
       parser.recording(Buffer.from(`{"title":"${'y'.repeat(100_000)}"}`), 'a'),
     ).resolves.toBeDefined()
   })
+
   it.each<[string, (parser: IngestParser, accountId: string) => Promise<unknown>]>([
     ['notices', (parser, account_id) => parser.summaryReady(notice({ account_id, title: LONG }), event)],
     ['batches', (parser, account_id) => parser.batch(notice({ account_id, title: LONG }), event.createdAt)],
@@ -81,6 +82,18 @@ describe('createIngestParser', () => {
     )
     // One is being parsed when the others come.
     expect(parsed.indexOf(other)).toBe(1)
+    await single.close()
+  })
+  it('takes large bodies of different accounts in the order in which they came', async () => {
+    const single = createIngestParser({ threads: 1 })
+    const accounts = Array.from({ length: 10 }, (_, i) => `account ${i}`)
+    const parsed: string[] = []
+    const parse = async (accountId: string) => {
+      await single.recording(Buffer.from(`{"title":"${LONG}"}`), accountId)
+      parsed.push(accountId)
+    }
+    await Promise.all(accounts.map(parse))
+    expect(parsed).toEqual(accounts)
     await single.close()
   })
 })
