@@ -22,6 +22,7 @@ export interface TestDatabase {
 
 const OBJECT_IN_USE = '55006'
 const COPY_ATTEMPTS = 50
+const END_ATTEMPTS = 25
 
 /** Kept open for the next test file of the worker: a connection costs more than most statements. */
 let administrators: pg.Pool | undefined
@@ -39,6 +40,7 @@ export async function createTestDatabase({ key, migrate }: TestDatabaseOptions):
   return {
     url: withDatabase(adminUrl, name),
     drop: async () => {
+      await sessionsEnd(admin, name)
       await admin.query(`drop database if exists ${pg.escapeIdentifier(name)} with (force)`)
     },
   }
@@ -110,6 +112,18 @@ async function copy(admin: pg.Pool, name: string, template: string): Promise<voi
       if ((error as { code?: string }).code !== OBJECT_IN_USE || attempt === COPY_ATTEMPTS) throw error
       await sleep(20)
     }
+  }
+}
+
+/**
+ * Sessions that are being closed end by themselves, and a client whose session is ended for it reports an error. What a test left
+ * open is ended after half a second.
+ */
+async function sessionsEnd(admin: pg.Pool, name: string): Promise<void> {
+  for (let attempt = 1; attempt <= END_ATTEMPTS; attempt += 1) {
+    const { rowCount } = await admin.query('select from pg_stat_activity where datname = $1 limit 1', [name])
+    if (rowCount === 0) return
+    await sleep(20)
   }
 }
 

@@ -34,6 +34,22 @@ describe('createTestDatabase', () => {
     expect(await query(second?.url ?? '', 'select id from thing')).toEqual([])
   })
 
+  it('lets sessions that are being closed end by themselves before it drops the database', async () => {
+    const errors: Error[] = []
+    for (let round = 0; round < 20; round += 1) {
+      const { url, drop } = await createTestDatabase({
+        key: `testkit-closing:${process.pid}`,
+        migrate: async (template) => void (await query(template, 'select 1')),
+      })
+      const pool = new pg.Pool({ connectionString: url })
+      pool.on('connect', (client) => void client.on('error', (error) => errors.push(error)))
+      await Promise.all(Array.from({ length: 5 }, () => pool.query('select 1')))
+      await pool.end()
+      await drop()
+    }
+    expect(errors).toEqual([])
+  })
+
   it('makes the template again when the migration failed half way', async () => {
     const key = `testkit-failing:${process.pid}:${Date.now()}`
     const failing = async (url: string): Promise<void> => {
