@@ -37,15 +37,15 @@ describe('createTestDatabase', () => {
   it('lets sessions that are being closed end by themselves before it drops the database', async () => {
     const errors: Error[] = []
     for (let round = 0; round < 20; round += 1) {
-      const { url, drop } = await createTestDatabase({
+      const database = await createTestDatabase({
         key: `testkit-closing:${process.pid}`,
         migrate: async (template) => void (await query(template, 'select 1')),
       })
-      const pool = new pg.Pool({ connectionString: url })
+      const pool = new pg.Pool({ connectionString: database.url })
       pool.on('connect', (client) => void client.on('error', (error) => errors.push(error)))
       await Promise.all(Array.from({ length: 5 }, () => pool.query('select 1')))
       await pool.end()
-      await drop()
+      await database.drop()
     }
     expect(errors).toEqual([])
   })
