@@ -51,8 +51,9 @@ const killedAt = (stack: ChaosStack, table: string, statement: string): Promise<
   })
 
 export const killWhilePreparing = killDispatchersAt('kill both dispatchers while they prepare bodies', {
-  table: 'summaries',
-  statement: 'join summaries',
+  // The part that their notices leave out (load.ts).
+  table: 'transcripts',
+  statement: 'join transcripts',
 })
 
 /** The write that creates the rows of deliveries with their first results. */
