@@ -181,10 +181,30 @@ describe('whose id tokens are a provider (docs/specification.md#providers)', () 
     expect(definitionOf(name).openId?.isIssuer(issuer, settingsOf(name))).toBe(expected)
   })
 
-  it('azure: with a tenant in the URL only that tenant', () => {
-    const settings = { ...settingsOf('azure'), baseUrl: 'https://login.microsoftonline.com/mine' }
-    const isIssuer = (issuer: string) => definitions.azure.openId?.isIssuer(issuer, settings)
-    expect(isIssuer('https://login.microsoftonline.com/mine/v2.0')).toBe(true)
-    expect(isIssuer('https://login.microsoftonline.com/other/v2.0')).toBe(false)
+  const [TENANT, OTHER] = ['0b7c1f0e-7a35-4d8e-9f53-6f4f4f0f2a11', '5d1c4a8e-21aa-4f0b-8f47-0d1ed0f0c222']
+  const PERSONAL = '9188040d-6c67-4c5b-b112-36a304b66dad'
+  const MICROSOFT = 'https://login.microsoftonline.com'
+  it.each([
+    [`${MICROSOFT}/${TENANT}`, `${MICROSOFT}/${TENANT}/v2.0`, true],
+    [`${MICROSOFT}/${TENANT}`, `${MICROSOFT}/${OTHER}/v2.0`, false],
+    // Tokens name the tenant of the person, never the URL that stands for many.
+    [`${MICROSOFT}/common`, `${MICROSOFT}/${TENANT}/v2.0`, true],
+    [`${MICROSOFT}/common`, `${MICROSOFT}/${PERSONAL}/v2.0`, true],
+    [`${MICROSOFT}/common`, `https://evil.example/${TENANT}/v2.0`, false],
+    [`${MICROSOFT}/common`, `https://evil.ciamlogin.com/${TENANT}/v2.0`, false],
+    [`${MICROSOFT}/organizations`, `${MICROSOFT}/${TENANT}/v2.0`, true],
+    [`${MICROSOFT}/organizations`, `${MICROSOFT}/${PERSONAL}/v2.0`, false],
+    [`${MICROSOFT}/consumers`, `${MICROSOFT}/${PERSONAL}/v2.0`, true],
+    [`${MICROSOFT}/consumers`, `${MICROSOFT}/${TENANT}/v2.0`, false],
+    // Their host is the id, too, whatever the tenant is called.
+    [`https://contoso.ciamlogin.com/${TENANT}`, `https://${TENANT}.ciamlogin.com/${TENANT}/v2.0`, true],
+    [`https://contoso.ciamlogin.com/${TENANT}`, `https://contoso.ciamlogin.com/${TENANT}/v2.0`, true],
+    [`https://contoso.ciamlogin.com/${TENANT}`, `https://${OTHER}.ciamlogin.com/${OTHER}/v2.0`, false],
+    [`https://contoso.ciamlogin.com/${TENANT}`, `https://${OTHER}.ciamlogin.com/${TENANT}/v2.0`, false],
+    ['https://sign-in.example/common', `${MICROSOFT}/${TENANT}/v2.0`, false],
+    ['https://sign-in.example/common', 'https://sign-in.example/common/v2.0', true],
+  ])('azure: with the URL %s, %s is %s', (baseUrl, issuer, expected) => {
+    const settings = { ...settingsOf('azure'), baseUrl }
+    expect(definitions.azure.openId?.isIssuer(issuer, settings)).toBe(expected)
   })
 })

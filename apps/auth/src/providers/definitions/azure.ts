@@ -8,10 +8,17 @@ import {
 } from '../model/provider.js'
 
 const DEFAULT_BASE = 'https://login.microsoftonline.com/common'
-const TENANT_ISSUER =
-  /^https:\/\/(login\.microsoftonline\.com\/[A-Za-z0-9.-]+|[a-z0-9-]+\.ciamlogin\.com\/[A-Za-z0-9.-]+)\/v2\.0$/
-/** These stand for many tenants; the id is the one that all personal accounts share. */
-const MANY_TENANTS = /\/(common|organizations|consumers|9188040d-6c67-4c5b-b112-36a304b66dad)$/i
+/** The tenant that all personal accounts share. */
+const PERSONAL = '9188040d-6c67-4c5b-b112-36a304b66dad'
+/** URLs that stand for many tenants, and whose tokens each lets in. The issuer of a token is always a single tenant. */
+const MANY_TENANTS: Readonly<Record<string, (tenant: string) => boolean>> = {
+  common: () => true,
+  organizations: (tenant) => tenant !== PERSONAL,
+  consumers: (tenant) => tenant === PERSONAL,
+}
+const MICROSOFT_URL = /^https:\/\/login\.microsoftonline\.com\/([A-Za-z0-9.-]+)$/
+const CIAM_URL = /^https:\/\/[a-z0-9-]+\.ciamlogin\.com\/([A-Za-z0-9.-]+)$/
+const VERSION = '/v2.0'
 const MAPPED = [
   ...['iss', 'sub', 'aud', 'exp', 'iat', 'nbf', 'nonce', 'at_hash', 'c_hash', 'aio', 'rh', 'uti', 'ver'],
   ...['email', 'email_verified', 'name', 'preferred_username'],
@@ -29,7 +36,7 @@ export const azure: ProviderDefinition = {
       'Claims of the id token: `sub`, `email`, `name`, `preferred_username`; all others in `custom_claims`. The userinfo call is never made.',
     tests: ['open-id', 'id-token'],
     quirks: [
-      'Without a URL every tenant may sign in, each as an issuer of its own. With `https://login.microsoftonline.com/<tenant>` only that one.',
+      'Without a URL every tenant may sign in, each as an issuer of its own; with `https://login.microsoftonline.com/<tenant id>` or `https://<name>.ciamlogin.com/<tenant id>` only that one. Name the tenant by its id: tokens do, so with a domain such as `contoso.onmicrosoft.com` none is accepted. `/organizations` and `/consumers` let in work accounts or personal ones, `/common` both.',
       'An address counts as verified only where `xms_edov` says so, or where the URL names one tenant at `login.microsoftonline.com` or `ciamlogin.com`: a foreign tenant can claim any address. Have the claim sent, or name the tenant. With any other URL, such as that of a proxy or a national cloud, the claim is needed.',
     ],
   },
@@ -39,9 +46,8 @@ export const azure: ProviderDefinition = {
     token: `${baseOf(settings)}/oauth2/v2.0/token`,
   }),
   openId: {
-    // A base URL names one tenant; without one every tenant may sign in, each as its own issuer.
     isIssuer: (issuer, { baseUrl }) =>
-      baseUrl === undefined ? TENANT_ISSUER.test(issuer) : issuer === `${baseUrl}/v2.0`,
+      issuer.endsWith(VERSION) && isOf(baseUrl, issuer.slice(0, -VERSION.length)),
     idTokenGrant: true,
     profile: profileOf,
   },
@@ -75,5 +81,28 @@ function isDomainVerified(claims: JwtClaims, { baseUrl }: ProviderSettings): boo
 }
 
 /** Only Microsoft's own URLs tell: behind any other, one issuer may stand for many tenants. */
-const isOneTenant = (baseUrl: string): boolean =>
-  TENANT_ISSUER.test(`${baseUrl}/v2.0`) && !MANY_TENANTS.test(baseUrl)
+function isOneTenant(baseUrl: string): boolean {
+  const tenant = tenantAt(baseUrl)?.toLowerCase()
+  return tenant !== undefined && tenant !== PERSONAL && !Object.hasOwn(MANY_TENANTS, tenant)
+}
+
+/** The tenant in a URL of Microsoft. */
+const tenantAt = (url: string): string | undefined => (MICROSOFT_URL.exec(url) ?? CIAM_URL.exec(url))?.[1]
+
+/** Whether a tenant, by its URL, is one of those that the base URL names; without one, every tenant is. */
+function isOf(baseUrl: string | undefined, tenantUrl: string): boolean {
+  if (baseUrl === undefined) return tenantAt(tenantUrl) !== undefined
+  const letsIn = manyTenants(MICROSOFT_URL.exec(baseUrl)?.[1])
+  if (letsIn) {
+    const tenant = MICROSOFT_URL.exec(tenantUrl)?.[1]
+    return tenant !== undefined && letsIn(tenant)
+  }
+  // Whatever an external tenant is called, its tokens have the id in place of the name.
+  const external = CIAM_URL.exec(baseUrl)?.[1]
+  return tenantUrl === baseUrl || (external !== undefined && tenantUrl === ciamUrl(external))
+}
+
+const manyTenants = (name: string | undefined) =>
+  name !== undefined && Object.hasOwn(MANY_TENANTS, name) ? MANY_TENANTS[name] : undefined
+
+const ciamUrl = (tenant: string): string => `https://${tenant}.ciamlogin.com/${tenant}`
