@@ -1,25 +1,23 @@
 import { once } from 'node:events'
-import type { Server } from 'node:http'
+import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { Router } from 'express'
 
 /** Adds what a tool serves. */
 export type Routes = (router: Router) => void
 
-export interface RunningServer {
-  port: number
-  url: string
-  close(): Promise<void>
+export interface Place {
+  /** 0 or left out: a free one. */
+  port?: number
+  /** Interface to listen on; 127.0.0.1 unless it runs in a container. */
+  host?: string
 }
 
 const HOST = '127.0.0.1'
 const MAX_BODY = '1mb'
 
 /** Serves the pages and APIs of the local tools. A plain-text body is read as JSON, because fetch sends JSON as such. */
-export async function serve(
-  routes: Routes,
-  { port = 0, host = HOST }: { port?: number; host?: string } = {},
-): Promise<RunningServer> {
+export async function serve(routes: Routes, place?: Place) {
   const { default: express } = await import('express')
   const app = express().disable('x-powered-by').disable('etag')
   app.use(
@@ -30,19 +28,23 @@ export async function serve(
     express.json({ type: ['json', 'text/plain'], limit: MAX_BODY }),
   )
   routes(app)
-  const server = app.listen(port, host)
-  await once(server, 'listening')
-  const bound = portOf(server)
-  return { port: bound, url: `http://${HOST}:${bound}`, close: () => closeServer(server) }
+  const { port, ...running } = await listen(createServer(app), place)
+  return { url: `http://${HOST}:${port}`, ...running }
+}
+
+export async function listen(server: Server, { port = 0, host = HOST }: Place = {}) {
+  await once(server.listen(port, host), 'listening')
+  return {
+    port: portOf(server),
+    /** Ends the server at once, also the connections that clients keep alive. */
+    close: async (): Promise<void> => {
+      const closed = new Promise((resolve) => server.close(resolve))
+      server.closeAllConnections()
+      await closed
+    },
+  }
 }
 
 export function portOf(server: { address(): AddressInfo | string | null }): number {
   return (server.address() as AddressInfo).port
-}
-
-/** Ends the server at once, also the connections that clients keep alive. */
-export async function closeServer(server: Pick<Server, 'close' | 'closeAllConnections'>): Promise<void> {
-  const closed = new Promise<void>((resolve) => server.close(() => resolve()))
-  server.closeAllConnections()
-  await closed
 }

@@ -60,51 +60,42 @@ const view = ({ body, event, ...rest }: ReceivedDelivery): DeliveryView => ({
   ...{ bytes: body.length, eventId: event?.id ?? '', eventType: event?.type ?? '' },
 })
 
+const COLUMNS = ['time', 'path', 'event', 'size', 'signature', 'answer'] as const
+
+/** What the list and the delivery's own page say about it. */
+const cellsOf = (t: LocalTexts, delivery: ReceivedDelivery): Record<(typeof COLUMNS)[number], Html> => ({
+  time: time(new Date(delivery.receivedAt), t.language),
+  path: html`${delivery.path}`,
+  event: html`${String(delivery.headers['x-service-event'] ?? '—')}`,
+  size: html`${delivery.body.length.toLocaleString(t.language)} B`,
+  signature: signatureOf(t, delivery),
+  answer: answerOf(t, delivery),
+})
+
 function list(t: LocalTexts, all: readonly ReceivedDelivery[]): Html {
-  const columns = ['number', 'time', 'path', 'event', 'size', 'signature', 'answer'] as const
+  const columns = (['number', ...COLUMNS] as const).map((column) => t(`receiver.column.${column}`))
+  const rows = all
+    .slice(-LISTED)
+    .reverse()
+    .map((delivery) => [linkTo(t, delivery), ...Object.values(cellsOf(t, delivery))])
   return html`<p role="status">${t('receiver.count', { count: all.length })}</p>
-    ${table(
-      t('receiver.deliveries'),
-      columns.map((column) => t(`receiver.column.${column}`)),
-      [...all]
-        .slice(-LISTED)
-        .reverse()
-        .map((delivery) => [
-          html`<a
-            href="/receiver/${delivery.number}"
-            aria-label="${t('receiver.delivery', { number: delivery.number })}"
-            >${delivery.number}</a
-          >`,
-          time(new Date(delivery.receivedAt), t.language),
-          html`${delivery.path}`,
-          html`${eventOf(delivery)}`,
-          html`${sizeOf(t, delivery)}`,
-          signatureOf(t, delivery),
-          answerOf(t, delivery),
-        ]),
-      t,
-    )}
+    ${table(t('receiver.deliveries'), columns, rows, t)}
     ${all.length > LISTED && html`<p class="soft">${t('receiver.more', { count: LISTED })}</p>`}`
 }
 
-const details = (t: LocalTexts, delivery: ReceivedDelivery): Html =>
-  html`${facts([
-      [t('receiver.column.time'), time(new Date(delivery.receivedAt), t.language)],
-      [t('receiver.column.path'), delivery.path],
-      [t('receiver.column.event'), eventOf(delivery)],
-      [t('receiver.column.signature'), signatureOf(t, delivery)],
-      [t('receiver.column.answer'), answerOf(t, delivery)],
-    ])}
-    <h2>${t('receiver.headers')}</h2>
-    <pre tabindex="0" role="region" aria-label="${t('receiver.headers')}">${headersOf(delivery)}</pre>
-    <h2>${t('receiver.body')}</h2>
-    <pre tabindex="0" role="region" aria-label="${t('receiver.body')}">${bodyOf(delivery)}</pre>
+const linkTo = (t: LocalTexts, { number }: ReceivedDelivery): Html =>
+  html`<a href="/receiver/${number}" aria-label="${t('receiver.delivery', { number })}">${number}</a>`
+
+function details(t: LocalTexts, delivery: ReceivedDelivery): Html {
+  const cells = cellsOf(t, delivery)
+  return html`${facts(COLUMNS.map((column) => [t(`receiver.column.${column}`), cells[column]]))}
+    ${section(t('receiver.headers'), headersOf(delivery))} ${section(t('receiver.body'), bodyOf(delivery))}
     <p><a href="/receiver">${t('receiver.back')}</a></p>`
+}
 
-const eventOf = ({ headers }: ReceivedDelivery): string => String(headers['x-service-event'] ?? '—')
-
-const sizeOf = ({ language }: LocalTexts, { body }: ReceivedDelivery): string =>
-  `${body.length.toLocaleString(language)} B`
+const section = (title: string, text: string): Html =>
+  html`<h2>${title}</h2>
+    <pre tabindex="0" role="region" aria-label="${title}">${text}</pre>`
 
 function signatureOf(t: LocalTexts, { verified, refusal }: ReceivedDelivery): Html {
   if (verified === null) return html`<span class="soft">${t('receiver.unchecked')}</span>`

@@ -1,20 +1,15 @@
-import { once } from 'node:events'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { createServer } from 'node:https'
 import { buffer } from 'node:stream/consumers'
 import { verify, type WebhookEvent, WebhookVerificationError } from '@signet/webhook-verify'
 import { type Authority, createAuthority, issueCertificate, LOOPBACK } from '../certificate.js'
-import { closeServer, portOf } from '../web-server.js'
+import { listen, type Place } from '../web-server.js'
 import { waitUntil } from '../wait-until.js'
 import { act, type Answer, reply } from './answers.js'
 
-interface ReceiverOptions {
-  /** 0 or left out: a free one. */
-  port?: number
+interface ReceiverOptions extends Place {
   /** Signs the server's certificate; a new authority when left out. */
   authority?: Authority
-  /** Interface to listen on; 127.0.0.1 unless it runs in a container. */
-  host?: string
   /** Name by which senders reach it; the certificate is for this one too. 127.0.0.1 when left out. */
   publicHost?: string
 }
@@ -62,25 +57,20 @@ export type Receiver = Awaited<ReturnType<typeof startReceiver>>
 const KEPT = 5000
 
 /** A real HTTPS server that takes webhooks: verifies, remembers, and answers as it is told. */
-export async function startReceiver({ port: wanted = 0, authority, host, publicHost }: ReceiverOptions = {}) {
+export async function startReceiver({ authority, publicHost, ...place }: ReceiverOptions = {}) {
   const signer = authority ?? (await createAuthority())
-  const hooks = new Map<string, { hook: Hook; used: number }>()
+  const hooks = new Map<string, Hook & { answers: Answer[] }>()
   const received: ReceivedDelivery[] = []
   let count = 0
   let connections = 0
   const connectionNumbers = new WeakMap<object, number>()
 
-  const nextAnswer = (path: string): Answer => {
-    const entry = hooks.get(path)
-    if (!entry) return reply(200)
-    entry.used += 1
-    return entry.hook.answers?.[entry.used - 1] ?? entry.hook.otherwise ?? reply(200)
-  }
   const take = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const body = await buffer(request)
     const path = new URL(request.url ?? '/', 'https://local').pathname
-    const checked = check(body, request, hooks.get(path)?.hook.secret)
-    const answer = checked.verified === false ? reply(401) : nextAnswer(path)
+    const { secret, answers = [], otherwise = reply(200) } = hooks.get(path) ?? {}
+    const checked = check(body, request, secret)
+    const answer = checked.verified === false ? reply(401) : (answers.shift() ?? otherwise)
     count += 1
     received.push({
       number: count,
@@ -105,9 +95,7 @@ export async function startReceiver({ port: wanted = 0, authority, host, publicH
     connections += 1
     connectionNumbers.set(socket, connections)
   })
-  server.listen(wanted, host ?? '127.0.0.1')
-  await once(server, 'listening')
-  const port = portOf(server)
+  const { port, close } = await listen(server, place)
   const deliveries = (filter: DeliveryFilter = {}): ReceivedDelivery[] =>
     received.filter((delivery) => matches(delivery, filter))
 
@@ -123,7 +111,7 @@ export async function startReceiver({ port: wanted = 0, authority, host, publicH
     url: (path = '/'): string => `https://${publicHost ?? '127.0.0.1'}:${port}${path}`,
     /** Sets what a path expects and how it behaves, replacing what was set before. */
     hook(path: string, hook: Hook): void {
-      hooks.set(path, { hook, used: 0 })
+      hooks.set(path, { ...hook, answers: [...(hook.answers ?? [])] })
     },
     /** Oldest first. */
     deliveries,
@@ -134,7 +122,7 @@ export async function startReceiver({ port: wanted = 0, authority, host, publicH
         describe: `delivery ${JSON.stringify({ ...filter, after: filter.after?.number })}`,
         seen: () => `${received.length} deliveries came: ${received.map(describe).join('; ')}`,
       }),
-    close: (): Promise<void> => closeServer(server),
+    close,
   }
 }
 
