@@ -2,9 +2,9 @@ import { createHmac } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { catalogueFaults, unusedKeys } from '@signet/language/checks'
 import { createTransport } from 'nodemailer'
-import type { Browser, Page } from 'playwright-core'
+import type { Page } from 'playwright-core'
 import { Agent, request } from 'undici'
-import { launchChromium } from '@signet/testkit/chromium'
+import { type Chromium, launchChromium } from '@signet/testkit/chromium'
 import { describeInBrowser } from '@signet/testkit/browser'
 import { type Inbox, startInbox } from '../src/inbox/inbox.js'
 import { faultsOfPages, LANGUAGES, needsOfScript } from '@signet/testkit/page-walk'
@@ -32,7 +32,7 @@ describe('the texts of the local pages', () => {
 describeInBrowser('the pages of the local stack in Chromium', () => {
   let receiver: Receiver
   let inbox: Inbox
-  let browser: Browser
+  let browser: Chromium
   let page: Page
   beforeAll(async () => {
     receiver = await startReceiver()

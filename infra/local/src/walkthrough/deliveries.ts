@@ -2,15 +2,8 @@ import type { SummaryCompletedEvent } from '@signet/webhook-verify'
 import { reply } from '../receiver/answers.js'
 import { dim } from '../terminal.js'
 import { waitUntil } from '../wait-until.js'
-import {
-  awaitDeliveries,
-  eventOf,
-  publishRecording,
-  readRecording,
-  type Recording,
-  type RecordingName,
-  setHook,
-} from './events.js'
+import { nextDelivery, publishRecording, readRecording, setHook } from './events.js'
+import type { Recording, RecordingName } from './events.js'
 import { call, check, shorten, tell } from './http.js'
 import type { Subscription, Walk, World } from './world.js'
 
@@ -44,7 +37,7 @@ export async function sendTestEvent(walk: Omit<Walk, 'person'>): Promise<string>
 /** A test event arrives, signed. Returns the number of the receiver's last delivery, as the other steps do. */
 export async function ping(walk: Walk): Promise<number> {
   const eventId = await sendTestEvent(walk)
-  const [{ bytes, number } = none()] = await awaitDeliveries(walk, { eventId, after: 0 })
+  const { bytes, number } = await nextDelivery(walk, eventId, 0)
   tell(`webhook.ping ${eventId} arrived over TLS; its signature matches the ${bytes} bytes received.`)
   return number
 }
@@ -66,14 +59,12 @@ async function summary(
   const { world, person } = walk
   const recording = readRecording(world, name)
   const eventId = await publishRecording(world, person, recording, name)
-  const [delivery = none()] = await awaitDeliveries(walk, { eventId, after })
-  const { data } = (await eventOf(world, delivery)) as SummaryCompletedEvent
-  show(recording, { data, bytes: delivery.bytes })
-  return delivery.number
-}
-
-function none(): never {
-  throw new Error('no delivery arrived')
+  const { bytes, number } = await nextDelivery(walk, eventId, after)
+  // Parsed from the bytes that the receiver verified.
+  const url = `${world.sandboxUrl}/api/deliveries/${number}`
+  const { data } = await call<SummaryCompletedEvent>(world, 'GET', url, { quiet: true })
+  show(recording, { data, bytes })
+  return number
 }
 
 function showMeeting({ recording, transcript: { segments } }: Recording, { data }: Received): void {
@@ -110,7 +101,8 @@ export async function retry(walk: Walk, after: number): Promise<void> {
   await setHook(world, path, { secret, answers: [reply(500)] })
   tell('The receiver will answer 500 to the next request.')
   const eventId = await publishRecording(world, person, readRecording(world, 'product-review'), 'retry')
-  const [first = none(), second = none()] = await awaitDeliveries(walk, { eventId, after, count: 2 })
+  const first = await nextDelivery(walk, eventId, after)
+  const second = await nextDelivery(walk, eventId, first.number)
   const inBoth = (header: string): boolean => first.headers[header] === second.headers[header]
   check(
     inBoth('x-service-delivery') && !inBoth('x-service-signature'),

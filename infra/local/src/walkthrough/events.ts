@@ -1,6 +1,5 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { WebhookEvent } from '@signet/webhook-verify'
 import type { DeliveryView } from '../receiver/receiver-pages.js'
 import type { Hook } from '../receiver/receiver.js'
 import { waitUntil } from '../wait-until.js'
@@ -44,25 +43,20 @@ export async function setHook(world: World, path: string, hook: Hook): Promise<s
   return (await call<{ url: string }>(world, 'PUT', `${world.sandboxUrl}/api/hooks`, request)).url
 }
 
-/** Waits for the next deliveries of one event after a given one, and requires that they verified. */
-export async function awaitDeliveries(
+/** Waits for the next delivery of an event after a given one, and requires that what arrives verifies. */
+export async function nextDelivery(
   { world, subscription }: Walk,
-  { eventId, after, count = 1 }: { eventId: string; after: number; count?: number },
-): Promise<DeliveryView[]> {
+  eventId: string,
+  after: number,
+): Promise<DeliveryView> {
   const url = `${world.sandboxUrl}/api/deliveries?path=${subscription.path}&after=${after}`
-  const deliveries = await waitUntil(
+  return waitUntil(
     async () => {
       const { items } = await call<{ items: DeliveryView[] }>(world, 'GET', url, { quiet: true })
       for (const { verified, refusal } of items)
         check(verified === true, `the signature is right (${refusal})`)
-      const wanted = items.filter((item) => item.eventId === eventId)
-      return wanted.length >= count ? wanted : undefined
+      return items.find((item) => item.eventId === eventId)
     },
     { describe: `event ${eventId} at the receiver` },
   )
-  return deliveries
 }
-
-/** The event as the receiver got it, parsed from the bytes it verified. */
-export const eventOf = (world: World, { number }: DeliveryView): Promise<WebhookEvent> =>
-  call(world, 'GET', `${world.sandboxUrl}/api/deliveries/${number}`, { quiet: true })

@@ -1,7 +1,7 @@
 import { writeFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
-import type { Browser, BrowserContext, Page } from 'playwright-core'
-import { launchChromium } from '@signet/testkit/chromium'
+import type { BrowserContext, Page } from 'playwright-core'
+import { type Chromium, launchChromium } from '@signet/testkit/chromium'
 import { waitUntil } from '../../src/wait-until.js'
 import { runningStack, type RunningStack } from './running-stack.js'
 
@@ -20,7 +20,7 @@ export class Journey {
 
   private constructor(
     readonly stack: RunningStack,
-    private readonly browser: Browser,
+    private readonly browser: Chromium,
   ) {}
 
   static async begin(): Promise<Journey> {
