@@ -15,9 +15,11 @@ const published = env['SANDBOX_PUBLISHED_CERTIFICATE']
 if (published) writeFileSync(published, authority.cert)
 
 const sandbox = await startSandbox({
-  smtpPort: port('SANDBOX_SMTP_PORT', 1025),
-  pagePort: port('SANDBOX_PAGE_PORT', 8025),
-  receiverPort: port('SANDBOX_RECEIVER_PORT', 8443),
+  ports: {
+    smtp: port('SANDBOX_SMTP_PORT', 1025),
+    inbox: port('SANDBOX_PAGE_PORT', 8025),
+    receiver: port('SANDBOX_RECEIVER_PORT', 8443),
+  },
   authority,
   publicHost: env['SANDBOX_CERTIFICATE_HOST'],
   host: env['SANDBOX_HOST'],
@@ -25,4 +27,4 @@ const sandbox = await startSandbox({
 const up = { time: new Date().toISOString(), level: 'info', component: 'sandbox', msg: 'sandbox is up' }
 console.log(JSON.stringify(up))
 if (!stop.signal.aborted) await once(stop.signal, 'abort')
-await sandbox.close()
+await sandbox.stop()

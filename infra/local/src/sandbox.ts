@@ -3,10 +3,8 @@ import { startInbox } from './inbox/inbox.js'
 import { startReceiver } from './receiver/receiver.js'
 
 interface SandboxOptions {
-  smtpPort: number
-  /** Pages and APIs of both tools. */
-  pagePort: number
-  receiverPort: number
+  /** `inbox` has the pages and APIs of both tools. */
+  ports: { smtp: number; inbox: number; receiver: number }
   authority: Authority
   /** Name by which the dispatcher reaches the receiver, where it is not this machine. */
   publicHost?: string
@@ -15,16 +13,18 @@ interface SandboxOptions {
 }
 
 /** The outside world of a development machine: a mail inbox and an HTTPS receiver, with one server for their pages. */
-export async function startSandbox(options: SandboxOptions): Promise<{ close(): Promise<void> }> {
-  const { smtpPort, pagePort, receiverPort, ...rest } = options
-  const receiver = await startReceiver({ port: receiverPort, ...rest })
+export async function startSandbox({ ports, host, ...certificate }: SandboxOptions) {
+  const receiver = await startReceiver({ port: ports.receiver, host, ...certificate })
   const { receiverRoutes } = await import('./receiver/receiver-pages.js')
   const inbox = await startInbox({
-    ...{ smtpPort, httpPort: pagePort, host: rest.host },
+    ...{ smtpPort: ports.smtp, httpPort: ports.inbox, host },
     alsoServe(router) {
       receiverRoutes(receiver)(router)
       router.get('/healthz', (_, response) => void response.type('text').send('ok\n'))
     },
   })
-  return { close: async () => void (await Promise.all([inbox.close(), receiver.close()])) }
+  return {
+    name: 'mail inbox and webhook receiver',
+    stop: () => Promise.all([inbox.close(), receiver.close()]),
+  }
 }

@@ -50,10 +50,8 @@ async function run(root: string, { reset, once, demo }: Options, supervisor: Sup
   const folder = join(root, '.data')
   const stack = await startStack(supervisor, { root, folder, reset, shortRetries: demo })
   say(`\n  ${green('Everything is up')} ${dim(`after ${seconds(performance.now() - startedAt)}`)}`)
-  const { authUrl, webhooksUrl, internalUrl, sandboxUrl } = stack.addresses
   const { internalToken } = stack.secrets
-  const places = { authUrl, webhooksUrl, internalUrl, internalToken, sandboxUrl }
-  const world: World = { ...places, recordingsFolder: recordingsFolder(root) }
+  const world: World = { ...stack.addresses, internalToken, recordingsFolder: recordingsFolder(root) }
   writeFileSync(worldFile(root), JSON.stringify(world, null, 2), { mode: 0o600 })
   // After a failure the services stay for a look at what went wrong.
   const result = demo ? await walkThrough(world) : undefined

@@ -1,3 +1,4 @@
+import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Redis } from 'ioredis'
 import pg from 'pg'
@@ -56,12 +57,13 @@ export async function createDatabases(adminUrl: string): Promise<void> {
   for (const name of Object.values(DATABASES)) await createDatabase(adminUrl, name)
 }
 
-/** Forgets everything the stack stored, in its own servers and in those it was given. */
+/** Forgets everything the stack stored, in its own folder and in servers that it was given. */
 export async function resetStores(folder: string): Promise<void> {
   removePostgresData(join(folder, 'postgres'))
   const { DATABASE_URL: databaseServer, REDIS_URL: redisServer } = process.env
   if (databaseServer) await inPostgres(databaseServer, dropDatabases)
   if (redisServer) await inRedis(redisServer, deleteKeys)
+  rmSync(folder, { recursive: true, force: true })
 }
 
 async function dropDatabases(client: pg.Client): Promise<void> {

@@ -3,6 +3,7 @@ import { type LocalSecrets, serviceRoleToken, sha256Hex } from './secrets.js'
 export interface StackAddresses {
   authUrl: string
   webhooksUrl: string
+  /** Listener for other services of the operator: the recorder reports its summaries here. */
   internalUrl: string
   dispatcherUrl: string
   /** Pages and API of the mail inbox and of the receiver. */
@@ -13,7 +14,7 @@ export interface StackAddresses {
   redisUrl: string
 }
 
-export interface EnvironmentInput {
+interface EnvironmentInput {
   addresses: StackAddresses
   secrets: LocalSecrets
   /** File with the certificate of the local authority, for the dispatcher to trust. */
@@ -81,7 +82,6 @@ export function serviceEnvironments(input: EnvironmentInput): Record<ServiceName
       WEBHOOKS_DRAIN_SECONDS: '0',
       WEBHOOKS_INTERNAL_PORT: portOf(internalUrl),
       WEBHOOKS_IDENTITY_URL: authUrl,
-      WEBHOOKS_IDENTITY_JWT_AUD: 'authenticated',
       WEBHOOKS_IDENTITY_EVENTS_SECRETS: secrets.eventsSecret,
       WEBHOOKS_IDENTITY_SERVICE_TOKEN: serviceRoleToken(secrets.jwtSecret),
       WEBHOOKS_SMTP_HOST: HOST,

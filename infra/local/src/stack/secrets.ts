@@ -1,6 +1,5 @@
 import { createHash, createHmac, randomBytes } from 'node:crypto'
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
-import { dirname } from 'node:path'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 
 /** Secrets of one developer's machine. They are made at random once and never leave the data folder. */
 export interface LocalSecrets {
@@ -25,7 +24,6 @@ export function loadSecrets(file: string): LocalSecrets {
   const kept = existsSync(file) ? (JSON.parse(readFileSync(file, 'utf8')) as Partial<LocalSecrets>) : {}
   // A file of an earlier version gets what it lacks, and nothing that was encrypted becomes unreadable.
   const secrets: LocalSecrets = { ...newSecrets(), ...kept }
-  mkdirSync(dirname(file), { recursive: true })
   writeFileSync(file, JSON.stringify(secrets, null, 2), { mode: 0o600 })
   return secrets
 }

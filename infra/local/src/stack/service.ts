@@ -1,5 +1,4 @@
-import { mkdirSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { join } from 'node:path'
 import { type Guarded, startGuarded } from '../child.js'
 import { lastLines, logFrom, startServer } from '../server-process.js'
 import type { ServiceName } from './environment.js'
@@ -23,7 +22,6 @@ const PASSED_ON = ['PATH', 'HOME', 'TMPDIR', 'LANG', 'TZ']
 function launch({ name, root, env, logFile, command, nodeArguments = [] }: Service): Promise<Guarded> {
   const folder = join(root, 'apps', name)
   const inherited = Object.fromEntries(PASSED_ON.map((key) => [key, process.env[key]]))
-  mkdirSync(dirname(logFile), { recursive: true })
   return startGuarded({
     command: process.execPath,
     args: [

@@ -1,4 +1,4 @@
-import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { loadAuthority } from '../certificate.js'
 import { startSandbox } from '../sandbox.js'
@@ -37,15 +37,17 @@ const SHORT_RETRIES = '2,4,8,15,15'
 /** Starts everything and returns when all services are ready. The supervisor stops it, also after a failure. */
 export async function startStack(supervisor: Supervisor, options: StackOptions): Promise<Stack> {
   const { folder, root } = options
-  if (options.reset) await reported('wiped the data of earlier runs', () => reset(folder))
+  if (options.reset) await reported('wiped the data of earlier runs', () => resetStores(folder))
   mkdirSync(join(folder, 'logs'), { recursive: true, mode: 0o711 })
   const secrets = loadSecrets(join(folder, 'secrets.json'))
   const ports = await choosePorts()
-  const provided = (provide: (folder: string) => Promise<Store>) => () =>
-    reported(descriptionOf, () => provide(folder))
-  const [postgres, redis] = await supervisor.start(provided(providePostgres), provided(provideRedis))
+  const [postgres, redis] = await supervisor.start(
+    () => reported(descriptionOf, () => providePostgres(folder)),
+    () => reported(descriptionOf, () => provideRedis(folder)),
+  )
   await createDatabases(postgres.url)
-  await supervisor.start(() => startTools(ports, folder))
+  const authority = await loadAuthority(join(folder, 'authority'))
+  await supervisor.start(() => startSandbox({ ports, authority }))
 
   const addresses = { ...addressesOf(ports), postgresUrl: postgres.url, redisUrl: redis.url }
   const environments = serviceEnvironments({
@@ -96,11 +98,6 @@ function writeVariables(
   })
 }
 
-async function reset(folder: string): Promise<void> {
-  await resetStores(folder)
-  rmSync(folder, { recursive: true, force: true })
-}
-
 const descriptionOf = ({ description }: Store): string => description
 
 /** Each port is the usual one, or the next that is free. */
@@ -128,10 +125,4 @@ function addressesOf(ports: Ports): Omit<StackAddresses, 'postgresUrl' | 'redisU
     smtpPort: ports.smtp,
     receiverUrl: `https://127.0.0.1:${ports.receiver}`,
   }
-}
-
-async function startTools({ smtp, inbox, receiver }: Ports, folder: string): Promise<Part> {
-  const authority = await loadAuthority(join(folder, 'authority'))
-  const sandbox = await startSandbox({ smtpPort: smtp, pagePort: inbox, receiverPort: receiver, authority })
-  return { name: 'mail inbox and webhook receiver', stop: () => sandbox.close() }
 }

@@ -1,12 +1,11 @@
+import type { StackAddresses } from '../stack/environment.js'
+
 /** Where the walk-through finds everything. It touches the services over HTTP alone. */
-export interface World {
-  authUrl: string
-  webhooksUrl: string
-  /** Listener for other services of the operator: the recorder reports its summaries here. */
-  internalUrl: string
+export interface World extends Pick<
+  StackAddresses,
+  'authUrl' | 'webhooksUrl' | 'internalUrl' | 'sandboxUrl'
+> {
   internalToken: string
-  /** API of the mail inbox and of the webhook receiver. */
-  sandboxUrl: string
   /** Folder of the recordings shipped with the repository. */
   recordingsFolder: string
 }
