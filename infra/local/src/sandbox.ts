@@ -1,30 +1,27 @@
-import type { Authority } from './certificate.js'
 import { startInbox } from './inbox/inbox.js'
-import { startReceiver } from './receiver/receiver.js'
+import { inboxRoutes } from './inbox/inbox-pages.js'
+import { kitRoutes } from './pages/local-page.js'
+import { welcomePage } from './pages/welcome-page.js'
+import { type ReceiverOptions, startReceiver } from './receiver/receiver.js'
+import { receiverRoutes } from './receiver/receiver-pages.js'
+import { type Routes, serve } from './web-server.js'
 
-interface SandboxOptions {
+interface SandboxOptions extends Omit<ReceiverOptions, 'port'> {
   /** `inbox` has the pages and APIs of both tools. */
   ports: { smtp: number; inbox: number; receiver: number }
-  authority: Authority
-  /** Name by which the dispatcher reaches the receiver, where it is not this machine. */
-  publicHost?: string
-  /** Interface to listen on; 127.0.0.1 unless it runs in a container. */
-  host?: string
 }
 
 /** The outside world of a development machine: a mail inbox and an HTTPS receiver, with one server for their pages. */
 export async function startSandbox({ ports, host, ...certificate }: SandboxOptions) {
   const receiver = await startReceiver({ port: ports.receiver, host, ...certificate })
-  const { receiverRoutes } = await import('./receiver/receiver-pages.js')
-  const inbox = await startInbox({
-    ...{ smtpPort: ports.smtp, httpPort: ports.inbox, host },
-    alsoServe(router) {
-      receiverRoutes(receiver)(router)
-      router.get('/healthz', (_, response) => void response.type('text').send('ok\n'))
-    },
-  })
+  const inbox = await startInbox({ port: ports.smtp, host })
+  const routes = [kitRoutes, welcomePage, inboxRoutes(inbox), receiverRoutes(receiver), health]
+  const pages = await serve((router) => routes.forEach((add) => add(router)), { port: ports.inbox, host })
   return {
-    name: 'mail inbox and webhook receiver',
-    stop: () => Promise.all([inbox.close(), receiver.close()]),
+    ...{ name: 'mail inbox and webhook receiver', inbox, receiver, url: pages.url },
+    stop: () => Promise.all([pages, inbox, receiver].map((server) => server.close())),
   }
 }
+
+const health: Routes = (router) =>
+  router.get('/healthz', (_, response) => void response.type('text').send('ok\n'))

@@ -6,11 +6,9 @@ import type { Page } from 'playwright-core'
 import { Agent, request } from 'undici'
 import { type Chromium, launchChromium } from '@signet/testkit/chromium'
 import { describeInBrowser } from '@signet/testkit/browser'
-import { type Inbox, startInbox } from '../src/inbox/inbox.js'
 import { faultsOfPages, LANGUAGES, needsOfScript } from '@signet/testkit/page-walk'
 import { localCatalogues } from '../src/pages/local-page.js'
-import { receiverRoutes } from '../src/receiver/receiver-pages.js'
-import { type Receiver, startReceiver } from '../src/receiver/receiver.js'
+import { startSandbox } from '../src/sandbox.js'
 
 const SECRET = 'whsec_AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8'
 const BODY = JSON.stringify({
@@ -30,13 +28,11 @@ describe('the texts of the local pages', () => {
 })
 
 describeInBrowser('the pages of the local stack in Chromium', () => {
-  let receiver: Receiver
-  let inbox: Inbox
+  let sandbox: Awaited<ReturnType<typeof startSandbox>>
   let browser: Chromium
   let page: Page
   beforeAll(async () => {
-    receiver = await startReceiver()
-    inbox = await startInbox({ alsoServe: receiverRoutes(receiver) })
+    sandbox = await startSandbox({ ports: { smtp: 0, inbox: 0, receiver: 0 } })
     await receive('ada@example.test', 'Your sign-in link')
     await receive(`${'long'.repeat(15)}@example.test`, 'W'.repeat(80))
     await deliver('/hooks/ada')
@@ -46,17 +42,20 @@ describeInBrowser('the pages of the local stack in Chromium', () => {
   })
   afterAll(async () => {
     await browser.close()
-    await inbox.close()
-    await receiver.close()
+    await sandbox.stop()
   })
 
   async function receive(to: string, subject: string): Promise<void> {
     const mail = { from: 'Signet <no-reply@signet.test>', html: '<h1>Hello</h1><p>Follow the link.</p>' }
-    await createTransport({ host: '127.0.0.1', port: inbox.smtpPort }).sendMail({ ...mail, to, subject })
+    await createTransport({ host: '127.0.0.1', port: sandbox.inbox.smtpPort }).sendMail({
+      ...mail,
+      to,
+      subject,
+    })
   }
 
   async function deliver(path: string): Promise<void> {
-    const agent = new Agent({ connect: { ca: receiver.authorityCert } })
+    const agent = new Agent({ connect: { ca: sandbox.receiver.authorityCert } })
     const timestamp = String(Math.floor(Date.now() / 1000))
     const signature = createHmac('sha256', SECRET).update(`${timestamp}.${BODY}`).digest('hex')
     const headers = {
@@ -65,7 +64,7 @@ describeInBrowser('the pages of the local stack in Chromium', () => {
       'x-service-timestamp': timestamp,
       'x-service-signature': `sha256=${signature}`,
     }
-    const { body } = await request(receiver.url(path), {
+    const { body } = await request(sandbox.receiver.url(path), {
       dispatcher: agent,
       method: 'POST',
       body: BODY,
@@ -90,7 +89,7 @@ describeInBrowser('the pages of the local stack in Chromium', () => {
   it('filter the list and open an email with the keyboard, without a script', async () => {
     const context = await browser.newContext({ javaScriptEnabled: false })
     const reader = await context.newPage()
-    await reader.goto(inbox.url)
+    await reader.goto(sandbox.url)
     await reader.focus('#q')
     await reader.keyboard.type('ada@')
     await reader.keyboard.press('Enter')
@@ -104,17 +103,17 @@ describeInBrowser('the pages of the local stack in Chromium', () => {
   })
 
   it('show what a delivery brought with the keyboard', async () => {
-    await page.goto(`${inbox.url}/receiver`)
+    await page.goto(`${sandbox.url}/receiver`)
     await page.getByRole('link', { name: 'Delivery 1', exact: true }).press('Enter')
     await page.getByText('"This is a test event."').waitFor()
     expect(await page.textContent('main')).toContain('x-service-signature: sha256=')
   })
 
   it('list what arrives by themselves, where scripts run', async () => {
-    await page.goto(inbox.url)
+    await page.goto(sandbox.url)
     await receive('late@example.test', 'Later')
     await page.getByRole('link', { name: /Later/ }).waitFor()
-    await page.goto(`${inbox.url}/receiver`)
+    await page.goto(`${sandbox.url}/receiver`)
     await deliver('/hooks/later')
     await page.getByText('/hooks/later').waitFor()
   })
@@ -122,7 +121,7 @@ describeInBrowser('the pages of the local stack in Chromium', () => {
   it('tell what the service said to the site, from the query and from behind the #', async () => {
     const said = async (address: string) => {
       await page.goto('about:blank')
-      await page.goto(`${inbox.url}/welcome${address}`)
+      await page.goto(`${sandbox.url}/welcome${address}`)
       return [await page.textContent('h1'), await page.textContent('#text')]
     }
     expect(await said('')).toEqual(['You are signed in', expect.stringContaining('your own site')])
@@ -135,7 +134,7 @@ describeInBrowser('the pages of the local stack in Chromium', () => {
   it('speak German to those who prefer it', async () => {
     const texts = await Promise.all(
       ['/', '/receiver', '/welcome'].map(async (path) =>
-        (await fetch(inbox.url + path, { headers: GERMAN })).text(),
+        (await fetch(sandbox.url + path, { headers: GERMAN })).text(),
       ),
     )
     for (const [index, words] of ['Posteingang', 'Webhook-Empfänger', 'Sie sind angemeldet'].entries())
@@ -144,7 +143,7 @@ describeInBrowser('the pages of the local stack in Chromium', () => {
   })
 
   it('work without a script', async () => {
-    expect(await needsOfScript(browser, { base: inbox.url, paths })).toEqual([])
+    expect(await needsOfScript(browser, { base: sandbox.url, paths })).toEqual([])
   })
 
   it.each(LANGUAGES)(
@@ -152,23 +151,23 @@ describeInBrowser('the pages of the local stack in Chromium', () => {
     async (name, language) => {
       const onLook = (shown: Page, path: string, look: string) =>
         takePicture(shown, `local${path}-${name}-${look}`)
-      expect(await faultsOfPages(browser, { base: inbox.url, paths, language, onLook })).toEqual([])
+      expect(await faultsOfPages(browser, { base: sandbox.url, paths, language, onLook })).toEqual([])
     },
   )
 
   it('empty the inbox for who asks on its page, not for other sites', async () => {
     const clear = (site: string) =>
-      fetch(`${inbox.url}/clear`, {
+      fetch(`${sandbox.url}/clear`, {
         method: 'POST',
         headers: { 'sec-fetch-site': site },
         redirect: 'manual',
       })
     expect((await clear('cross-site')).status).toBe(403)
-    expect(inbox.messages().length).toBeGreaterThan(0)
-    await page.goto(inbox.url)
+    expect(sandbox.inbox.messages().length).toBeGreaterThan(0)
+    await page.goto(sandbox.url)
     await page.getByRole('button', { name: 'Delete all' }).click()
     await page.getByText('No email yet').waitFor()
-    expect(inbox.messages()).toEqual([])
+    expect(sandbox.inbox.messages()).toEqual([])
   })
 
   /** For a look at the pages: PICTURES=<folder> keeps one of each. */

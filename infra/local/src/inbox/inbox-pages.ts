@@ -1,11 +1,14 @@
 import { facts, html, live, time, type Html } from '@signet/pages'
-import { kitRoutes, servePage, toolPage, type LocalTexts } from '../pages/local-page.js'
-import { welcomePage } from '../pages/welcome-page.js'
+import { servePage, toolPage, type LocalTexts } from '../pages/local-page.js'
 import type { Routes } from '../web-server.js'
-import { type Mail, type MailFilter, MAIL_POLICY, mailDocument } from './mail.js'
+import type { Inbox } from './inbox.js'
+import type { Mail } from './mail.js'
 
-type Deps = { messages: (filter?: MailFilter) => Mail[]; clear: () => void }
 type View = { mails: readonly Mail[]; shown: Mail | undefined; query: string; here: string; now: Date }
+
+/** An email is untrusted HTML: it runs no script, and its links open in a new tab. */
+const MAIL_POLICY =
+  "sandbox allow-popups allow-popups-to-escape-sandbox; default-src 'none'; style-src 'unsafe-inline'; img-src data:"
 
 /** Newest emails that the list has; the others are found by the filter. */
 const LISTED = 100
@@ -21,12 +24,10 @@ iframe { width: 100%; height: 34rem; border: 1px solid var(--line); border-radiu
 @media (max-width: 45rem) { .mails { grid-template-columns: minmax(0, 1fr) } .mails ul { max-height: 16rem } }
 `
 
-/** `/api/messages?to=` for programs. For people: the newest email, or the one that was chosen; and what the pages of all tools load. */
+/** `/api/messages?to=` for programs. For people: the newest email, or the one that was chosen. */
 export const inboxRoutes =
-  ({ messages, clear }: Deps): Routes =>
+  ({ messages, clear }: Pick<Inbox, 'messages' | 'clear'>): Routes =>
   (router) => {
-    kitRoutes(router)
-    welcomePage(router)
     const find = (id: string) => messages().find((mail) => mail.id === Number(id))
     router.get('/api/messages', ({ query: { to } }, response) => {
       response.json({ items: messages(typeof to === 'string' ? { to } : {}).reverse() })
@@ -55,6 +56,12 @@ export const inboxRoutes =
       response.redirect(303, '/')
     })
   }
+
+function mailDocument(mail: Mail): string {
+  const plain = html`<pre style="white-space:pre-wrap;font:15px/1.5 ui-monospace,monospace">
+${mail.text}</pre>`
+  return `<!doctype html><meta charset="utf-8"><base target="_blank">${mail.html || plain.text}`
+}
 
 const fits = ({ subject, to }: Mail, query: string): boolean =>
   `${subject} ${to.join(' ')}`.toLowerCase().includes(query.toLowerCase())

@@ -1,7 +1,9 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
 import { createTransport } from 'nodemailer'
 import { createAuthority, issueCertificate } from '../certificate.js'
+import { serve } from '../web-server.js'
 import { type Inbox, startInbox } from './inbox.js'
+import { inboxRoutes } from './inbox-pages.js'
 import type { Mail } from './mail.js'
 
 describe('inbox', () => {
@@ -46,26 +48,34 @@ describe('inbox', () => {
     )
   })
 
-  it('lists mails over HTTP', async () => {
-    await send('ana@example.test', 'One')
-    await send('bob@example.test', 'Two')
-    const list = async (query = ''): Promise<string[]> => {
-      const response = await fetch(`${inbox.url}/api/messages${query}`)
-      return ((await response.json()) as { items: Mail[] }).items.map((mail) => mail.subject)
-    }
-    expect(await list()).toEqual(['Two', 'One'])
-    expect(await list('?to=ana@example.test')).toEqual(['One'])
-  })
+  describe('over HTTP', () => {
+    let pages: Awaited<ReturnType<typeof serve>>
+    beforeEach(async () => {
+      pages = await serve(inboxRoutes(inbox))
+    })
+    afterEach(() => pages.close())
 
-  it('shows a mail as a document that may run no script', async () => {
-    await send('ana@example.test', 'One', '<p>Hello</p><script>alert(1)</script>')
-    const mail = await inbox.waitForMail({})
-    const response = await fetch(`${inbox.url}/messages/${mail.id}.html`)
-    expect(response.headers.get('content-security-policy')).toMatch(
-      /^sandbox allow-popups .*default-src 'none'/,
-    )
-    expect(await response.text()).toContain('<p>Hello</p>')
-    expect(await (await fetch(inbox.url)).text()).toContain('<title>Inbox</title>')
+    it('lists mails', async () => {
+      await send('ana@example.test', 'One')
+      await send('bob@example.test', 'Two')
+      const list = async (query = ''): Promise<string[]> => {
+        const response = await fetch(`${pages.url}/api/messages${query}`)
+        return ((await response.json()) as { items: Mail[] }).items.map((mail) => mail.subject)
+      }
+      expect(await list()).toEqual(['Two', 'One'])
+      expect(await list('?to=ana@example.test')).toEqual(['One'])
+    })
+
+    it('shows a mail as a document that may run no script', async () => {
+      await send('ana@example.test', 'One', '<p>Hello</p><script>alert(1)</script>')
+      const mail = await inbox.waitForMail({})
+      const response = await fetch(`${pages.url}/messages/${mail.id}.html`)
+      expect(response.headers.get('content-security-policy')).toMatch(
+        /^sandbox allow-popups .*default-src 'none'/,
+      )
+      expect(await response.text()).toContain('<p>Hello</p>')
+      expect(await (await fetch(pages.url)).text()).toContain('<title>Inbox</title>')
+    })
   })
 
   it('refuses recipients or messages on demand, until healed', async () => {

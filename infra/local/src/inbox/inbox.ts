@@ -4,21 +4,14 @@ import { setTimeout } from 'node:timers/promises'
 import type { SMTPServerOptions } from 'smtp-server'
 import type { KeyAndCertificate } from '../certificate.js'
 import { waitUntil } from '../wait-until.js'
-import { portOf, type Routes, serve } from '../web-server.js'
+import { type Place, portOf } from '../web-server.js'
 import { type Mail, type MailFilter, parseMail } from './mail.js'
 
-interface InboxOptions {
-  /** 0 or left out: a free one. */
-  smtpPort?: number
-  httpPort?: number
+interface InboxOptions extends Place {
   /** Offers STARTTLS. Plain text otherwise. */
   tls?: KeyAndCertificate
   /** When set, clients must sign in with exactly this. */
   credentials?: { user: string; pass: string }
-  /** Interface to listen on; 127.0.0.1 unless it runs in a container. */
-  host?: string
-  /** Pages of other tools, served on the same port. */
-  alsoServe?: Routes
 }
 
 /** What the server does instead of accepting an email. */
@@ -41,7 +34,7 @@ export type Inbox = Awaited<ReturnType<typeof startInbox>>
 const KEPT = 1000
 const MAX_MAIL_BYTES = 25 * 1024 * 1024
 
-/** A real SMTP server that delivers nothing: it keeps emails in memory, with a page to read them. */
+/** A real SMTP server that delivers nothing: it keeps emails in memory. */
 export async function startInbox(options: InboxOptions = {}) {
   const mails: Mail[] = []
   let count = 0
@@ -49,7 +42,6 @@ export async function startInbox(options: InboxOptions = {}) {
   const fails = (at: SmtpFault['at'], to: string[]) =>
     fault?.at === at && to.some(fault.to ?? (() => true)) ? fault : undefined
   const messages = (filter: MailFilter = {}): Mail[] => mails.filter((mail) => matches(mail, filter))
-  const clear = (): void => void mails.splice(0)
 
   const { SMTPServer } = await import('smtp-server')
   const smtp = new SMTPServer({
@@ -76,21 +68,13 @@ export async function startInbox(options: InboxOptions = {}) {
     },
   })
   smtp.on('error', () => {}) // a client that breaks off is no reason to stop
-  await once(smtp.listen(options.smtpPort ?? 0, options.host ?? '127.0.0.1'), 'listening')
-  const { inboxRoutes } = await import('./inbox-pages.js')
-  const addRoutes: Routes = (router) => {
-    inboxRoutes({ messages, clear })(router)
-    options.alsoServe?.(router)
-  }
-  const web = await serve(addRoutes, { port: options.httpPort, host: options.host })
+  await once(smtp.listen(options.port ?? 0, options.host ?? '127.0.0.1'), 'listening')
 
   return {
     smtpPort: portOf(smtp.server),
-    /** Page for people, and `/api/messages` for programs. */
-    url: web.url,
     /** Oldest first. */
     messages,
-    clear,
+    clear: (): void => void mails.splice(0),
     /** The first email that matches, already received or still to come. */
     waitForMail: ({ timeoutMs, ...filter }: MailFilter & { timeoutMs?: number }): Promise<Mail> =>
       waitUntil(() => messages(filter)[0], {
@@ -105,9 +89,7 @@ export async function startInbox(options: InboxOptions = {}) {
     fail(next: SmtpFault | null): void {
       fault = next
     },
-    async close(): Promise<void> {
-      await Promise.all([web.close(), new Promise<void>((resolve) => smtp.close(resolve))])
-    },
+    close: () => new Promise<void>((resolve) => smtp.close(resolve)),
   }
 }
 

@@ -51,14 +51,3 @@ async function linksInHtml(html: string): Promise<string[]> {
 }
 
 const linksInText = (text: string): string[] => text.match(/https?:\/\/[^\s<>"]+/gi) ?? []
-
-/** An email is untrusted HTML: it runs no script, and its links open in a new tab. */
-export const MAIL_POLICY =
-  "sandbox allow-popups allow-popups-to-escape-sandbox; default-src 'none'; style-src 'unsafe-inline'; img-src data:"
-
-export function mailDocument({ html, text }: Mail): string {
-  const plain = `<pre style="white-space:pre-wrap;font:15px/1.5 ui-monospace,monospace">${escape(text)}</pre>`
-  return `<!doctype html><meta charset="utf-8"><base target="_blank">${html || plain}`
-}
-
-const escape = (text: string): string => text.replace(/[&<>"]/g, (char) => `&#${char.charCodeAt(0)};`)

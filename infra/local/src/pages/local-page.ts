@@ -9,7 +9,7 @@ import {
   wideStyle,
 } from '@signet/pages'
 import type { Html, Page, PageTexts } from '@signet/pages'
-import type { Request, Router } from 'express'
+import type { Request, Response, Router } from 'express'
 import type { Routes } from '../web-server.js'
 import de from './texts/de.json' with { type: 'json' }
 import en from './texts/en.json' with { type: 'json' }
@@ -31,23 +31,22 @@ export function servePage(
 ): void {
   router.get(paths, (request, response) => {
     const t = textsIn(preferredLanguage({ acceptLanguage: request.get('accept-language') }))
-    const { status = 200, ...page } = pageFor(t, request)
+    const { status, ...page } = pageFor(t, request)
     const kit = { formScript: formScript.at(SCRIPT_PATH), icon: ICON_PATH }
-    const answer = pageAnswer(page, { status, language: t.language, secure: false, ...kit })
-    response
-      .status(status)
-      .set(answer.headers ?? {})
-      .send(answer.body)
+    send(response, pageAnswer(page, { status, language: t.language, secure: false, ...kit }))
   })
 }
 
 /** What every page of the kit loads. */
 export const kitRoutes: Routes = (router) => {
-  const { headers, body } = formScript.answer
-  const icon = brandIcon()
-  router.get(SCRIPT_PATH, (_, response) => void response.set(headers).send(body))
-  router.get([ICON_PATH, '/favicon.ico'], (_, response) => void response.set(icon.headers).send(icon.body))
+  router.get(SCRIPT_PATH, (_, response) => send(response, formScript.answer))
+  router.get([ICON_PATH, '/favicon.ico'], (_, response) => send(response, brandIcon()))
 }
+
+const send = (
+  response: Response,
+  { status = 200, headers = {}, body }: ReturnType<typeof pageAnswer>,
+): void => void response.status(status).set(headers).send(body)
 
 type Content = Pick<Page, 'title' | 'body' | 'allow'> & { here: 'inbox' | 'receiver'; style?: string }
 

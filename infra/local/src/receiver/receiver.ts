@@ -7,7 +7,7 @@ import { listen, type Place } from '../web-server.js'
 import { waitUntil } from '../wait-until.js'
 import { act, type Answer, reply } from './answers.js'
 
-interface ReceiverOptions extends Place {
+export interface ReceiverOptions extends Place {
   /** Signs the server's certificate; a new authority when left out. */
   authority?: Authority
   /** Name by which senders reach it; the certificate is for this one too. 127.0.0.1 when left out. */
