@@ -3,6 +3,7 @@ import { existsSync, mkdirSync, readdirSync, renameSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { findPrograms } from './programs.js'
+import { secondsSince } from './terminal.js'
 
 const runFile = promisify(execFile)
 
@@ -69,7 +70,7 @@ export async function unpackPackage(manager: PackageManager, wanted: Distributio
   } finally {
     rmSync(partial, { recursive: true, force: true })
   }
-  say(`  ✓ ${title} unpacked (${((performance.now() - startedAt) / 1000).toFixed(1)} s)`)
+  say(`  ✓ ${title} unpacked (${secondsSince(startedAt)})`)
 }
 
 /** The first of these programs in a folder with an unpacked package. */

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { takeLock } from '../lock.mjs'
 import { type Stack, startStack } from './stack/stack.js'
 import { Supervisor } from './stack/supervisor.js'
-import { bold, dim, green, red, say, seconds, table } from './terminal.js'
+import { bold, dim, green, red, say, secondsSince, table } from './terminal.js'
 import { recordingsFolder, worldFile } from './walk.js'
 import { walkThrough, type WalkthroughResult, type World } from './walkthrough/index.js'
 
@@ -40,7 +40,7 @@ export async function start(root: string, options: Options): Promise<number> {
     const stoppingAt = performance.now()
     await supervisor.stop()
     release?.()
-    say(dim(`  stopped in ${seconds(performance.now() - stoppingAt)}`))
+    say(dim(`  stopped in ${secondsSince(stoppingAt)}`))
   }
 }
 
@@ -49,7 +49,7 @@ async function run(root: string, { reset, once, demo }: Options, supervisor: Sup
   const startedAt = performance.now()
   const folder = join(root, '.data')
   const stack = await startStack(supervisor, { root, folder, reset, shortRetries: demo })
-  say(`\n  ${green('Everything is up')} ${dim(`after ${seconds(performance.now() - startedAt)}`)}`)
+  say(`\n  ${green('Everything is up')} ${dim(`after ${secondsSince(startedAt)}`)}`)
   const { internalToken } = stack.secrets
   const world: World = { ...stack.addresses, internalToken, recordingsFolder: recordingsFolder(root) }
   writeFileSync(worldFile(root), JSON.stringify(world, null, 2), { mode: 0o600 })

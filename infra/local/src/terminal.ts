@@ -1,12 +1,7 @@
 import { styleText } from 'node:util'
 
-/** Colours for a person at a terminal; plain text for a file, a pipe, or if NO_COLOR is set. */
-const colours = process.stdout.isTTY && !process.env['NO_COLOR']
-
-const painter =
-  (style: Parameters<typeof styleText>[0]) =>
-  (text: string): string =>
-    colours ? styleText(style, text) : text
+/** Colours for a person at a terminal; Node writes plain text to a file, to a pipe, or if NO_COLOR is set. */
+const painter = (style: Parameters<typeof styleText>[0]) => (text: string) => styleText(style, text)
 
 export const bold = painter('bold')
 export const dim = painter('dim')
@@ -18,20 +13,16 @@ export function say(text = ''): void {
   console.log(text)
 }
 
-/** Runs a step and prints one line with its outcome and how long it took. */
-export async function reported<T>(
-  done: string | ((result: T) => string),
-  work: () => Promise<T>,
-): Promise<T> {
+/** Starts something and prints one line with its name and how long that took. */
+export async function reported<T extends { name: string }>(begin: () => Promise<T>): Promise<T> {
   const startedAt = performance.now()
-  const result = await work()
-  say(
-    `  ${green('✓')} ${typeof done === 'string' ? done : done(result)} ${dim(`(${seconds(performance.now() - startedAt)})`)}`,
-  )
-  return result
+  const started = await begin()
+  say(`  ${green('✓')} ${started.name} ${dim(`(${secondsSince(startedAt)})`)}`)
+  return started
 }
 
-export const seconds = (ms: number): string => `${(ms / 1000).toFixed(1)} s`
+export const secondsSince = (startedAt: number): string =>
+  `${((performance.now() - startedAt) / 1000).toFixed(1)} s`
 
 /** Lines of `name  value`, aligned. */
 export function table(rows: readonly (readonly [name: string, value: string])[]): string {

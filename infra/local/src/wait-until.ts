@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 
-export interface WaitOptions {
+interface WaitOptions {
   timeoutMs?: number
   intervalMs?: number
   describe: string

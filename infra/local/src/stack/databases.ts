@@ -8,10 +8,9 @@ import { inRedis, startRedis } from '../redis.js'
 import { DATABASES } from './environment.js'
 import type { Part } from './supervisor.js'
 
-export interface Store extends Part {
+/** Its name says where it is and whose. */
+interface Store extends Part {
   url: string
-  /** For people: where it is and whose. */
-  description: string
 }
 
 const POSTGRES_PORT = 5433
@@ -27,7 +26,7 @@ export async function providePostgres(folder: string): Promise<Store> {
   const port = await leaseNextPort(POSTGRES_PORT)
   const logFile = join(folder, 'logs', 'postgres.log')
   const server = await startPostgres({ dataDir: join(folder, 'postgres'), logFile, port })
-  return { ...server, url: server.url('postgres'), description: `PostgreSQL (embedded) on port ${port}` }
+  return { ...server, url: server.url('postgres'), name: `PostgreSQL (embedded) on port ${port}` }
 }
 
 /** The server of REDIS_URL, else a private one that keeps its data. */
@@ -36,7 +35,7 @@ export async function provideRedis(folder: string): Promise<Store> {
   if (given) return given
   const port = await leaseNextPort(REDIS_PORT)
   const server = await startRedis({ dir: join(folder, 'redis'), appendOnly: true, port })
-  return { ...server, description: `${server.title} (private) on port ${port}` }
+  return { ...server, name: `${server.title} (private) on port ${port}` }
 }
 
 /** An own server that does not answer is named by its variable here, not by a service that fails much later. */
@@ -50,7 +49,7 @@ async function givenServer(
   await ask(url).catch((error: Error) => {
     throw new Error(`The server of ${variable} does not answer: ${error.message}`, { cause: error })
   })
-  return { name, url, description: `${name} of ${variable}` }
+  return { url, name: `${name} of ${variable}` }
 }
 
 export async function createDatabases(adminUrl: string): Promise<void> {

@@ -2,8 +2,8 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { loadAuthority } from '../certificate.js'
 import { startSandbox } from '../sandbox.js'
-import { reported, say } from '../terminal.js'
-import { createDatabases, providePostgres, provideRedis, resetStores, type Store } from './databases.js'
+import { green, reported, say } from '../terminal.js'
+import { createDatabases, providePostgres, provideRedis, resetStores } from './databases.js'
 import { type ServiceName, serviceEnvironments, type StackAddresses } from './environment.js'
 import { leaseNextPort } from '../ports.js'
 import { loadSecrets, type LocalSecrets } from './secrets.js'
@@ -37,13 +37,16 @@ const SHORT_RETRIES = '2,4,8,15,15'
 /** Starts everything and returns when all services are ready. The supervisor stops it, also after a failure. */
 export async function startStack(supervisor: Supervisor, options: StackOptions): Promise<Stack> {
   const { folder, root } = options
-  if (options.reset) await reported('wiped the data of earlier runs', () => resetStores(folder))
+  if (options.reset) {
+    await resetStores(folder)
+    say(`  ${green('✓')} wiped the data of earlier runs`)
+  }
   mkdirSync(join(folder, 'logs'), { recursive: true, mode: 0o711 })
   const secrets = loadSecrets(join(folder, 'secrets.json'))
   const ports = await choosePorts()
   const [postgres, redis] = await supervisor.start(
-    () => reported(descriptionOf, () => providePostgres(folder)),
-    () => reported(descriptionOf, () => provideRedis(folder)),
+    () => reported(() => providePostgres(folder)),
+    () => reported(() => provideRedis(folder)),
   )
   await createDatabases(postgres.url)
   const authority = await loadAuthority(join(folder, 'authority'))
@@ -59,7 +62,7 @@ export async function startStack(supervisor: Supervisor, options: StackOptions):
   writeVariables(join(folder, 'env'), environments, addresses, secrets)
   const start = (name: ServiceName, healthUrl: string) => {
     const logFile = join(folder, 'logs', `${name}.log`)
-    return reported(name, () => startService({ name, root, env: environments[name], logFile }, healthUrl))
+    return reported(() => startService({ name, root, env: environments[name], logFile }, healthUrl))
   }
   let webhooks: Promise<Part>
   await supervisor.start(
@@ -97,8 +100,6 @@ function writeVariables(
     RECEIVER: addresses.receiverUrl,
   })
 }
-
-const descriptionOf = ({ description }: Store): string => description
 
 /** Each port is the usual one, or the next that is free. */
 async function choosePorts(): Promise<Ports> {

@@ -1,4 +1,4 @@
-import { bold, cyan, green, red, say, seconds } from '../terminal.js'
+import { bold, cyan, green, red, say, secondsSince } from '../terminal.js'
 import { connectApplication } from './connect.js'
 import { ping, retry, subscribe, summaries } from './deliveries.js'
 import { signOutEverywhere, signUp } from './sign-up.js'
@@ -32,7 +32,7 @@ async function allSteps(world: World): Promise<WalkthroughResult> {
   const summed = await step('e', 'Recordings are summed up', () => summaries(walk, pinged))
   await step('f', 'The receiver stumbles, and the event comes again', () => retry(walk, summed))
   await step('g', 'Somebody signs out everywhere', () => signOutEverywhere(world, `ben-${suffix}`))
-  say(`\n  ${green(`All seven steps passed in ${seconds(performance.now() - startedAt)}.`)}`)
+  say(`\n  ${green(`All seven steps passed in ${secondsSince(startedAt)}.`)}`)
   return { person, accessToken }
 }
 
