@@ -1,21 +1,26 @@
-import { describe, expect, it } from '@jest/globals'
+import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals'
 import { EventPlaces, type EventPlace } from './event-places.js'
+
+beforeEach(() => void jest.useFakeTimers({ now: 0 }))
+afterEach(() => void jest.useRealTimers())
 
 /** Takes events until it has 40, 20 of them of one account. */
 function setUp() {
-  let nowMs = 0
-  const places = new EventPlaces({ capacity: 40, now: () => nowMs, random: () => 0 })
-  const pass = (ms: number) => (nowMs += ms)
+  const places = new EventPlaces({ capacity: 40, random: () => 0 })
+  const pass = (ms: number) => jest.advanceTimersByTime(ms)
   const take = (accountId: string, options?: { bytes?: number; wasDeferred?: boolean }) =>
     places.take(accountId, options)
-  const placeOf = (taken: EventPlace | { deferMs: number }): EventPlace => {
-    if ('deferMs' in taken) throw new Error('no place')
+  const placeOf = (taken: ReturnType<typeof take>): EventPlace => {
+    if (!('release' in taken)) throw new Error('no place')
     return taken
   }
   /** Takes what an account may have. */
   const fill = (accountId: string): EventPlace[] => {
     const taken: EventPlace[] = []
-    for (let next = take(accountId); 'release' in next; next = take(accountId)) taken.push(next)
+    let next = take(accountId)
+    for (; 'release' in next; next = take(accountId)) taken.push(next)
+    // Now it is known that its events do not end soon.
+    if (next instanceof Promise) pass(500)
     return taken
   }
   /** Its events end one after the other, each after this time. */
@@ -46,16 +51,65 @@ describe('EventPlaces', () => {
     },
   )
 
-  it('leaves places for others also to an account that had all of them because its events ended at once', () => {
-    const { take, placeOf, fill, end } = setUp()
+  it('leaves places for others also to an account that had all of them because its events ended at once', async () => {
+    const { pass, take, placeOf, fill, end } = setUp()
     const taken = fill('a')
     end(taken, 1, 15)
     while (taken.length < 36) taken.push(placeOf(take('a')))
     end(taken, 500, 20)
     expect(taken).toHaveLength(16)
     for (let i = 0; i < 4; i += 1) taken.push(placeOf(take('a')))
+    const waiting = take('a')
+    pass(500)
+    expect(await waiting).toHaveProperty('deferMs')
     expect(take('a')).toHaveProperty('deferMs')
     expect(take('b')).toHaveProperty('release')
+  })
+
+  it('defers nothing of a burst before it is known how soon its events end, and nothing if that is soon', async () => {
+    const { take, end } = setUp()
+    const burst = Array.from({ length: 70 }, () => take('a'))
+    const taken = burst.filter((one) => 'release' in one)
+    expect(taken).toHaveLength(20)
+    end(taken, 20, 20)
+    const others = await Promise.all(burst.filter((one) => one instanceof Promise))
+    expect(others.every((one) => 'release' in one)).toBe(true)
+    expect(take('a')).toHaveProperty('release')
+  })
+
+  it('gives places that become free to accounts that wait for one in turn', async () => {
+    const { take, fill } = setUp()
+    const taken = ['a', 'b', 'c', 'd', 'e', 'f'].flatMap(fill)
+    const order: string[] = []
+    const waiting = ['x', 'x', 'x', 'y'].map(async (accountId) => {
+      await take(accountId)
+      order.push(accountId)
+    })
+    taken.forEach((place) => place.release())
+    await Promise.all(waiting)
+    expect(order.indexOf('y')).toBeLessThan(2)
+  })
+
+  it('defers what has waited for half a second, and for a minute at once what comes later', async () => {
+    const { pass, take, fill } = setUp()
+    const [early, late] = [fill('a'), take('a')]
+    expect(early).toHaveLength(20)
+    expect(late).toHaveProperty('deferMs')
+    pass(60_001)
+    const again = take('a')
+    expect(again).toBeInstanceOf(Promise)
+    pass(499)
+    early.at(0)?.release()
+    expect(await again).toHaveProperty('release')
+  })
+
+  it('gives an account that is fast again its time to be measured', () => {
+    const { take, fill, end } = setUp()
+    const taken = fill('a')
+    expect(take('a')).toHaveProperty('deferMs')
+    end(taken, 10, 20)
+    const later = Array.from({ length: 60 }, () => take('a'))
+    expect(later.filter((one) => 'deferMs' in one)).toEqual([])
   })
 
   it('limits no account whose events end within three seconds', () => {
@@ -106,7 +160,7 @@ describe('EventPlaces', () => {
     const taken = fill('a')
     end(taken, 500, 4)
     fill('a')
-    for (let i = 0; i < 4; i += 1) take('a')
+    for (let i = 0; i < 4; i += 1) expect(take('a')).toHaveProperty('deferMs')
     end(taken, 500, 2)
     expect(take('a')).toHaveProperty('deferMs')
     expect(take('a', { wasDeferred: true })).toHaveProperty('release')
@@ -138,14 +192,15 @@ describe('EventPlaces', () => {
     expect(longestOf(true)).toBe(300_000)
   })
 
-  it('counts large events by their size, also when it becomes known later', () => {
+  it('counts large events by their size, also when it becomes known later', async () => {
     const { take, placeOf } = setUp()
     placeOf(take('a', { bytes: 320 * 1024 }))
     const other = placeOf(take('a'))
     expect(other.resize(320 * 1024)).toBeUndefined()
-    expect(take('a')).toHaveProperty('deferMs')
+    expect(take('a', { bytes: 320 * 1024 })).toHaveProperty('deferMs')
+    const waiting = take('a')
     other.release()
-    expect(take('a')).toHaveProperty('release')
+    expect(await waiting).toHaveProperty('release')
   })
 
   it('has room for one event of any size of an account, and says when there is room for another', () => {

@@ -1,28 +1,38 @@
+import { FairQueue } from '@signet/db/fair-queue'
 import { MAX_EVENTS_PER_JOB } from '@signet/webhook-core/queue'
+import { LRUCache } from 'lru-cache'
 import { AccountShares } from '../fairness/account-shares.js'
 import { DeferralLine } from '../fairness/deferral-line.js'
 
 export type EventPlacesOptions = {
   /** Events that the process takes from the queue before it waits for one to end. */
   capacity: number
-  /** Milliseconds of a steady clock. */
-  now?: () => number
+  /** How long events over their account's share wait for it to be measured. */
+  measuringMs?: number
   random?: () => number
 }
+
+type Deferral = { deferMs: number }
+type Taken = EventPlace | Deferral
 
 /** What one event takes of the process, from when it is taken from the queue until it has ended. */
 export type EventPlace = {
   /** Sets how large the event turned out to be, in bytes; or says how long to defer it, because there is no room for that. */
-  resize(bytes: number): { deferMs: number } | undefined
+  resize(bytes: number): Deferral | undefined
   /** `hasEnded`: it does not come back. */
   release(hasEnded?: boolean): void
 }
 
-/**
- * An account whose events end within this time needs no limit: they make room faster than others could need it. Accounts that are not
- * measured yet are limited, or several slow ones that start together would fill the process.
- */
+/** An account whose events end within this time needs no limit: they make room faster than others could need it. */
 const SHORT_STAY_MS = 3000
+/**
+ * Events over their account's share wait here for this long at most, until enough others have ended to show that the account needs no
+ * limit. How fast they ended before says nothing: there were not enough. Deferred at once, a burst to fast receivers would come back
+ * at the pace of slow ones. While they wait, the process may take no other events, so an account that turned out to be slow does not
+ * get this time again soon.
+ */
+const MEASURING_MS = 500
+const REMEMBER_SLOW_MS = 60_000
 /** An event takes one place, and one more for each of these: while it is prepared and sent there are several copies of it. */
 const BYTES_PER_PLACE = 32 * 1024
 /** Period over which it is measured how fast events end. */
@@ -36,6 +46,8 @@ const MAX_RETRY_MS = 5 * 60_000
 const MAX_REMEMBERED = 10_000
 /** Used while nothing ends in the whole process, as during an outage, when there is no rate to measure. */
 const STANDSTILL_DEFER_MS = 2000
+
+const now = (): number => performance.now()
 
 /** How many places, or events, end in a millisecond. */
 class ReleaseRate {
@@ -86,6 +98,8 @@ class AccountState {
   }
 }
 
+type Waiter = { admit: () => void; defer: () => void }
+
 /**
  * Whose events may be in the process, from when they are taken from the queue until they have ended. The queue is served in order: if
  * an account whose receivers cannot keep up had all places, the events of all others would wait behind its own, at its pace. Events
@@ -93,50 +107,54 @@ class AccountState {
  */
 export class EventPlaces {
   readonly #forAnyone: number
-  /** Assumed rate at which events of an account end, for deferring them until the rate is measured. */
+  /** Places that an account has to give back in a millisecond to need no limit. Also assumed until its rate is measured. */
   readonly #expectedRate: number
   /** A larger event counts as this when deciding whether it fits beside others. */
   readonly #largest: number
   readonly #shares: AccountShares
   readonly #accounts = new Map<string, AccountState>()
-  readonly #now: () => number
+  readonly #slow = new LRUCache<string, true>({ max: MAX_REMEMBERED, ttl: REMEMBER_SLOW_MS, perf: { now } })
+  readonly #waiting = new FairQueue<Waiter>()
+  readonly #measuringMs: number
   readonly #random: () => number
-  #lastRelease: number
+  #lastRelease = now()
 
-  constructor({ capacity, now, random }: EventPlacesOptions) {
+  constructor({ capacity, measuringMs = MEASURING_MS, random = Math.random }: EventPlacesOptions) {
     this.#forAnyone = capacity + MAX_EVENTS_PER_JOB
     this.#expectedRate = capacity / 2 / SHORT_STAY_MS
     this.#largest = capacity / 5
     // Alone an account may have half of the places, and however many share them, they never fill what the process takes.
     this.#shares = new AccountShares({ size: capacity, timesFree: 1 })
-    this.#now = now ?? (() => performance.now())
-    this.#random = random ?? Math.random
-    this.#lastRelease = this.#now()
+    this.#measuringMs = measuringMs
+    this.#random = random
   }
 
   /** A place, or how long to defer the event. `wasDeferred`: it was deferred before, so its turn comes before those of newcomers. */
   take(
     accountId: string,
     { bytes = 0, wasDeferred = false }: { bytes?: number; wasDeferred?: boolean } = {},
-  ): EventPlace | { deferMs: number } {
-    const now = this.#now()
-    const state = this.#stateOf(accountId, now)
-    const isNext = wasDeferred || !state.line.isWaiting(now)
+  ): Taken | Promise<Taken> {
+    const state = this.#stateOf(accountId)
+    const isNext = wasDeferred || !state.line.isWaiting(now())
     const places = placesOf(bytes)
     // Large events stay limited even if they end soon: too many would not fit into memory.
-    const needsNoLimit = bytes === 0 && this.#endsSoon(state, now)
-    if (needsNoLimit || (isNext && this.#fits(accountId, state, places)))
+    if (bytes > 0)
+      return isNext && this.#fits(accountId, state, places)
+        ? this.#place(accountId, state, places)
+        : this.#defer(state, wasDeferred)
+    if (this.#endsSoon(state) || (isNext && this.#fits(accountId, state, places)))
       return this.#place(accountId, state, places)
-    return { deferMs: Math.round(this.#deferMs(state, now, wasDeferred)) }
+    return this.#slow.has(accountId) ? this.#defer(state, wasDeferred) : this.#wait(accountId, wasDeferred)
   }
 
-  #stateOf(accountId: string, now: number): AccountState {
+  #stateOf(accountId: string): AccountState {
     const known = this.#accounts.get(accountId)
-    if (known && !known.isIdle(now)) return known
-    const state = new AccountState(now, this.#expectedRate)
+    if (known && !known.isIdle(now())) return known
+    const state = new AccountState(now(), this.#expectedRate)
     this.#accounts.set(accountId, state)
     if (this.#accounts.size > MAX_REMEMBERED)
-      for (const [id, one] of this.#accounts) if (one !== state && one.isIdle(now)) this.#accounts.delete(id)
+      for (const [id, one] of this.#accounts)
+        if (one !== state && one.isIdle(now())) this.#accounts.delete(id)
     return state
   }
 
@@ -147,16 +165,48 @@ export class EventPlaces {
     return taken + this.#shares.roomFor(accountId) >= Math.min(places, this.#largest)
   }
 
-  #endsSoon({ places, rate }: AccountState, now: number): boolean {
-    return places < rate.at(now) * SHORT_STAY_MS && this.#shares.used < this.#forAnyone
+  #endsSoon({ places, rate }: AccountState): boolean {
+    return places < rate.at(now()) * SHORT_STAY_MS && this.#shares.used < this.#forAnyone
   }
 
-  #deferMs({ line, eventRate }: AccountState, now: number, wasDeferred: boolean): number {
-    if (now - this.#lastRelease > PERIOD_MS) return STANDSTILL_DEFER_MS * (1 + this.#random())
-    const spacingMs = Math.min(1 / eventRate.at(now), MAX_SPACING_MS)
-    return wasDeferred
-      ? line.retryMs(now, spacingMs, MIN_DEFER_MS)
-      : Math.max(MIN_DEFER_MS, line.turnMs(now, spacingMs))
+  #wait(accountId: string, wasDeferred: boolean): Promise<Taken> {
+    return new Promise((resolve) => {
+      const timer = setTimeout(() => this.#giveUp(accountId), this.#measuringMs)
+      const settle = (taken: Taken) => {
+        clearTimeout(timer)
+        resolve(taken)
+      }
+      this.#waiting.push(accountId, {
+        admit: () => settle(this.#place(accountId, this.#stateOf(accountId), 1)),
+        defer: () => settle(this.#defer(this.#stateOf(accountId), wasDeferred)),
+      })
+    })
+  }
+
+  #admitWaiting(): void {
+    const mayHaveOne = (accountId: string) => {
+      const state = this.#stateOf(accountId)
+      return this.#endsSoon(state) || this.#fits(accountId, state, 1)
+    }
+    for (let next = this.#waiting.shift(mayHaveOne); next; next = this.#waiting.shift(mayHaveOne))
+      next.admit()
+  }
+
+  #giveUp(accountId: string): void {
+    // Without a place it waited for others.
+    if (this.#stateOf(accountId).places > 0) this.#slow.set(accountId, true)
+    const isOfIt = (id: string) => id === accountId
+    for (let next = this.#waiting.shift(isOfIt); next; next = this.#waiting.shift(isOfIt)) next.defer()
+  }
+
+  #defer({ line, eventRate }: AccountState, wasDeferred: boolean): Deferral {
+    if (now() - this.#lastRelease > PERIOD_MS)
+      return { deferMs: Math.round(STANDSTILL_DEFER_MS * (1 + this.#random())) }
+    const spacingMs = Math.min(1 / eventRate.at(now()), MAX_SPACING_MS)
+    const waitMs = wasDeferred
+      ? line.retryMs(now(), spacingMs, MIN_DEFER_MS)
+      : Math.max(MIN_DEFER_MS, line.turnMs(now(), spacingMs))
+    return { deferMs: Math.round(waitMs) }
   }
 
   #place(accountId: string, state: AccountState, places: number): EventPlace {
@@ -171,22 +221,25 @@ export class EventPlaces {
     count(places)
     return {
       resize: (bytes) => {
-        if (!this.#fits(accountId, state, placesOf(bytes), taken))
-          return { deferMs: Math.round(this.#deferMs(state, this.#now(), true)) }
+        if (!this.#fits(accountId, state, placesOf(bytes), taken)) return this.#defer(state, true)
         count(placesOf(bytes))
         return undefined
       },
       release: (hasEnded = true) => {
         if (taken === 0) return
-        if (hasEnded) {
-          this.#lastRelease = this.#now()
-          state.lastRelease = this.#lastRelease
-          state.rate.count(taken, this.#lastRelease)
-          state.eventRate.count(1, this.#lastRelease)
-        }
+        if (hasEnded) this.#ended(accountId, state, taken)
         count(0)
+        this.#admitWaiting()
       },
     }
+  }
+
+  #ended(accountId: string, state: AccountState, places: number): void {
+    this.#lastRelease = now()
+    state.lastRelease = this.#lastRelease
+    state.rate.count(places, this.#lastRelease)
+    state.eventRate.count(1, this.#lastRelease)
+    if (state.rate.at(this.#lastRelease) >= this.#expectedRate) this.#slow.delete(accountId)
   }
 }
 

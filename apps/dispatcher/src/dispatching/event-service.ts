@@ -36,7 +36,8 @@ export class EventService {
     requests = new UnrecordedRequests(),
   ): Promise<Deferral | undefined> {
     const { accountId, bytes } = event
-    const place = this.deps.places.take(accountId, { bytes, wasDeferred: history.deferredFor !== undefined })
+    const wasDeferred = history.deferredFor !== undefined
+    const place = await this.deps.places.take(accountId, { bytes, wasDeferred })
     if ('deferMs' in place) return { deferMs: place.deferMs, reason: 'account_full' }
     let deferral: Deferral | undefined
     try {
