@@ -37,6 +37,14 @@ describe('migrate', () => {
     await expect(migrate(options)).rejects.toThrow('no value for {{unknown}}')
   })
 
+  it('refuses a file with a down part, which would undo it at once', async () => {
+    writeFileSync(
+      join(directory, '20260104000000_fourth.sql'),
+      '-- Up Migration\ncreate table {{prefix}}four (id int);\n-- Down Migration\ndrop table {{prefix}}four;',
+    )
+    await expect(migrate(options)).rejects.toThrow('20260104000000_fourth.sql: migrations have no down part')
+  })
+
   it('has closed its connection when it ends, also when it fails', async () => {
     const connections = async () => {
       const { rows } = await admin.query<{ open: number }>(

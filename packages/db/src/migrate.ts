@@ -72,6 +72,9 @@ const runnerLog = (log: MigrationLog) => ({
 
 async function loadSql(path: string, variables: Readonly<Record<string, string>>) {
   const source = await readFile(path, 'utf8')
+  // The whole file is one statement list, so a down part would run right after the rest.
+  if (/^\s*--\s*down migration/im.test(source))
+    throw new Error(`${basename(path)}: migrations have no down part; correct a mistake with the next one`)
   const sql = source.replace(/\{\{(\w+)\}\}/g, (_, name: string) => {
     const value = variables[name]
     if (value === undefined) throw new Error(`${basename(path)}: no value for {{${name}}}`)
