@@ -7,12 +7,7 @@ if (options === undefined) {
   console.log(text)
   process.exit(code)
 }
-await bootstrapOrExit({
-  projects: [
-    ...['infra/local', 'apps/auth', 'apps/webhooks', 'apps/dispatcher', 'packages/cli'].map(
-      (folder) => `${folder}/tsconfig.build.json`,
-    ),
-  ],
-})
+const folders = ['infra/local', 'apps/auth', 'apps/webhooks', 'apps/dispatcher', 'packages/cli']
+await bootstrapOrExit({ projects: folders.map((folder) => `${folder}/tsconfig.build.json`) })
 const { start } = await import('./dist/start.js')
 process.exit(await start(root, options))

@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process'
 import { existsSync, readdirSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { MUSL, familySync } from 'detect-libc'
-import { findPrograms, noServer, type System, thisSystem } from './programs.js'
+import { findPrograms, noServer, thisSystem } from './programs.js'
 
 /** The oldest that has `nulls not distinct`, which a migration uses. */
 const MINIMUM = 15
@@ -13,18 +13,12 @@ const PARENTS = [
 ]
 const VERSION = /^(?:postgresql@?|pgsql-)?(\d+)$/
 
-interface Search {
-  env?: NodeJS.ProcessEnv
-  folders?: readonly string[]
-  system?: System
-}
-
 /** The folder of a PostgreSQL of this system, for where the embedded one does not run; throws what to do when there is none. */
 export function installedPostgres({
   env = process.env,
   folders = versionFolders(),
   system = thisSystem(),
-}: Search = {}): string {
+} = {}): string {
   const found = findPrograms(['postgres'], env['PATH'], folders)
   const usable = found.find(
     (postgres) => existsSync(join(dirname(postgres), 'initdb')) && majorOf(postgres) >= MINIMUM,

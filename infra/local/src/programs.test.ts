@@ -14,8 +14,7 @@ afterEach(() => {
 })
 
 const linux = (osRelease: string, isRoot = false): System => ({
-  platform: 'linux',
-  distributions: distributionsIn(osRelease),
+  names: distributionsIn(osRelease),
   isRoot,
 })
 
@@ -42,7 +41,7 @@ describe('installCommand', () => {
   })
 
   it("on macOS is Homebrew's", () => {
-    expect(installCommand({ ...linux(''), platform: 'darwin' }, 'redis')).toBe('brew install valkey')
+    expect(installCommand({ names: ['darwin'], isRoot: false }, 'redis')).toBe('brew install valkey')
   })
 })
 

@@ -5,9 +5,8 @@ import which from 'which'
 
 /** What decides how a server is installed here. */
 export interface System {
-  platform: NodeJS.Platform
-  /** ID and ID_LIKE of /etc/os-release, the nearest first; empty elsewhere. */
-  distributions: readonly string[]
+  /** ID and ID_LIKE of /etc/os-release, the nearest first; elsewhere the platform, such as `darwin`. */
+  names: readonly string[]
   isRoot: boolean
 }
 
@@ -39,8 +38,7 @@ export function findPrograms(
 }
 
 export const thisSystem = (): System => ({
-  platform: process.platform,
-  distributions: existsSync(OS_RELEASE) ? distributionsIn(readFileSync(OS_RELEASE, 'utf8')) : [],
+  names: existsSync(OS_RELEASE) ? distributionsIn(readFileSync(OS_RELEASE, 'utf8')) : [process.platform],
   isRoot: process.getuid?.() === 0,
 })
 
@@ -50,8 +48,8 @@ export function distributionsIn(text: string): string[] {
 }
 
 /** The one command that installs a server on this very system; null where we know none. */
-export function installCommand({ platform, distributions, isRoot }: System, server: Server): string | null {
-  const known = platform === 'darwin' ? platform : distributions.find((id) => id in INSTALLERS)
+export function installCommand({ names, isRoot }: System, server: Server): string | null {
+  const known = names.find((name) => name in INSTALLERS)
   const [command = '', redis, postgresql] = INSTALLERS[known ?? ''] ?? []
   if (command === '') return null
   return `${isRoot ? command.replace(/^(sudo|doas) /, '') : command} ${server === 'redis' ? redis : postgresql}`

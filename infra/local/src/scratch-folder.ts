@@ -9,15 +9,12 @@ const ROOM_BYTES = 4 * 1024 ** 3
  * database into memory takes a twentieth of the time that it takes on a disk.
  */
 export function scratchFolder(): string {
-  return roomInMemory() >= ROOM_BYTES ? IN_MEMORY : tmpdir()
-}
-
-/** In bytes. The size of the file system is only its limit: the memory may be taken. */
-function roomInMemory(): number {
   try {
     const { bavail, bsize } = statfsSync(IN_MEMORY)
-    return Math.min(bavail * bsize, process.availableMemory())
+    // The size of the file system is only its limit: the memory may be taken.
+    const roomBytes = Math.min(bavail * bsize, process.availableMemory())
+    return roomBytes >= ROOM_BYTES ? IN_MEMORY : tmpdir()
   } catch {
-    return 0 // not on this system
+    return tmpdir() // no such file system here
   }
 }

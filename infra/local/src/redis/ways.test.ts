@@ -20,7 +20,7 @@ import { findRedis, IMAGE, WAYS } from './ways.js'
 // Package managers and engines that are not on every machine are stood for by programs of the same name, arguments and
 // results. Debian's are the real ones, with a repository of this test's own, where they are there.
 
-const LINUX: System = { platform: 'linux', distributions: ['debian'], isRoot: false }
+const LINUX: System = { names: ['debian'], isRoot: false }
 
 let folder: string
 let bin: string

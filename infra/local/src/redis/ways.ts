@@ -22,18 +22,11 @@ export interface RedisProgram {
   container?: (port: number, name: string) => string[]
 }
 
-interface Search {
-  env: NodeJS.ProcessEnv
-  /** Where package managers put programs although they may not be on the PATH of a desktop session. */
-  usualFolders: readonly string[]
-  cacheDir: string
-  say: (text: string) => void
-}
-
 /** A name for people, in the list of what was tried, and a search that throws the reason when this is no way here. */
 type Way = readonly [name: string, find: (search: Search) => Promise<RedisProgram>]
 
 const NAMES = ['redis-server', 'valkey-server']
+/** Where package managers put programs although they may not be on the PATH of a desktop session. */
 const USUAL_FOLDERS = [
   ...['/usr/bin', '/usr/sbin', '/usr/local/bin', '/usr/local/sbin', '/opt/podman/bin'],
   ...['/opt/homebrew/bin', '/home/linuxbrew/.linuxbrew/bin', '/opt/local/bin', '/opt/pkg/bin'],
@@ -44,6 +37,14 @@ const CACHE = fileURLToPath(new URL('../../../../.cache/redis', import.meta.url)
 export const IMAGE = 'docker.io/valkey/valkey:8.1'
 /** The least that BullMQ recommends. */
 const MINIMUM = [6, 2] as const
+
+const usualSearch = () => ({
+  env: process.env,
+  usualFolders: USUAL_FOLDERS,
+  cacheDir: CACHE,
+  say: (text: string): void => console.log(text),
+})
+type Search = ReturnType<typeof usualSearch>
 
 /** In the order in which they are tried. */
 export const WAYS: readonly Way[] = [
@@ -61,8 +62,7 @@ export async function findRedis({
   system = thisSystem(),
   ...given
 }: Partial<Search> & { system?: System; ways?: readonly Way[] } = {}): Promise<RedisProgram> {
-  const defaults = { env: process.env, usualFolders: USUAL_FOLDERS, cacheDir: CACHE, say: console.log }
-  const search: Search = { ...defaults, ...given }
+  const search = { ...usualSearch(), ...given }
   const named = search.env['REDIS_SERVER_BIN']
   if (named) return checked(named)
   const { found, reasons } = await firstThatWorks(ways, ([, find]) => find(search))

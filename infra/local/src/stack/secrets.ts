@@ -2,23 +2,17 @@ import { createHash, createHmac, randomBytes } from 'node:crypto'
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 
 /** Secrets of one developer's machine. They are made at random once and never leave the data folder. */
-export interface LocalSecrets {
-  jwtSecret: string
-  /** 32 bytes, base64: encrypts the subscriptions' signing secrets. */
-  encryptionKey: string
-  internalToken: string
-  adminToken: string
-  /** Signs the account events that the identity server sends to the webhooks API. */
-  eventsSecret: string
-}
-
-export const newSecrets = (): LocalSecrets => ({
+export const newSecrets = () => ({
   jwtSecret: randomBytes(48).toString('base64url'),
+  /** Encrypts the subscriptions' signing secrets. */
   encryptionKey: randomBytes(32).toString('base64'),
   internalToken: randomBytes(32).toString('base64url'),
   adminToken: randomBytes(32).toString('base64url'),
+  /** Signs the account events that the identity server sends to the webhooks API. */
   eventsSecret: `whsec_${randomBytes(32).toString('base64')}`,
 })
+
+export type LocalSecrets = ReturnType<typeof newSecrets>
 
 export function loadSecrets(file: string): LocalSecrets {
   const kept = existsSync(file) ? (JSON.parse(readFileSync(file, 'utf8')) as Partial<LocalSecrets>) : {}

@@ -62,7 +62,7 @@ async function summary(
   const { bytes, number } = await nextDelivery(walk, eventId, after)
   // Parsed from the bytes that the receiver verified.
   const url = `${world.sandboxUrl}/api/deliveries/${number}`
-  const { data } = await call<SummaryCompletedEvent>(world, 'GET', url, { quiet: true })
+  const { data } = await call<SummaryCompletedEvent>(world, 'GET', url)
   show(recording, { data, bytes })
   return number
 }

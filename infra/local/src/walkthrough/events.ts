@@ -39,8 +39,8 @@ export async function publishRecording(
 
 /** Tells the receiver what a path expects and how to respond; returns the address for a subscription. */
 export async function setHook(world: World, path: string, hook: Hook): Promise<string> {
-  const request = { json: { path, ...hook }, quiet: true }
-  return (await call<{ url: string }>(world, 'PUT', `${world.sandboxUrl}/api/hooks`, request)).url
+  const json = { path, ...hook }
+  return (await call<{ url: string }>(world, 'PUT', `${world.sandboxUrl}/api/hooks`, { json })).url
 }
 
 /** Waits for the next delivery of an event after a given one, and requires that what arrives verifies. */
@@ -52,7 +52,7 @@ export async function nextDelivery(
   const url = `${world.sandboxUrl}/api/deliveries?path=${subscription.path}&after=${after}`
   return waitUntil(
     async () => {
-      const { items } = await call<{ items: DeliveryView[] }>(world, 'GET', url, { quiet: true })
+      const { items } = await call<{ items: DeliveryView[] }>(world, 'GET', url)
       for (const { verified, refusal } of items)
         check(verified === true, `the signature is right (${refusal})`)
       return items.find((item) => item.eventId === eventId)

@@ -13,7 +13,7 @@ interface Call {
 const TIMEOUT_MS = 60_000
 const SHOWN_PATH = 60
 
-/** A fetch that follows no redirect, prints one line for each request, and says why there is no answer. */
+/** A fetch that follows no redirect, prints one line for each request to the product, and says why there is no answer. */
 export const fetchIn =
   (world: World, { quiet = false } = {}): typeof fetch =>
   async (input, init = {}) => {
@@ -26,7 +26,7 @@ export const fetchIn =
       const { cause, message } = error as { cause?: { code?: string }; message: string }
       throw new Error(`no answer to ${method} ${origin}: ${cause?.code ?? message}`, { cause: error })
     })
-    if (!quiet) {
+    if (!quiet && origin !== world.sandboxUrl) {
       const took = dim(`${(performance.now() - startedAt).toFixed(0)} ms`)
       const status = bold(String(response.status))
       say(
@@ -41,7 +41,6 @@ function nameOf(origin: string, world: World): string {
     [world.authUrl]: 'auth',
     [world.webhooksUrl]: 'webhooks',
     [world.internalUrl]: 'webhooks (internal)',
-    [world.sandboxUrl]: 'inbox',
   }
   return names[origin] ?? 'your app'
 }

@@ -2,14 +2,11 @@ import { bold, cyan, green, red, say, secondsSince } from '../terminal.js'
 import { connectApplication } from './connect.js'
 import { ping, retry, subscribe, summaries } from './deliveries.js'
 import { signOutEverywhere, signUp } from './sign-up.js'
-import type { Person, World } from './world.js'
+import type { Walk, World } from './world.js'
 
 export type { World } from './world.js'
 
-export interface WalkthroughResult {
-  person: Person
-  accessToken: string
-}
+export type WalkthroughResult = Pick<Walk, 'person' | 'accessToken'>
 
 /** The main job from end to end, against running services, printed as it goes. Undefined when a step failed. */
 export const walkThrough = (world: World): Promise<WalkthroughResult | undefined> =>

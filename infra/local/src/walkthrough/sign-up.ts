@@ -49,7 +49,7 @@ const passwordGrant = ({ authUrl }: World): string => `${authUrl}/token?grant_ty
 
 async function newestMail(world: World, to: string): Promise<Mail | undefined> {
   const url = `${world.sandboxUrl}/api/messages?to=${encodeURIComponent(to)}`
-  return (await call<{ items: Mail[] }>(world, 'GET', url, { quiet: true })).items[0]
+  return (await call<{ items: Mail[] }>(world, 'GET', url)).items[0]
 }
 
 /** Signing out everywhere at the identity server ends a personal token of the webhooks API. */
