@@ -21,7 +21,7 @@ export function failureOf(answer: HttpAnswer, credential: { whenInvalid: string 
   if (status >= 500 || refusal === null) {
     const said = refusal === null ? '' : `: ${refusal.message}`
     return new ServerFailureError(`${url.host} answered HTTP ${status}${said}`, {
-      hint: 'Try again later. After a failed change, look at the present state before repeating it.',
+      hint: 'Try again later. If a change failed, check whether it took effect before you repeat it.',
     })
   }
   if (status === 401) return new NotSignedInError(refusal.message, { hint: credential.whenInvalid })

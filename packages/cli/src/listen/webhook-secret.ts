@@ -10,7 +10,7 @@ export function webhookSecretOf({ webhookSecret }: Settings): string | undefined
   } catch (error) {
     throw new UsageError('SIGNET_WEBHOOK_SECRET is not a webhook secret', {
       cause: error,
-      hint: 'Give it in full, as it was shown when the webhook was created: whsec_ and some 44 characters.',
+      hint: 'Give it in full, as it was shown when the webhook was created: whsec_ and about 44 characters.',
     })
   }
   return webhookSecret

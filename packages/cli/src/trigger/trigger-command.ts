@@ -44,8 +44,8 @@ async function trigger(context: Context, { to, webhook }: Options, type = ''): P
 
 async function byService(context: Context, type: string, webhook: string): Promise<void> {
   if (type !== PING) {
-    throw new UsageError(`The service sends ${PING} on request and no ${type}`, {
-      hint: 'To try how an application takes it: --to <address>.',
+    throw new UsageError(`The service sends ${PING} on request, but not ${type}`, {
+      hint: 'To test an application with it: --to <address>.',
     })
   }
   await sendTestEvent(context, webhook)
