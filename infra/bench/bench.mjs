@@ -22,7 +22,7 @@ npm run bench -- <name> --help         its parts and arguments
 For the page: rounds=3, scale=1 (of how many events), out=infra/site, peer=<module>, authority=<folder> and auth-peer=<name>=<url>[,<process id>]
 (infra/site/peers.md)`
 const NODE = ['--import', 'tsx', '--conditions=@signet/source']
-/** What "quick" is: enough to see every part work, and no figure that means something. */
+/** Settings of "quick": enough to see that every part works. The figures mean nothing. */
 const QUICK = {
   rounds: '1',
   scale: 0.02,

@@ -143,7 +143,7 @@ function crate(client) {
 const succeeds = (command, args, options = {}) =>
   spawnSync(command, args, { stdio: ['ignore', 'ignore', 'inherit'], ...options }).status === 0
 
-/** The interpreter of an environment of its own with the packages, or the machine's if they cannot be installed. */
+/** The interpreter of a virtual environment with the packages, or the machine's if they cannot be installed. */
 function pythonWithPackages() {
   const venv = join(CACHE, 'python')
   const python = join(venv, 'bin/python')

@@ -71,7 +71,7 @@ async function testEverything() {
     if (noBrowser) console.log(`  ! tests of pages are skipped: ${noBrowser}`)
     return runJest(words)
   })
-  // A run that decides over a change must not pass by skipping.
+  // A run in CI, which decides whether a change is merged, must not pass by skipping tests.
   if ((await browser) && process.env.CI) failedChecks.push('browser')
   const checks = failedChecks.length > 0 ? `failed checks: ${failedChecks.join(', ')}` : 'all checks passed'
   console.log(`\n${checks}; everything took ${seconds(startedAt)}`)

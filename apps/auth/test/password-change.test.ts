@@ -133,7 +133,7 @@ describe('the current password', () => {
 
 describe('a new password that is a guess at the current one', () => {
   const GUESS = 'a guess at the password'
-  /** Nine guesses, each from a network that the account does not know, and with what makes the change fail. */
+  /** Nine guesses, each from a network that the account does not know. `more` makes the change itself fail. */
   const guess = async (server: TestServer, token: string, more: Json) => {
     const codes: unknown[] = []
     for (let n = 0; n < 9; n += 1) {

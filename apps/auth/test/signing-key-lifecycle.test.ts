@@ -44,7 +44,7 @@ describe('rotation', () => {
   it('with default timing never breaks a token that another service checks against the JWK Set', async () => {
     const server = await start()
     const { email } = await aUser(server)
-    // The least that others do: they keep a copy for as long as its header allows, and never ask in between.
+    // The slowest verifier: it keeps its copy for as long as the header allows, and never fetches in between.
     let copy = await copyOf(server)
     let copiedAt = 0
     const live: string[] = []

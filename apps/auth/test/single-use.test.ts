@@ -18,7 +18,7 @@ describe('one-time secrets', () => {
     const { token = '', code = '' } = await mailTo(server, email, after)
     return { email, token, code }
   }
-  /** Who is asking, and how the same person asks once more. */
+  /** Who asks, and how the same person asks again. */
   const KINDS: Record<string, () => Kind | Promise<Kind>> = {
     signup() {
       const to = anEmail()

@@ -1,4 +1,4 @@
-// Loaded into a process before its program. What it takes for the time can be set wrong: SIGUSR2 makes it read by how many milliseconds.
+// Loaded into a process before its program, to set its clock wrong: on SIGUSR2 it reads by how many milliseconds.
 import { readFileSync } from 'node:fs'
 
 const RealDate = Date

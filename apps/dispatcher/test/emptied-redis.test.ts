@@ -144,7 +144,7 @@ it('gets what was accepted while it was down right afterwards, however young, wh
   await expect(redisWatch.check()).rejects.toThrow()
   const meanwhile = await dispatcher.subscriber().withoutQueues().summary()
   await acceptedAt(meanwhile, second(2))
-  // No sweep finds the usual grace to be over.
+  // Still within the usual grace of sweeps.
   clock.set(second(6))
   server = await server.restart()
   await waitFor(() =>

@@ -25,7 +25,7 @@ const routes = (id: string) =>
     ['GET', '/v1/webhook-events/samples'],
   ] as const
 
-/** Calls every route with malformed bodies and queries: an unauthenticated caller never hears of them. */
+/** Calls every route with malformed bodies and queries, about which an unauthenticated caller is told nothing. */
 async function everywhere(credential: { token?: string; headers?: Record<string, string> }) {
   const { id } = await subscribe(api, (await api.anAccount()).token)
   return Promise.all(

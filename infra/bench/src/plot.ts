@@ -30,7 +30,7 @@ const STYLE = `text{font:13px system-ui,sans-serif;fill:#1f2328}.title{font-weig
 ${COLOURS.map(([light], index) => `.c${index}{fill:${light}}`).join('')}
 @media (prefers-color-scheme:dark){text{fill:#f0f6fc}${COLOURS.map(([, dark], index) => `.c${index}{fill:${dark}}`).join('')}}`
 
-/** An image of its own: no script, no font that has to be fetched, and it follows light and dark. */
+/** A self-contained image: it has no script, fetches no font, and follows light and dark mode. */
 export function plotSvg({ title, unit, groups }: Plot): string {
   const names = [
     ...new Set(groups.flatMap(({ bars }) => bars.flatMap(({ parts }) => parts.map(({ name }) => name)))),
@@ -87,7 +87,7 @@ const px = (value: number) => String(Math.round(value * 10) / 10)
 const escape = (value: string) =>
   value.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('"', '&quot;')
 
-/** With as many digits as mean something. */
+/** Rounded to about three significant digits. */
 export function shown(value: number): string {
   if (!Number.isFinite(value)) return '–'
   const digits = value >= 100 ? 0 : value >= 10 ? 1 : 2

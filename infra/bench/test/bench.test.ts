@@ -18,7 +18,7 @@ afterAll(() => {
   rmSync(folder, { recursive: true, force: true })
 })
 
-/** Delivers what it is given at once, signed by nobody: another product, as a user's module describes one. */
+/** Another product, described by a module of the user's: it delivers each event at once, unsigned. */
 const PEER = `
 import { createServer } from 'node:http'
 import { readFileSync } from 'node:fs'

@@ -1,4 +1,4 @@
-// TypeScript to JavaScript for tests, with the way back from a line of one to a line of the other, which Node takes.
+// Compiles TypeScript for tests, with source maps, which Node applies to stack traces.
 import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { transformSync } from '@swc/core'

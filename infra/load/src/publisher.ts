@@ -15,7 +15,7 @@ export type Published = {
 
 const now = () => performance.timeOrigin + performance.now()
 
-/** Publishes at the rate, no matter how earlier events fared. */
+/** Publishes at the rate, whatever happened to earlier events. */
 export async function publish(options: Options): Promise<Published> {
   const { url, token, accounts, perSecond, seconds, connections } = options
   const pool = new Pool(url.origin, { connections, pipelining: 1 })

@@ -17,7 +17,7 @@ export type Receiver = {
   close: () => Promise<void>
 }
 
-/** Answers 204 to every delivery whose signature is right, and notes when its event came. */
+/** Responds 204 to every delivery with a valid signature, and records when its event arrived. */
 export async function startReceiver({
   host,
   port,

@@ -1,6 +1,6 @@
 import { readableOn } from './contrast.js'
 
-/** Colours by what they are for. */
+/** Colours by their purpose. */
 export type Palette = {
   /** Behind everything. */
   bg: string

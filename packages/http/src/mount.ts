@@ -35,7 +35,7 @@ export function mountRoutes(router: IRouter, routes: readonly Route[], options: 
   })
   for (const { method, path, handler } of handlers) router[method](path, handler)
   for (const [path, methods] of methodsByPath(routes)) {
-    // Of a route, because `all` of an application makes a handler for each method there is.
+    // On a route, because an application's `all` makes a handler for every HTTP method.
     router.route(path).all(async (req, res) => {
       contextOf(res).route = path
       setHeaders(res, options.headers)

@@ -13,7 +13,7 @@ type Wishes = {
   acceptLanguage?: string | undefined
 }
 
-/** Further wishes than people have are not read: the header is anybody's. */
+/** More than people have. Further ones are not read, because anybody can send the header. */
 const MAX_WISHES = 20
 
 /** The language to answer in: what the application asked for comes before what the browser prefers. */

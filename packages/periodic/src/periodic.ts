@@ -1,11 +1,11 @@
 export type PeriodicOptions = {
   /** Between the end of a run and the next one. */
   everyMs: number
-  /** Before the first run; by default it comes at once. */
+  /** Delay before the first run; none by default. */
   firstMs?: number
-  /** `stopping` is aborted when no further work should begin: what can end half-way should. */
+  /** `stopping` is aborted when no further work should begin: a run that can stop half-way should. */
   run: (stopping: AbortSignal) => Promise<unknown>
-  /** What a run failed with. The next one comes at its time all the same. */
+  /** Gets the error of a failed run. The next run still starts on time. */
   onError: (error: unknown) => void
 }
 

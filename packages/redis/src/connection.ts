@@ -20,7 +20,7 @@ export type RedisSettings = {
   clusterNodes?: readonly string[]
 }
 
-/** What the services call the same in their settings. */
+/** From settings, which have the same names in each service that has them. */
 export const redisSettings = (config: {
   redisUrl: string
   redisSentinels: readonly string[]

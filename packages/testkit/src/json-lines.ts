@@ -1,4 +1,4 @@
-/** The complete lines of a log. Throws for one that is no object in JSON. */
+/** The complete lines of a log. Throws if one is not a JSON object. */
 export function jsonLines(text: string): Record<string, unknown>[] {
   return text
     .split('\n')

@@ -12,7 +12,7 @@ export async function findPromtool(env: NodeJS.ProcessEnv = process.env): Promis
   if (env['PROMTOOL_BIN']) return env['PROMTOOL_BIN']
   const installed = findPrograms(NAMES, env['PATH'])[0] ?? unpackedProgram(CACHE, NAMES)
   if (installed) return installed
-  const say = () => undefined // a test's output is no place for progress
+  const say = () => undefined // progress does not belong in a test's output
   const wanted = { name: 'prometheus', title: 'promtool', alone: true, cacheDir: CACHE, env, say }
   await unpackPackage('apt-get', wanted).catch(() => {})
   return unpackedProgram(CACHE, NAMES) ?? null

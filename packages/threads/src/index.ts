@@ -39,5 +39,5 @@ export function startThread(
   })
 }
 
-/** A test in watch mode has a query behind the name of each module. */
+/** In watch mode, tests see module URLs that end in a query. */
 const isSource = (moduleUrl: string) => /\.ts(\?|$)/.test(moduleUrl)

@@ -64,8 +64,8 @@ export function aSummary(overrides: Partial<TestSummary> & { accountId: string }
 }
 
 /**
- * The rows that the API leaves for a new event, in one statement: a dispatcher may pick the event up at once. What there is of
- * its recording already stays.
+ * The rows that the API leaves for a new event, in one statement: a dispatcher may pick the event up at once. Parts
+ * of its recording that are there already stay.
  */
 export async function queueSummary(db: Queryable, summary: TestSummary): Promise<void> {
   const { accountId, audioId, recording, transcript, summaries = [] } = summary

@@ -4,7 +4,7 @@ import { receive, type OnEvent } from './node-request.js'
 import { createReceiver } from './receiver.js'
 
 export type NodeHandlerOptions = HandlerOptions & {
-  /** Told of what `onEvent` threw, which is answered 500. Written to the console by default. */
+  /** Gets what `onEvent` threw; the response is a 500. By default it is written to the console. */
   onError?: (error: unknown) => void
 }
 

@@ -65,7 +65,7 @@ export class HashThreads {
       this.#waiting.delete(task)
       thread.tasks.push(task)
       // Started only now: before its first job, because many processes hash nothing, and after a failure, because a worker that
-      // cannot start is not to be restarted in a loop.
+      // cannot start must not be restarted in a loop.
       thread.worker ??= this.#start(thread)
       thread.worker.ref()
       thread.worker.postMessage(task.job)

@@ -38,7 +38,7 @@ export class Challenges {
     const { lifeMs, now } = this.deps
     const id = givenId.toLowerCase()
     const age = now().getTime() - expiryOf(id).getTime()
-    // The row of a challenge is forgotten after a while, and no id of ours lies further ahead.
+    // Rows of challenges are deleted after a while, and no id of ours expires later than this.
     if (age > DAY_MS || -age > lifeMs) throw notFound()
     if (age >= 0) throw expired()
     return this.#bytesOf(id, purpose)

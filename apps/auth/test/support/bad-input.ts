@@ -146,7 +146,7 @@ export const startOpenServer = () =>
     LOG_LEVEL: 'error',
   })
 
-/** Never a fault of ours, never a word about our insides. The one gateway that fails is the one that is not there. */
+/** Never a server error, and never a word about internals. Only a gateway that is not there may fail. */
 export function expectCalmOn({ lines }: TestServer, answer: ApiAnswer, what: string): void {
   const id = answer.headers.get('x-request-id')
   const gatewayIsMissing = lines.some(

@@ -30,7 +30,7 @@ const inside = async () => {
   return { user, ...(await here(user)) }
 }
 
-/** The code of the newest SMS, once everything that was to be sent has been sent. */
+/** The code of the newest SMS, once all pending messages have been sent. */
 async function newestCode(phone: string): Promise<string> {
   await server.settled()
   return gateway.codeFor(phone)

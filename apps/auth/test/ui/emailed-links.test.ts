@@ -178,7 +178,7 @@ describe('a link of the pages', () => {
     const self = selfOf(waiting)
     const seen = await Promise.all(Array.from({ length: 5 }, () => browser.get(self)))
     expect(seen.map(({ status }) => status).sort()).toEqual([200, 200, 200, 200, 303])
-    // The tabs that were slower go on when they are reloaded.
+    // The slower tabs continue when they are reloaded.
     expect((await browser.get(self)).location).toContain(`${APPLICATION}#access_token=`)
   })
 

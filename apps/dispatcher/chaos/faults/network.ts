@@ -31,7 +31,7 @@ export const loseSomePackets = (percent: number, seconds: number): Fault => ({
   run: () => lose(percent / 100, seconds),
 })
 
-/** Nobody is told: every connection seems to be open, and nothing comes through. */
+/** Packets are dropped silently: every connection seems to be open, but nothing comes through. */
 export const loseEveryPacket = (seconds: number): Fault => ({
   name: `lose every packet for ${seconds} s`,
   needs: 'network',

@@ -64,9 +64,9 @@ export class UrlPolicy {
     // Checked on the raw text: the parser accepts `https:example.com`, drops tabs and converts backslashes.
     const scheme = this.#guard.allowsPrivateTargets ? /^https?:\/\//i : /^https:\/\//i
     if (!scheme.test(raw)) throw new UrlRefusedError('url.scheme')
-    // People would read another address than is called, and a lone surrogate cannot be stored as sent.
+    // People would read a different address from the one that is called, and a lone surrogate cannot be stored as sent.
     if (/[\s\\]/.test(raw) || hasInvisible(raw)) throw new UrlRefusedError('url.invisible')
-    // The parser takes the host from behind any number of slashes: people would read another address than is called.
+    // The parser accepts any number of slashes before the host: people would read a different address from the one that is called.
     if (/^[^/]*\/{3}/.test(raw)) throw new UrlRefusedError('url.slashes')
     const url = parseUrl(raw)
     if (url === null || comparableHost(url.hostname) === '') throw new UrlRefusedError('url.invalid')

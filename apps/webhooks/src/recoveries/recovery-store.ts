@@ -33,7 +33,7 @@ const toRecovery = <Row extends ListedRow>({ endpoint_id, created_at, ...row }: 
 })
 
 const COLUMNS = 'r.id, r.endpoint_id, r.what, r.state, r.since, r.until, r.matched, r.queued, r.created_at'
-/** Of an endpoint that was deleted nothing is left to see or to change. */
+/** Recoveries of a deleted endpoint cannot be seen or changed. */
 const OF_OWNER = `r.endpoint_id = $1 and r.account_id = $2
   and exists (select from webhook_endpoints where id = $1 and deleted_at is null)`
 
@@ -143,7 +143,7 @@ export async function listRecoveries(
   return rows.map(toRecovery)
 }
 
-/** False if it was no longer running. Waits for a step that is being taken. */
+/** False if it was no longer running. Waits for a step in progress. */
 export async function cancelRecovery(
   db: Queryable,
   { accountId, endpointId }: LogOwner,

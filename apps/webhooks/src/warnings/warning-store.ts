@@ -19,7 +19,7 @@ export type ClaimedWarning = {
   failedAt: Date
   failingSince: Date | null
   attempts: number
-  /** Too old to be of use. */
+  /** Too old to be useful. */
   expired: boolean
   /** The endpoint was deleted, or enabled or successful since, or a later warning says more. */
   resolved: boolean

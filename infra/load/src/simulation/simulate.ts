@@ -9,7 +9,7 @@ export type Simulated = {
   /** From when an event was due to its arrival, in ms. */
   p50Ms: number
   p99Ms: number
-  /** How long the last events needed, against the first: above 2 a queue grows without end. */
+  /** How long the last events took, relative to the first: above 2, a queue grows without end. */
   growth: number
   /** Which part of the time each was busy; of machines, of all of their cores. */
   busy: Readonly<Record<string, number>>

@@ -61,7 +61,7 @@ export type DeliveryAttempt = {
 
 export type DeliveryDetail = Delivery & { next_attempt_at: string; attempt_log: DeliveryAttempt[] }
 
-/** In a list. What became of its deliveries is only in the answer about one. */
+/** As in a list: only the response about a single recovery counts its delivered and failed deliveries. */
 export type ListedRecovery = Omit<Recovery, 'delivered' | 'failed'>
 export type RecoveryPage = { items: ListedRecovery[]; next_cursor: string }
 

@@ -73,7 +73,7 @@ function recordBody(response: ServerResponse): () => string {
   const keep = (chunk: unknown, encoding: unknown) => {
     if (typeof chunk === 'string')
       chunks.push(Buffer.from(chunk, typeof encoding === 'string' ? (encoding as BufferEncoding) : 'utf8'))
-    // Not `instanceof`: the classes of a test's realm are others than those of Node.
+    // Not `instanceof`: the classes of a test's realm differ from Node's.
     else if (ArrayBuffer.isView(chunk))
       chunks.push(Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength))
   }

@@ -22,7 +22,7 @@ export type EventsJob = { events: QueuedEventRef[]; deferred?: EventDeferralReas
 /** What a process takes from the queue at once, and what another one has to do again if that process dies. */
 export const MAX_EVENTS_PER_JOB = 32
 
-/** Before the id of the first of several events. The job of a single event is named like the event. */
+/** Prefix of the ids of jobs with several events, before the id of the first one. The job of a single event has the event's id. */
 const LIST_PREFIX = 'list_'
 
 /**

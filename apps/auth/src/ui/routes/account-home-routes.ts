@@ -15,7 +15,7 @@ import { accountHomePage, type AccountHomeView } from '../pages/account-home-pag
 import { isUiKey, type UiKey } from '../texts.js'
 import { accountForm, type AccountForm } from './account-form.js'
 
-/** What the account has, and what takes one press of a button. */
+/** The account, and the actions on it that take a single click. */
 export const accountHomeRoutes = (deps: UiDeps): Route[] => [
   route({
     method: 'get',
