@@ -108,7 +108,7 @@ describe('events that share a job', () => {
     await waitFor(async () => (await jobs()).map(({ id }) => id).join() === bad)
     const again = () =>
       dispatcher.logLines.filter(({ msg, job_id }) => /job failed/.test(String(msg)) && job_id === bad)
-    // Sent once if its delivery was to be written with the result, not at all if it took so long that the row came first.
+    // Sent once if its delivery should be written with the result, not at all if it took so long that the row came first.
     const sent = () => arrived('/beside-bad').filter((id) => id === bad).length
     const sentAtFirst = sent()
     expect(sentAtFirst).toBeLessThanOrEqual(1)

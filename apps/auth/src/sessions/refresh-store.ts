@@ -96,7 +96,7 @@ export class RefreshStore {
     this.#restartInterval = `update ${t.sessions} set refreshed_at = $3 where id = $1 and refresh_counter = $2`
     this.#user = `select ${accountColumn(t)} from ${t.users} u where u.id = $1`
     // `seen` is not locked, so it stays as it was when the statement began: a token that was current then and waited for an
-    // exchange in progress is no reuse, however long the commit of that exchange took. A session that ended meanwhile is checked again:
+    // exchange in progress is not reused, however long the commit of that exchange took. A session that ended meanwhile is checked again:
     // only its row is as new as the lock, and its user may have been banned in the same transaction.
     this.#checkReuse = `
       with found as (

@@ -18,7 +18,7 @@ export const fillRedisDisk = (seconds: number): Fault => ({
 export const fillPostgresDisk = (seconds: number): Fault => ({
   name: `fill the disk of PostgreSQL for ${seconds} s`,
   needs: 'disks',
-  // It refuses results, which is no outage.
+  // It refuses results, which does not count as an outage.
   repeats: 'counted',
   async run(stack) {
     await untilInFlight(stack)

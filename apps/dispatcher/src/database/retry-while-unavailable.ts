@@ -39,7 +39,7 @@ export async function retryWhileUnavailable<T>(
     } catch (error) {
       if (stop.aborted || !isTransient(error)) throw error
       onRetry?.(error, tries)
-      // Everything that waits for the database listens to it, which is no leak.
+      // Everything that waits for the database listens to it. That is not a leak.
       setMaxListeners(0, stop)
       const pauseMs = Math.min(FIRST_PAUSE_MS * 2 ** Math.min(tries - 1, 10), MAX_PAUSE_MS)
       await sleep(pauseMs, undefined, { signal: stop }).catch(() => undefined)

@@ -44,7 +44,7 @@ export async function answerMessage(
   return answerOf(response, message, rejections)
 }
 
-/** undefined when it is no JSON. */
+/** undefined when it is not JSON. */
 function parsed(body: Buffer): unknown {
   try {
     return JSON.parse(body.toString())

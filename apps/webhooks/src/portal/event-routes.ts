@@ -30,7 +30,7 @@ export const eventRoutes = (deps: PortalDeps & { samples: SampleService }): Rout
 const MAX_READ = 50_000
 const MAX_SHOWN = 10_000
 
-/** In lines, unless there is more of it than the page reads: what was cut is no JSON any more. */
+/** Indented, unless it is longer than the page reads: JSON that was cut cannot be parsed. */
 function beginningOf(text: string): string {
   const isWhole = text.length < MAX_READ
   return (isWhole ? JSON.stringify(JSON.parse(text), null, 2) : text).slice(0, MAX_SHOWN)

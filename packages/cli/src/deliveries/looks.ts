@@ -98,7 +98,7 @@ export class Looks {
     }
   }
 
-  /** What was to be in the pages and is not was deleted, or a filter leaves it out now. What has ended long ago does not change. */
+  /** A delivery that is missing from the pages was deleted, or no longer passes a filter. One that ended long ago does not change. */
   #forget(
     id: string,
     { isOpen, createdAt, until, end }: Omit<Known, 'state' | 'lookedAt'> & { until: number; end: number },

@@ -89,7 +89,7 @@ async function keep(context: Context, signIn: SignIn, token: string): Promise<To
 /** The token that the new one replaces, so that signing in again leaves no old token valid. */
 async function storedToken({ store }: Context, serviceUrl: string): Promise<string | null> {
   const stored = await store.find(serviceUrl)
-  // A keychain that can no longer be opened is no reason not to sign in again.
+  // A keychain that can no longer be opened must not prevent signing in again.
   return stored && store.token(stored).catch(() => null)
 }
 

@@ -140,7 +140,7 @@ export type EndpointPatch = {
 }
 
 /**
- * Replaces events and, if given, the URL; null if there is no such endpoint. A URL with the same normalized form is no change.
+ * Replaces events and, if given, the URL; null if there is no such endpoint. A URL with the same normalized form counts as unchanged.
  * A real change resets the endpoint: active, no failures, a new URL version (apps/webhooks/docs/specification.md#updating-a-webhook).
  */
 export async function patchEndpoint(
