@@ -4,7 +4,7 @@ import { takeLock } from '../lock.mjs'
 import { type Stack, startStack } from './stack/stack.js'
 import { Supervisor } from './stack/supervisor.js'
 import { bold, dim, green, red, say, secondsSince, table } from './terminal.js'
-import { recordingsFolder, worldFile } from './walk.js'
+import { worldFile } from './walk.js'
 import { walkThrough, type WalkthroughResult, type World } from './walkthrough/index.js'
 
 const INTERRUPTED = 130
@@ -51,7 +51,7 @@ async function run(root: string, { reset, once, demo }: Options, supervisor: Sup
   const stack = await startStack(supervisor, { root, folder, reset, shortRetries: demo })
   say(`\n  ${green('Everything is up')} ${dim(`after ${secondsSince(startedAt)}`)}`)
   const { internalToken } = stack.secrets
-  const world: World = { ...stack.addresses, internalToken, recordingsFolder: recordingsFolder(root) }
+  const world: World = { ...stack.addresses, internalToken }
   writeFileSync(worldFile(root), JSON.stringify(world, null, 2), { mode: 0o600 })
   // After a failure the services stay for a look at what went wrong.
   const result = demo ? await walkThrough(world) : undefined

@@ -4,7 +4,7 @@ import { say } from './terminal.js'
 import { walkThrough, type World } from './walkthrough/index.js'
 
 /** What docker-compose.yml publishes; its secrets are fit for development alone and say so. */
-function composeWorld(root: string): World {
+function composeWorld(): World {
   const at = (setting: string, port: number) => `http://localhost:${process.env[setting] || port}`
   return {
     authUrl: at('SIGNET_AUTH_PORT', 8081),
@@ -12,17 +12,15 @@ function composeWorld(root: string): World {
     internalUrl: at('SIGNET_INTERNAL_PORT', 8083),
     internalToken: 'development-only-pipeline-token',
     sandboxUrl: at('SIGNET_INBOX_PORT', 8025),
-    recordingsFolder: recordingsFolder(root),
   }
 }
 
 /** Where `npm start` notes the addresses of the running stack. */
 export const worldFile = (root: string): string => join(root, '.data', 'world.json')
-export const recordingsFolder = (root: string): string => join(root, 'infra/local/recordings')
 
 /** The walk-through by itself: against the running `npm start`, or with `--compose` against containers. */
 export async function walk(root: string, args: string[]): Promise<number> {
-  const world = args.includes('--compose') ? composeWorld(root) : readWorld(worldFile(root))
+  const world = args.includes('--compose') ? composeWorld() : readWorld(worldFile(root))
   if (world) return (await walkThrough(world)) ? 0 : 1
   say('No stack is known here: run `npm start` in another terminal first, or give --compose.')
   return 2

@@ -130,7 +130,7 @@ describeInBrowser('a person', () => {
       body: JSON.stringify({ email, password: PASSWORD }),
     })
     const { user } = (await signedIn.json()) as { user: { id: string } }
-    const recording = readRecording(world, 'product-review')
+    const recording = readRecording('product-review')
     const person = { email, password: PASSWORD, accountId: user.id }
     const lost: string[] = []
     for (let count = 0; count < LOST; count += 1)

@@ -103,8 +103,7 @@ const connectionOptions = ({ tls, credentials }: InboxOptions): SMTPServerOption
   closeTimeout: 500,
   onAuth({ username, password }, _session, done) {
     const right = !credentials || (username === credentials.user && password === credentials.pass)
-    if (right) done(null, { user: username ?? '' })
-    else done(new Error('Invalid username or password'))
+    done(right ? null : new Error('Invalid username or password'), { user: username ?? '' })
   },
 })
 

@@ -1,19 +1,4 @@
-export interface Mail {
-  /** Counts up: a later mail has a higher number. */
-  id: number
-  receivedAt: string
-  /** Envelope sender and recipients: who really sent it to whom, regardless of the headers. */
-  from: string
-  to: string[]
-  /** The From header with its display name, such as `Signet <no-reply@example.test>`. */
-  sender: string
-  subject: string
-  text: string
-  html: string
-  /** Every http(s) link of the email, HTML entities decoded, in order. */
-  links: string[]
-  headers: Record<string, string>
-}
+export type Mail = Awaited<ReturnType<typeof parseMail>>
 
 export interface MailFilter {
   /** Envelope recipient, compared without regard to case. */
@@ -24,26 +9,25 @@ export interface MailFilter {
 }
 
 /** Parses a raw email. Headers that occur more than once keep their last value. */
-export async function parseMail(id: number, envelope: Pick<Mail, 'from' | 'to'>, raw: Buffer): Promise<Mail> {
+export async function parseMail(id: number, envelope: { from: string; to: string[] }, raw: Buffer) {
   const { default: PostalMime } = await import('postal-mime')
-  const parsed = await PostalMime.parse(raw)
-  const text = parsed.text ?? ''
-  const html = parsed.html ?? ''
-  const { name, address } = parsed.from ?? {}
+  const { from, subject = '', text = '', html = '', headers } = await PostalMime.parse(raw)
+  const { name, address } = from ?? {}
   return {
+    /** Counts up: a later mail has a higher number. */
     id,
     receivedAt: new Date().toISOString(),
+    // Sender and recipients of the envelope: who really sent it to whom, regardless of the headers.
     ...envelope,
+    /** The From header with its display name, such as `Signet <no-reply@example.test>`. */
     sender: [name, name ? `<${address}>` : address].filter(Boolean).join(' '),
-    subject: parsed.subject ?? '',
-    text,
-    html,
+    ...{ subject, text, html },
+    /** Every http(s) link of the email, HTML entities decoded, in order. */
     links: html ? await linksInHtml(html) : linksInText(text),
-    headers: Object.fromEntries(parsed.headers.map(({ key, value }) => [key, value])),
+    headers: Object.fromEntries(headers.map(({ key, value }) => [key, value])),
   }
 }
 
-/** The targets of all links, with entities decoded. */
 async function linksInHtml(html: string): Promise<string[]> {
   const { load } = await import('cheerio')
   const { links } = load(html).extract({ links: [{ selector: '[href]', value: 'href' }] })

@@ -57,7 +57,7 @@ async function summary(
   show: (sent: Recording, received: Received) => void,
 ): Promise<number> {
   const { world, person } = walk
-  const recording = readRecording(world, name)
+  const recording = readRecording(name)
   const eventId = await publishRecording(world, person, recording, name)
   const { bytes, number } = await nextDelivery(walk, eventId, after)
   // Parsed from the bytes that the receiver verified.
@@ -100,7 +100,7 @@ export async function retry(walk: Walk, after: number): Promise<void> {
   const { path, secret, endpointId } = walk.subscription
   await setHook(world, path, { secret, answers: [reply(500)] })
   tell('The receiver will answer 500 to the next request.')
-  const eventId = await publishRecording(world, person, readRecording(world, 'product-review'), 'retry')
+  const eventId = await publishRecording(world, person, readRecording('product-review'), 'retry')
   const first = await nextDelivery(walk, eventId, after)
   const second = await nextDelivery(walk, eventId, first.number)
   const inBoth = (header: string): boolean => first.headers[header] === second.headers[header]

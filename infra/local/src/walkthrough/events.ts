@@ -1,5 +1,4 @@
 import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
 import type { DeliveryView } from '../receiver/receiver-pages.js'
 import type { Hook } from '../receiver/receiver.js'
 import { waitUntil } from '../wait-until.js'
@@ -16,8 +15,8 @@ export interface Recording {
 
 export type RecordingName = 'product-review' | 'listening-day'
 
-export const readRecording = ({ recordingsFolder }: World, name: RecordingName): Recording =>
-  JSON.parse(readFileSync(join(recordingsFolder, `${name}.json`), 'utf8')) as Recording
+export const readRecording = (name: RecordingName): Recording =>
+  JSON.parse(readFileSync(new URL(`../../recordings/${name}.json`, import.meta.url), 'utf8')) as Recording
 
 /** Reports that the summary of a recording is ready, as the recorder would. Returns the event's id. */
 export async function publishRecording(

@@ -1,7 +1,6 @@
-import { fileURLToPath } from 'node:url'
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals'
 import { leasePort } from '../ports.js'
-import { readRecording } from './events.js'
+import { readRecording, type RecordingName } from './events.js'
 import { walkThrough, type World } from './index.js'
 
 beforeEach(() => {
@@ -17,7 +16,6 @@ const world: World = {
   internalUrl: '',
   internalToken: '',
   sandboxUrl: '',
-  recordingsFolder: fileURLToPath(new URL('../../recordings', import.meta.url)),
 }
 
 interface Segment {
@@ -31,7 +29,7 @@ describe('the recordings that are shipped', () => {
   it.each(['product-review', 'listening-day'] as const)(
     '%s is a whole meeting of at least 30 minutes',
     (name) => {
-      const { recording, transcript } = readRecording(world, name)
+      const { recording, transcript } = readRecording(name)
       const segments = transcript.segments as Segment[]
       expect(recording.duration_ms).toBeGreaterThan(30 * 60 * 1000)
       expect(new Set(segments.map(({ speaker }) => speaker)).size).toBeGreaterThanOrEqual(4)
@@ -45,8 +43,7 @@ describe('the recordings that are shipped', () => {
   )
 
   it('one fits in 1 MiB and one does not', () => {
-    const bytes = (name: Parameters<typeof readRecording>[1]) =>
-      Buffer.byteLength(JSON.stringify(readRecording(world, name)))
+    const bytes = (name: RecordingName) => Buffer.byteLength(JSON.stringify(readRecording(name)))
     expect(bytes('product-review')).toBeLessThan(1_048_576)
     expect(bytes('listening-day')).toBeGreaterThan(1_048_576)
   })

@@ -6,8 +6,6 @@ export interface World extends Pick<
   'authUrl' | 'webhooksUrl' | 'internalUrl' | 'sandboxUrl'
 > {
   internalToken: string
-  /** Folder of the recordings shipped with the repository. */
-  recordingsFolder: string
 }
 
 export interface Person {
