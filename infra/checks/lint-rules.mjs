@@ -37,7 +37,7 @@ export default {
   rules: {
     // ESLint's rule of that name: what a selector finds is an error, with the words given for it.
     'restricted-syntax': restrictedSyntax,
-    // The same once more, because the options of one rule replace those of an override before.
+    // The same rule under two more names, because the options of an override replace those of an earlier one.
     'restricted-in-services': restrictedSyntax,
     'restricted-outside-stores': restrictedSyntax,
     // An id alone must not find another account's rows.

@@ -4,7 +4,7 @@ import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
 import { expect, it } from '@jest/globals'
 
-/** The built program: compiling it anew for each run would take longer than the run. */
+/** The built program: compiling it for each run would take longer than the run itself. */
 const main = fileURLToPath(new URL('../dist/main.js', import.meta.url))
 
 /** All that need settings. */

@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from '@jest/globals'
 import { createTestDatabase, jsonLines, testRedis } from '@signet/testkit'
 
-/** The built program: compiling it anew for each run would take longer than the run. */
+/** The built program: compiling it for each run would take longer than the run itself. */
 const main = fileURLToPath(new URL('../dist/main.js', import.meta.url))
 
 /** Runs the process with nothing but `env`; resolves with exit code and output. Stops it when it prints `stopAt`. */

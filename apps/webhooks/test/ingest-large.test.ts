@@ -55,7 +55,7 @@ async function longestStall(): Promise<'short' | number> {
   return stallMs < parsingMs / 2 ? 'short' : stallMs
 }
 
-/** A notice of exactly so many bytes. */
+/** A notice of exactly this many bytes. */
 function noticeOf(bytes: number, accountId: string): string {
   const empty = JSON.stringify(aNotice(accountId, { transcript: { text: '' } }))
   return JSON.stringify(aNotice(accountId, { transcript: { text: 'x'.repeat(bytes - empty.length) } }))

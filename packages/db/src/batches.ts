@@ -145,7 +145,7 @@ export class Batches<Item, Result> {
       const results = await this.#options.send(batch.map(({ item }) => item))
       batch.forEach(({ resolve }, index) => resolve(results[index] as Result))
     } catch (error) {
-      // One bad item must not fail the others: each is tried once more, alone. An outage affects them all, so it is not retried.
+      // One bad item must not fail the others: each is tried again, alone. An outage affects them all, so it is not retried.
       if (batch.length > 1 && !isUnavailable(error))
         await Promise.all(batch.map((waiting) => this.#run([waiting])))
       else for (const { reject } of batch) reject(error)

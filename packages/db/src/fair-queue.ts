@@ -47,7 +47,7 @@ export class FairQueue<Item> {
     return taken
   }
 
-  /** Takes the item whose turn it is, passing over shares that may not have one now. */
+  /** Takes the next item in turn, skipping shares that may not have one now. */
   shift(isAllowed: (share: string) => boolean = () => true): Item | undefined {
     for (const [share, queue] of this.#queues) {
       if (!isAllowed(share)) continue

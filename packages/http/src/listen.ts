@@ -72,7 +72,7 @@ export async function listen(handler: RequestListener, options: ListenOptions): 
 
 /**
  * Ends connections whose clients take nothing for about two minutes: an answer stays in memory until it has been taken, and nothing
- * else limits how long that is. Node's timer of a socket starts anew with everything that is sent or received. One time is not
+ * else limits how long that is. Node restarts a socket's timer with everything that is sent or received. One time is not
  * enough: the kernel asks for more only when a good part of what it holds has been read, which may be megabytes.
  */
 function endStalled(server: Server, stallTimeoutMs: number): void {

@@ -19,7 +19,7 @@ type Options = {
   until?: Promise<void>
 }
 
-/** A server with one route that takes a body, and what became of it. */
+/** A server with one route that takes a body, and the outcome. */
 async function start({ timeoutMs = 0, isValid = () => true, until }: Options = {}) {
   const handled: string[] = []
   const seen = { credential: onceCalled(), body: onceCalled() }

@@ -35,7 +35,7 @@ export function compileSchema(schema: JsonSchema): (value: unknown) => BodyProbl
   }
 }
 
-/** By what it says: schemas that depend on settings are made anew for each app, and compiling takes longest of its start. */
+/** Keyed by content: schemas that depend on settings are created again for each app, and compiling them is the slowest part of its start. */
 function compileOnce(schema: JsonSchema): ValidateFunction {
   const text = JSON.stringify(schema)
   const known = compiled.get(text)

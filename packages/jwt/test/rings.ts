@@ -51,7 +51,7 @@ const namedKey = ({ alg, kid, publicKey, privateKey }: TestKey): NamedKey => ({
   signKey: privateKey,
 })
 
-/** Rings by the algorithm that signs, each made anew; the asymmetric ones hold the same secret and all three keys. */
+/** Rings by the algorithm that signs, each newly created; the asymmetric ones hold the same secret and all three keys. */
 export const rings = {
   get HS256() {
     return ringOf(undefined, [], main)

@@ -67,7 +67,7 @@ export function redisOptions(settings: RedisSettings, role: RedisRole): RedisOpt
           sentinels: sentinels.map(parseRedisNode),
           name: hostname,
           sentinelPassword,
-          // Otherwise ioredis ignores `tls`, and sends the password in clear.
+          // Otherwise ioredis ignores `tls`, and sends the password in plain text.
           sentinelTLS: shared.tls,
           enableTLSForSentinelMode: shared.tls !== undefined,
         }

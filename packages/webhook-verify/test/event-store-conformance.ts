@@ -10,7 +10,7 @@ const pingOf = (id: string): WebhookEvent => ({
 })
 const newEvent = () => pingOf(`evt_${randomUUID().replaceAll('-', '')}`)
 
-/** Tells when so many have arrived. */
+/** Resolves when this many have arrived. */
 function countTo(total: number) {
   let arrived = 0
   let open: (() => void) | undefined

@@ -89,7 +89,7 @@ export class FlowService {
 
   async #signIn(tx: Tx, audit: Audit, user: User, flow: FlowState, meta: RequestMeta): Promise<SignedIn> {
     const { sessions, gate, tokens, flows } = this.deps
-    // Email's codes and links are as good as each other until one of them has opened a session.
+    // The codes and links of emails are all valid until one of them has opened a session.
     if (isMailMethod(flow.method)) {
       await tokens.removeAll(tx, user.id)
       await flows.removeCodesOfLinks(tx, user.id)

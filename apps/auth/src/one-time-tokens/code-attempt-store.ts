@@ -99,7 +99,7 @@ export class CodeAttemptStore {
   }
 }
 
-/** Adds to the count of row `a`, or begins it anew when its window is over. */
+/** Adds to the count of row `a`, or restarts it when its window is over. */
 const countedOn = (now: string): string => `
   on conflict (id) do update set
     attempts = case when a.window_ends_at <= ${now} then 1 else a.attempts + 1 end,

@@ -39,7 +39,7 @@ export class OutboxWorker {
     return this.handler.kind
   }
 
-  /** Looks for due messages; when called while already looking, looks once more. */
+  /** Looks for due messages; when called while already looking, looks again afterwards. */
   wake(): void {
     this.#again = true
     this.#pumping ??= this.#pump().finally(() => {

@@ -13,7 +13,7 @@ export type SmsSender = {
   readonly isReady: boolean
   /**
    * Sends the code in the configured text to `phone` (digits without `+`). Throws `UndeliverableError` when the gateway
-   * refused the message for good, and other errors when a later attempt may succeed. `messageId` is the gateway's own.
+   * refused the message permanently, and other errors when a later attempt may succeed. `messageId` is the gateway's own.
    */
   send(phone: string, code: string, channel: SmsChannel): Promise<{ messageId: string }>
 }

@@ -1,7 +1,7 @@
 import type { Json } from '../support/api.js'
 import type { FakeProvider, Reply, Seen } from '../support/fake-provider.js'
 
-/** One provider of OAuth 2: what it is asked, what it answers, and what becomes of that. */
+/** One OAuth 2 provider: the requests that it gets, its responses, and the resulting identity. */
 export type Row = {
   name: string
   authorize: string

@@ -1,7 +1,7 @@
 import type { Json } from '../support/api.js'
 import type { OidcLayout } from '../support/oidc-server.js'
 
-/** A provider that speaks OpenID Connect: its server, what that says about a person, and what becomes of it. */
+/** A provider that speaks OpenID Connect: its server, its claims about a person, and the resulting identity. */
 export type OpenIdRow = {
   layout: OidcLayout
   /** What the operator's base URL ends in. */

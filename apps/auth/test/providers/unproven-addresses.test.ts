@@ -14,7 +14,7 @@ async function signIn(site: ProviderSite): Promise<Target> {
   return targetOf(await get(site.server, `/callback?${query}`, { headers }))
 }
 
-/** What becomes of somebody who says at github that the address is theirs. */
+/** How a sign-in ends for somebody who claims the address at github. */
 async function claim(site: ProviderSite, email: string): Promise<Record<string, string>> {
   site.github(anId(), { email, verified: false })
   return (await signIn(site)).query

@@ -110,7 +110,7 @@ const redirectsOf = new Map(
 export const isAccepted = ({ pattern, url }: Pair): boolean => redirectsOf.get(pattern)?.accepted(url) != null
 
 /**
- * Whether a pattern names an origin, said once more in another way than the server does: expressions for each of these
+ * Whether a pattern names an origin, implemented differently from the server: expressions for each of these
  * few patterns, on what a URL parser has made of the URL.
  */
 export function namesOrigin(pattern: string, { protocol, hostname, port }: URL | Origin): boolean {

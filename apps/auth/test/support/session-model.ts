@@ -14,7 +14,7 @@ type Line = {
   /** When its tokens were superseded, the newest first: by the last exchange, and by upgrades since. */
   supersededAt: number[]
 }
-/** Deleted softly, which keeps the rows, or for good. */
+/** Soft-deleted, which keeps the rows, or permanently deleted. */
 export type Bar = 'banned' | 'deleted' | 'erased' | null
 /** Settings of a server. */
 export type Limits = { timeboxMs: number; single: boolean }

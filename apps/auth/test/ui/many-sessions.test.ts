@@ -11,7 +11,7 @@ beforeAll(async () => {
 })
 afterAll(() => server.close())
 
-/** Opens so many sessions of a user, all used later than any other. */
+/** Opens this many sessions of a user, all used later than any other. */
 const open = ({ user }: SignedUp, count: number) =>
   server.context.db.query(
     `insert into sessions (id, user_id, aal, user_agent, ip, created_at, updated_at, amr, refresh_salt)

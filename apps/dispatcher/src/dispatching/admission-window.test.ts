@@ -5,7 +5,7 @@ import { AdmissionWindow, type Admission } from './admission-window.js'
 /** A window of a fixed size, however fast deliveries are sent. */
 const windowOf = (deliveries: number) => new AdmissionWindow({ min: deliveries, max: deliveries })
 
-/** Asks for admission so many times, by default for as many accounts. The list grows as they are admitted. */
+/** Asks for admission this many times, by default for as many accounts. The list grows as they are admitted. */
 function admitted(window: AdmissionWindow, times: number, accountId?: string): Admission[] {
   const admissions: Admission[] = []
   for (let i = 0; i < times; i += 1)

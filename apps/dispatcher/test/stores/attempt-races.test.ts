@@ -98,7 +98,7 @@ describe('recordAttempts among others', () => {
     const endpoints = await Promise.all(Array.from({ length: 6 }, () => anEndpoint(db)))
     const byEndpoint = await Promise.all(endpoints.map((endpoint) => pendingDeliveries(db, endpoint, 30)))
     const [deleted, purged, ...others] = endpoints as [Endpoint, Endpoint, ...Endpoint[]]
-    // Every batch holds one delivery of each endpoint, in ever other orders.
+    // Every batch has one delivery of each endpoint, always in a different order.
     const batches = Array.from({ length: 30 }, (_, i) => {
       const batch = byEndpoint.flatMap((list) => aResult(list[i] as TestDelivery, retry()))
       return i % 2 ? batch.reverse() : batch

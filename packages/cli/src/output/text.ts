@@ -21,7 +21,7 @@ export function printableJson(value: unknown, indent?: number): string {
 /** Cells a terminal uses for the text: 2 for each wide character or emoji. */
 export const displayWidth = (text: string): number => stringWidth(text)
 
-/** The text cut to so many cells, with an ellipsis in the last one. Never splits a character. */
+/** The text cut to this many cells, with an ellipsis in the last one. Never splits a character. */
 export function truncate(text: string, width: number): string {
   if (displayWidth(text) <= width) return text
   let cut = ''

@@ -17,7 +17,7 @@ export type MetricPushOptions = {
   log: Logger
 }
 
-/** Pushes the metrics of a registry over OTLP periodically, and once more on close. */
+/** Pushes the metrics of a registry over OTLP periodically, and again on close. */
 export async function startMetricPush(options: MetricPushOptions): Promise<{ close(): Promise<void> }> {
   const { exporter, resource, registry, intervalMs, debug, log } = options
   useDiagnostics(log, debug)

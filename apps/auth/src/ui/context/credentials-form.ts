@@ -4,7 +4,7 @@ import type { Caller } from './sign-in-pages.js'
 /** Names of the fields by what a refusal is about. */
 const FIELDS = { address: 'identifier', password: 'password' }
 
-/** What came of the form before, when it is shown again. */
+/** The result of the last submission, when the form is shown again. */
 export type Attempt = Partial<Refusal> & { identifier?: string }
 
 /** What a form with an address and a password shows: what was typed, or else the address that the application suggests. */

@@ -9,7 +9,7 @@ const MAX_LENGTH = 320
 
 const labelOf = ({ id }: Browser): string => `kept fields ${id}`
 
-/** For a URL: without addresses in clear, and of use in this browser only. */
+/** For a URL: without addresses in plain text, and usable only in this browser. */
 export const sealKept = (state: BrowserState, browser: Browser, text: (name: string) => string): string =>
   state.seal(labelOf(browser), {
     fields: FIELDS.map((name) => [name, text(name).slice(0, MAX_LENGTH)]).filter(([, value]) => value !== ''),

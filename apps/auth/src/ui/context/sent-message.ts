@@ -27,7 +27,7 @@ export const isEmail = (kind: MessageKind): boolean => kind !== 'sms' && kind !=
 
 const labelOf = ({ id }: Browser): string => `sent message ${id}`
 
-/** For the URL of the page that waits: without the address in clear, and of use in this browser only. */
+/** For the URL of the page that waits: without the address in plain text, and usable only in this browser. */
 export const sealSent = (state: BrowserState, browser: Browser, sent: SentMessage): string =>
   state.seal(labelOf(browser), sent)
 
