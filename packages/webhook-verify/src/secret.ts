@@ -1,7 +1,7 @@
 import { Buffer } from 'node:buffer'
 import { InvalidSecretError } from './errors.js'
 
-/** A subscription secret, whole, with its `whsec_`. Several while one secret replaces another. */
+/** A signing secret, whole, with its `whsec_`. Several while one secret replaces another. */
 export type Secret = string | readonly string[]
 
 const SECRET_FORM = /^whsec_[\x21-\x7e]+$/

@@ -16,5 +16,5 @@ export const endpointView = (endpoint: Endpoint) => ({
   updated_at: endpoint.updatedAt.toISOString(),
 })
 
-/** An answer with one subscription, for the document. */
+/** An answer with one endpoint, for the document. */
 export const oneEndpoint = (description: string) => oneItem(description, ref('Subscription'))
