@@ -2,11 +2,11 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Pool } from 'undici'
-import type { LoadAsk, LoadTell, Target } from './messages.js'
+import type { Content, LoadAsk, LoadTell, Sent, Target } from './messages.js'
 import { loadPeer } from './peer.js'
 
 const CONNECTIONS = 64
-/** What a notice has beside the text of the transcript, about. */
+/** What a notice has beside its content, about. */
 const OTHER_BYTES = 420
 
 process.on('message', (ask: LoadAsk) => void run(ask).then((tell) => process.send?.(tell)))
@@ -14,12 +14,11 @@ process.once('disconnect', () => process.exit())
 
 const now = () => performance.timeOrigin + performance.now()
 
-async function run({ to, bytes, events, perSecond }: LoadAsk): Promise<LoadTell> {
-  const text = randomBytes(bytes)
-    .toString('base64')
-    .slice(0, Math.max(1, bytes - OTHER_BYTES))
-  const publisher = 'peer' in to ? await peerPublisher(to, text) : ourPublisher(to, text)
-  const sent: [string, number][] = []
+async function run({ to, bytes, content = 'transcript', events, perSecond }: LoadAsk): Promise<LoadTell> {
+  const text = TEXTS[content](Math.max(1, bytes - OTHER_BYTES))
+  const publisher =
+    'peer' in to ? await peerPublisher(to, text) : ourPublisher(to, partsOf(text, content !== 'transcript'))
+  const sent: Sent = []
   const publish = async (number: number, due: number) =>
     void sent.push([await publisher.publish(number), due])
   await (perSecond === undefined ? asFastAsAnswered(events, publish) : atRate(events, perSecond, publish))
@@ -27,18 +26,27 @@ async function run({ to, bytes, events, perSecond }: LoadAsk): Promise<LoadTell>
   return { sent }
 }
 
+const SECTION =
+  '<div><h2>Title</h2><p>The <b>quick</b> brown <a href="https://example.com/?a=1&amp;b=2">fox</a>.</p><ul><li>one</li><li>two <i>three</i></li></ul><table><tr><th>a</th></tr><tr><td>b</td></tr></table></div>\n'
+
+const TEXTS: Readonly<Record<Content, (length: number) => string>> = {
+  transcript: (length) => randomBytes(length).toString('base64').slice(0, length),
+  HTML: (length) => SECTION.repeat(Math.ceil(length / SECTION.length)),
+  'nested HTML': (length) => '<div>'.repeat(Math.ceil(length / '<div>'.length)),
+}
+
 /** Publishes one event and returns its id. */
 type Publisher = { publish: (number: number) => Promise<string>; close: () => Promise<void> }
 
 const poolOf = (origin: string) => new Pool(origin, { connections: CONNECTIONS, pipelining: 1 })
 
-function ourPublisher({ url, token, accounts }: Extract<Target, { url: string }>, text: string): Publisher {
+function ourPublisher({ url, token, accounts }: Extract<Target, { url: string }>, parts: object): Publisher {
   const { origin, pathname } = new URL(url)
   const pool = poolOf(origin)
   const headers = { 'content-type': 'application/json', authorization: `Bearer ${token}` }
   return {
     async publish(number) {
-      const body = JSON.stringify(notice(accounts[number % accounts.length] ?? '', text))
+      const body = JSON.stringify(notice(accounts[number % accounts.length] ?? '', parts))
       const answer = await pool.request({ method: 'POST', path: pathname, headers, body })
       const { event_id: id } = (await answer.body.json()) as { event_id: string }
       if (answer.statusCode !== 202) throw new Error(`the notice was answered with ${answer.statusCode}`)
@@ -93,11 +101,19 @@ async function atRate(events: number, perSecond: number, publish: Publish): Prom
 }
 
 /** A notice with every part, as the recording pipeline sends it. */
-const notice = (accountId: string, text: string) => ({
+const notice = (accountId: string, parts: object) => ({
   source_event_key: `summary:${randomUUID()}`,
   account_id: accountId,
   audio_id: `rec_${randomUUID()}`,
   recording: { title: 'Weekly sync', status: 3, duration_ms: 1_834_000 },
-  transcript: { language: 'en', text },
-  summaries: [{ label: 'Summary', content: 'All is well.', format: 'markdown' }],
+  ...parts,
+})
+
+const partsOf = (text: string, isHtml: boolean) => ({
+  transcript: isHtml ? null : { language: 'en', text },
+  summaries: [
+    isHtml
+      ? { label: 'Summary', content: text, format: 'html' }
+      : { label: 'Summary', content: 'All is well.', format: 'markdown' },
+  ],
 })

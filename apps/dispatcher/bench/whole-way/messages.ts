@@ -2,10 +2,14 @@
 export type LoadAsk = {
   to: Target
   bytes: number
+  /** What most of them are; the text of the transcript when left out. */
+  content?: Content | undefined
   events: number
   /** Events a second, sent when they are due; as fast as answers come when left out. */
   perSecond?: number | undefined
 }
+
+export type Content = 'transcript' | 'HTML' | 'nested HTML'
 
 /** Where events go: to an ingest of ours, for the accounts in turn, or to a peer, for what it has subscribed, in turn. */
 export type Target =
@@ -13,7 +17,8 @@ export type Target =
   | { peer: string; subscriptions: readonly unknown[] }
 
 /** When each event was due, by its id, in Unix milliseconds. */
-export type LoadTell = { sent: [eventId: string, at: number][] }
+export type Sent = [eventId: string, at: number][]
+export type LoadTell = { sent: Sent }
 
 /** What the raw limit needs to know before it listens. */
 export type RawAsk = { databaseUrl: string; receiverUrl: string; ca: string }

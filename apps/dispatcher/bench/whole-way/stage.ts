@@ -10,7 +10,7 @@ import { quantile } from '@signet/testkit/bench'
 import { Child } from '../child.js'
 import { findServers } from '../costs.js'
 import type { ReceiverAsk, ReceiverTell } from '../messages.js'
-import type { LoadAsk, LoadTell, RawAsk, RawTell } from './messages.js'
+import type { LoadAsk, LoadTell, RawAsk, RawTell, Sent } from './messages.js'
 import type { Peer } from './peer.js'
 import { startSystem, type System } from './system.js'
 
@@ -53,7 +53,11 @@ export type Contender = {
 }
 
 /** The product, whose processes and database can be looked into. */
-export type OwnContender = Contender & Pick<System, 'pids' | 'databaseUrl' | 'addDispatcher' | 'attempts'>
+export type OwnContender = Contender &
+  Pick<
+    System,
+    'account' | 'addDispatcher' | 'attempts' | 'databaseUrl' | 'ingestUrl' | 'pids' | 'queuePrefix' | 'token'
+  >
 
 type Measured = {
   endpoints: number
@@ -156,6 +160,23 @@ export class Stage {
       memoryMib: () => ({}),
       stop: () => Promise.resolve(child.stop()),
     }
+  }
+
+  /** How long the events of each of these took to arrive, in ms, while all of them publish at once. */
+  async latencies<Name extends string>(
+    publishers: Readonly<Record<Name, () => Promise<Sent>>>,
+  ): Promise<Record<Name, number[]>> {
+    const before = (await this.#ask(false)).count
+    this.parts.receiver.tell({ kind: 'note' })
+    const names = Object.keys(publishers) as Name[]
+    const sent = await Promise.all(names.map((name) => publishers[name]()))
+    await this.#untilArrived(before + sent.flat().length)
+    const at = new Map((await this.#ask(true)).arrivals)
+    const times = sent.map((events) => events.map(([id, due]) => (at.get(id) ?? NaN) - due))
+    return Object.fromEntries(names.map((name, index) => [name, times[index] ?? []])) as Record<
+      Name,
+      number[]
+    >
   }
 
   async close(): Promise<void> {

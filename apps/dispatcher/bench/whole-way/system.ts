@@ -27,6 +27,7 @@ export type System = {
   ingestUrl: string
   token: string
   databaseUrl: string
+  queuePrefix: string
   pids: { webhooks: number; dispatcher: number }
   /** An account whose events go to so many endpoints. */
   account: (endpoints: number) => Promise<string>
@@ -55,6 +56,7 @@ export async function startSystem(options: SystemOptions): Promise<System> {
   url.pathname = `/${database}`
   const token = randomBytes(24).toString('base64url')
   const secretKeys = `bench:${randomBytes(32).toString('base64')}`
+  const queuePrefix = `{${database}}`
   const [port, internalPort] = [await leasePort(), await leasePort()]
   const env = {
     PATH: process.env['PATH'],
@@ -62,7 +64,7 @@ export async function startSystem(options: SystemOptions): Promise<System> {
     NODE_EXTRA_CA_CERTS: options.caFile,
     WEBHOOKS_DATABASE_URL: url.href,
     WEBHOOKS_REDIS_URL: options.redisUrl,
-    WEBHOOKS_QUEUE_PREFIX: `{${database}}`,
+    WEBHOOKS_QUEUE_PREFIX: queuePrefix,
     WEBHOOKS_SECRET_KEYS: secretKeys,
     WEBHOOKS_ALLOW_PRIVATE_TARGETS: 'true',
     WEBHOOKS_BASE_URL: `http://127.0.0.1:${port}`,
@@ -122,6 +124,7 @@ export async function startSystem(options: SystemOptions): Promise<System> {
     ingestUrl: `http://127.0.0.1:${internalPort}/internal/v1/summary-ready`,
     token,
     databaseUrl: url.href,
+    queuePrefix,
     pids,
     async account(endpoints) {
       const accountId = randomUUID()

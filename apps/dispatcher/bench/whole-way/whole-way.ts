@@ -7,6 +7,7 @@ import { fileURLToPath } from 'node:url'
 import { atLeast, atMost, inTurns, median, option, reporter, rounds } from '@signet/testkit/bench'
 import { IDLE, measureIdle } from './idle.js'
 import { loadPeer } from './peer.js'
+import { measureOthers, OTHERS } from './others.js'
 import { measureScale, SCALE } from './scale.js'
 import { Stage, type Audience, type Contender, type Load, type Run } from './stage.js'
 
@@ -143,11 +144,12 @@ async function measureMemory(stage: Stage): Promise<void> {
 }
 
 if (process.argv.includes('list'))
-  console.log([...cases.map(({ name }) => name), MEMORY, SCALE, IDLE].join('\n'))
+  console.log([...cases.map(({ name }) => name), MEMORY, SCALE, OTHERS, IDLE].join('\n'))
 else {
+  const redisUrl = process.env['REDIS_URL'] ?? ''
   const stage = await Stage.set({
     databaseUrl: process.env['DATABASE_URL'] ?? '',
-    redisUrl: process.env['REDIS_URL'] ?? '',
+    redisUrl,
     root: fileURLToPath(new URL('../../../..', import.meta.url)),
     profileFolder: option('profile'),
     authorityFolder: option('authority'),
@@ -159,6 +161,7 @@ else {
     if (only.test(MEMORY)) await measureMemory(stage)
     const load = { bytes: 2 * KIB, events: Math.round(8000 * scale) }
     if (only.test(SCALE)) await measureScale(stage, { audience: ONE_TO_ONE, load, rounds: rounds() })
+    if (only.test(OTHERS)) await measureOthers(stage, { redisUrl, scale })
     const idleSeconds = Number(option('idle') ?? 600)
     if (only.test(IDLE)) await measureIdle(stage, { audience: ONE_TO_ONE, bytes: 100 * KIB, idleSeconds })
   } finally {
