@@ -2,9 +2,14 @@ import { afterAll, beforeAll, expect, it } from '@jest/globals'
 import { SIGNET } from '@signet/brand'
 import { languages, type Language } from '@signet/language'
 import { createLogger } from '@signet/telemetry'
-import { accessibilityFindings, launchChromium, sidewaysScroll } from '@signet/testkit/chromium'
+import {
+  accessibilityFindings,
+  type Chromium,
+  launchChromium,
+  sidewaysScroll,
+} from '@signet/testkit/chromium'
 import { describeInBrowser } from '@signet/testkit/browser'
-import type { Browser, BrowserContext, Page } from 'playwright-core'
+import type { BrowserContext, Page } from 'playwright-core'
 import { contentsIn } from '../src/mail/contents.js'
 import { mailKinds, noticeKinds, type MailVariables } from '../src/mail/kinds.js'
 import { MailRenderer, type RenderedMail } from '../src/mail/mail-renderer.js'
@@ -40,7 +45,7 @@ const kinds = [...mailKinds, ...noticeKinds]
 const widths = [320, 375, 640]
 
 describeInBrowser('the built-in emails in Chromium', () => {
-  let browser: Browser
+  let browser: Chromium
   let context: BrowserContext
   let page: Page
   let outbound: Outbound

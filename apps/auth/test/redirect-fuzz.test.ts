@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
-import { launchChromium } from '@signet/testkit/chromium'
+import { type Chromium, launchChromium } from '@signet/testkit/chromium'
 import { describeInBrowser } from '@signet/testkit/browser'
-import type { Browser, Page } from 'playwright-core'
+import type { Page } from 'playwright-core'
 import { isAccepted, namesOrigin, redirectPairs, type Origin } from './support/redirect-pairs.js'
 
 const PAIRS = 100_000
@@ -23,7 +23,7 @@ describe('of 100,000 redirect targets generated from patterns and tricks', () =>
   })
 
   describeInBrowser('in Chromium', () => {
-    let browser: Browser
+    let browser: Chromium
     beforeAll(async () => {
       browser = await launchChromium()
     })

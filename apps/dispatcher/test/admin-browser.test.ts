@@ -2,7 +2,7 @@ import { fileURLToPath } from 'node:url'
 import { afterAll, afterEach, beforeAll, expect, it } from '@jest/globals'
 import { listen, type Listener } from '@signet/http'
 import { SIGNET } from '@signet/brand'
-import { launchChromium } from '@signet/testkit/chromium'
+import { type Chromium, launchChromium } from '@signet/testkit/chromium'
 import { describeInBrowser } from '@signet/testkit/browser'
 import {
   addressesOf,
@@ -13,7 +13,7 @@ import {
   needsOfScript,
 } from '@signet/testkit/page-walk'
 import { adminPages } from '../src/admin/admin-routes.js'
-import type { Browser, BrowserContext, BrowserContextOptions, Page } from 'playwright-core'
+import type { BrowserContext, BrowserContextOptions, Page } from 'playwright-core'
 import { OPERATOR_TOKEN, startObserved, type Incident, type Observed } from './support/operator-pages.js'
 
 const IMAGES = fileURLToPath(new URL('../docs/images/', import.meta.url))
@@ -28,7 +28,7 @@ describeInBrowser('the pages for operators in Chromium', () => {
   let incident: Incident
   let listener: Listener
   let base: string
-  let browser: Browser
+  let browser: Chromium
   let context: BrowserContext
   beforeAll(async () => {
     observed = await startObserved()

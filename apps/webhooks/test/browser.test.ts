@@ -1,9 +1,9 @@
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from '@jest/globals'
-import type { Browser, BrowserContext, Page } from 'playwright-core'
+import type { BrowserContext, Page } from 'playwright-core'
 import { waitFor } from '@signet/testkit'
-import { launchChromium } from '@signet/testkit/chromium'
+import { type Chromium, launchChromium } from '@signet/testkit/chromium'
 import { describeInBrowser } from '@signet/testkit/browser'
 import { OAuthTester, type RegisteredClient } from './support/oauth.js'
 import { pkce } from './support/browser.js'
@@ -15,7 +15,7 @@ const HTTPS_REDIRECT = 'https://app.example/oauth/callback'
 describeInBrowser('the pages in Chromium', () => {
   let harness: Harness
   let oauth: OAuthTester
-  let browser: Browser
+  let browser: Chromium
   let application: Server
   let redirect: string
   let context: BrowserContext

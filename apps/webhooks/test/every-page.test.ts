@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, expect, it } from '@jest/globals'
-import { launchChromium } from '@signet/testkit/chromium'
+import { type Chromium, launchChromium } from '@signet/testkit/chromium'
 import { describeInBrowser } from '@signet/testkit/browser'
 import { addressesOf, faultsOfPages, LANGUAGES, needsOfScript } from '@signet/testkit/page-walk'
-import type { Browser, Page } from 'playwright-core'
+import type { Page } from 'playwright-core'
 import { publicRoutes } from '../src/routes.js'
 import { startHarness, type Harness } from './support/harness.js'
 import type { User } from './support/identity-double.js'
@@ -20,7 +20,7 @@ const pictures = process.env['PICTURES']
 /** Walks the table of routes, so that a page that is added is looked at too. */
 describeInBrowser('every page', () => {
   let harness: Harness
-  let browser: Browser
+  let browser: Chromium
   let paths: string[]
   let user: User
   beforeAll(async () => {

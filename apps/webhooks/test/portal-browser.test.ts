@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from '@jest/globals'
-import type { Browser, BrowserContext, Page } from 'playwright-core'
-import { launchChromium } from '@signet/testkit/chromium'
+import type { BrowserContext, Page } from 'playwright-core'
+import { type Chromium, launchChromium } from '@signet/testkit/chromium'
 import { describeInBrowser } from '@signet/testkit/browser'
 import { startHarness, type Harness } from './support/harness.js'
 import type { User } from './support/identity-double.js'
@@ -8,7 +8,7 @@ import { aDelivery } from './support/portal.js'
 
 describeInBrowser('the portal in Chromium', () => {
   let harness: Harness
-  let browser: Browser
+  let browser: Chromium
   let context: BrowserContext
   let page: Page
   beforeAll(async () => {

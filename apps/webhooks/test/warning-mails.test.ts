@@ -2,10 +2,15 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { SIGNET } from '@signet/brand'
 import { languages } from '@signet/language'
 import { unusedKeys } from '@signet/language/checks'
-import { accessibilityFindings, launchChromium, sidewaysScroll } from '@signet/testkit/chromium'
+import {
+  accessibilityFindings,
+  type Chromium,
+  launchChromium,
+  sidewaysScroll,
+} from '@signet/testkit/chromium'
 import { describeInBrowser } from '@signet/testkit/browser'
 import type { EndpointId, FailureReason } from '@signet/webhook-core'
-import type { Browser, Page } from 'playwright-core'
+import type { Page } from 'playwright-core'
 import { explainFailure } from '../src/warnings/failure-advice.js'
 import { warningCatalogues } from '../src/warnings/texts.js'
 import { warningMail } from '../src/warnings/warning-mail.js'
@@ -73,7 +78,7 @@ describe('the texts of warnings', () => {
 })
 
 describeInBrowser('warnings in Chromium', () => {
-  let browser: Browser
+  let browser: Chromium
   let page: Page
   const requests: string[] = []
   beforeAll(async () => {

@@ -7,11 +7,15 @@ import { setGlobals } from './globals.mjs'
 
 register('./module-hooks.mjs', import.meta.url)
 process.setSourceMapsEnabled(true)
+endWhenTold()
 
 const require = createRequire(import.meta.url)
 const circus = require('jest-circus/runner').default
 const NEEDS_OWN_MODULES = /mock$|^(isolate|reset)Modules/i
 const runs = new Map()
+/** Of jest-worker, which exports neither. */
+const CHILD_MESSAGE_END = 2
+const SIGTERM_EXIT_CODE = 143
 const { AsyncLocalStorage } = hooks
 const storages = []
 
@@ -76,4 +80,16 @@ function forgetTests() {
     if (symbol.description === 'JEST_STATE_SYMBOL') delete globalThis[symbol]
   }
   delete globalThis[Symbol.for('EVENT_HANDLERS')]
+}
+
+/**
+ * Files of a worker keep for one another what is slow to start: a browser, hashing threads, connections. Nobody closes
+ * those, so the worker ends itself when jest has no more files for it, or replaces it. jest would wait half a second for
+ * it to end by itself, and Playwright's listener for SIGTERM keeps it alive.
+ */
+function endWhenTold() {
+  if (process.send === undefined) return
+  const { exit } = process
+  process.on('message', (message) => message?.[0] === CHILD_MESSAGE_END && exit())
+  process.on('SIGTERM', () => exit(SIGTERM_EXIT_CODE))
 }

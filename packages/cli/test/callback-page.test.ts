@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { catalogueFaults } from '@signet/language/checks'
-import { launchChromium } from '@signet/testkit/chromium'
+import { type Chromium, launchChromium } from '@signet/testkit/chromium'
 import { describeInBrowser } from '@signet/testkit/browser'
 import { faultsOfPages, LANGUAGES, needsOfScript } from '@signet/testkit/page-walk'
 import { callbackCatalogues } from '../src/sign-in/callback-page.js'
@@ -46,7 +46,7 @@ describe('the callback page', () => {
 })
 
 describeInBrowser('the callback page in Chromium', () => {
-  let browser: Awaited<ReturnType<typeof launchChromium>>
+  let browser: Chromium
   let servers: CallbackServer[] = []
   beforeAll(async () => {
     browser = await launchChromium()

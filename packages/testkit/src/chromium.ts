@@ -1,38 +1,10 @@
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
-import { chromium, type Browser, type CDPSession, type Page } from 'playwright-core'
+import type { CDPSession, Page } from 'playwright-core'
+
+export { type Chromium, chromiumPath, launchChromium } from './chromium-process.js'
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
-
-/** The Chromium that `npm test` found; null, with a message, if there is none. */
-export function chromiumPath(): string | null {
-  const path = process.env['CHROMIUM_BIN']
-  if (path !== undefined && path !== '') return path
-  process.stderr.write('Pages are not tested in a browser: no Chromium on PATH or at CHROMIUM_BIN.\n')
-  return null
-}
-
-/** Not an expectation, only an end to waiting: a busy machine may take long to show a page. */
-const TIMEOUT_MS = 150_000
-
-export async function launchChromium(): Promise<Browser> {
-  const executablePath = chromiumPath()
-  if (executablePath === null) throw new Error('no Chromium to launch')
-  const browser = await chromium.launch({
-    executablePath,
-    // Containers run as root and have a small /dev/shm.
-    args: ['--no-sandbox', '--disable-dev-shm-usage'],
-    timeout: TIMEOUT_MS,
-  })
-  const newContext = browser.newContext.bind(browser)
-  // Pages that are opened without a context get one through this as well.
-  browser.newContext = async (options) => {
-    const context = await newContext(options)
-    context.setDefaultTimeout(TIMEOUT_MS)
-    return context
-  }
-  return browser
-}
 
 /**
  * A device that unlocks itself whenever a page asks for a passkey or a security key. Chromium forgets it with the

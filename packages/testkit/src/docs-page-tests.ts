@@ -1,11 +1,10 @@
 import { afterAll, afterEach, beforeAll, expect, it } from '@jest/globals'
-import { launchChromium, sidewaysScroll } from './chromium.js'
+import { type Chromium, launchChromium, sidewaysScroll } from './chromium.js'
 import { faultsInLooks, LOOKS, namedAlike } from './page-walk.js'
 import { describeInBrowser } from './browser.js'
 import { DocsReader } from './docs-reader.js'
 
-type Browser = Awaited<ReturnType<typeof launchChromium>>
-type ContextOptions = NonNullable<Parameters<Browser['newContext']>[0]>
+type ContextOptions = NonNullable<Parameters<Chromium['newContext']>[0]>
 
 type Running = { base: string; close: () => Promise<void> }
 
@@ -36,7 +35,7 @@ export function describeDocsPage<Service extends Running>(
   describeInBrowser(`the API page of ${of} in Chromium`, () => {
     const { id, name, path } = guarded
     let service: Service
-    let browser: Browser
+    let browser: Chromium
     let reader: DocsReader | undefined
     beforeAll(async () => {
       service = await start()

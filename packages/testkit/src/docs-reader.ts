@@ -1,8 +1,7 @@
-import type { launchChromium } from './chromium.js'
+import type { Chromium } from './chromium.js'
 
-type Browser = Awaited<ReturnType<typeof launchChromium>>
-type ContextOptions = NonNullable<Parameters<Browser['newContext']>[0]>
-type Page = Awaited<ReturnType<Browser['newPage']>>
+type ContextOptions = NonNullable<Parameters<Chromium['newContext']>[0]>
+type Page = Awaited<ReturnType<Chromium['newPage']>>
 
 /** What is typed before a request is tried: fields by their names, and the body as text. */
 type Attempt = { token?: string; values?: Readonly<Record<string, string>>; body?: string }
@@ -21,7 +20,7 @@ export class DocsReader {
     })
   }
 
-  static async open(browser: Browser, base: string, options: ContextOptions = {}): Promise<DocsReader> {
+  static async open(browser: Chromium, base: string, options: ContextOptions = {}): Promise<DocsReader> {
     const page = await browser.newPage({ viewport: { width: 1100, height: 760 }, ...options })
     const reader = new DocsReader(page, base)
     await page.goto(`${base}/docs`)

@@ -1,5 +1,5 @@
-import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
-import { accessibilityFindings, sidewaysScroll, withAxe, type AxeRules } from './chromium.js'
+import type { BrowserContextOptions, Page } from 'playwright-core'
+import { accessibilityFindings, sidewaysScroll, withAxe, type AxeRules, type Chromium } from './chromium.js'
 
 const PHONE = { width: 360, height: 740 }
 const DESKTOP = { width: 1280, height: 800 }
@@ -62,7 +62,7 @@ const ALIKE = `['button:not(.show)', '.entries summary'].flatMap((selector) =>
  * Opens every page in a language, and lists what axe-core finds, what is cut off, what comes from elsewhere, and what is
  * named alike. A page is loaded once and then shown in each look.
  */
-export async function faultsOfPages(browser: Browser, walk: WalkInLooks): Promise<string[]> {
+export async function faultsOfPages(browser: Chromium, walk: WalkInLooks): Promise<string[]> {
   const found: string[] = []
   const context = { ...walk.context, viewport: PHONE, locale: walk.language }
   const prepare = async (page: Page) => {
@@ -123,7 +123,7 @@ const NEEDS_SCRIPT = `[
 ]`
 
 /** Opens every page with scripts switched off, and lists what only works with one. */
-export async function needsOfScript(browser: Browser, walk: Walk): Promise<string[]> {
+export async function needsOfScript(browser: Chromium, walk: Walk): Promise<string[]> {
   const found: string[] = []
   const context = { ...walk.context, javaScriptEnabled: false }
   await walkPages(browser, { ...walk, context }, async (page, path) => {
@@ -134,7 +134,7 @@ export async function needsOfScript(browser: Browser, walk: Walk): Promise<strin
 }
 
 async function walkPages(
-  browser: Browser,
+  browser: Chromium,
   { base, paths, context: options, prepare, onPage }: Walk,
   look: (page: Page, path: string, foreign: string[]) => Promise<void>,
 ): Promise<void> {

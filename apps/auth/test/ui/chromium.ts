@@ -2,20 +2,20 @@ import { createServer } from 'node:http'
 import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
 import { afterAll, afterEach, beforeAll, beforeEach, expect } from '@jest/globals'
-import { launchChromium } from '@signet/testkit/chromium'
+import { type Chromium, launchChromium } from '@signet/testkit/chromium'
 import { faultsInLooks, looksOn } from '@signet/testkit/page-walk'
-import type { Browser, BrowserContext, Page } from 'playwright-core'
+import type { BrowserContext, Page } from 'playwright-core'
 import { PASSWORD } from '../support/api.js'
 import type { TestServer } from '../support/server.js'
 import { uiPath } from './support.js'
 
-type Options = Parameters<Browser['newContext']>[0]
+type Options = Parameters<Chromium['newContext']>[0]
 
 const DESKTOP = { width: 1100, height: 800 }
 
 /** A window of Chromium for each test of a file, and what people do in it. */
 export function inChromium(serverOf: () => TestServer) {
-  let browser: Browser
+  let browser: Chromium
   let context: BrowserContext
   let page: Page
   /** Everything the browser asked for that is not the service. */

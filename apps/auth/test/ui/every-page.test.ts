@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, expect, it } from '@jest/globals'
-import { launchChromium } from '@signet/testkit/chromium'
+import { type Chromium, launchChromium } from '@signet/testkit/chromium'
 import { describeInBrowser } from '@signet/testkit/browser'
 import { addressesOf, faultsOfPages, LANGUAGES, needsOfScript } from '@signet/testkit/page-walk'
 import type { FormBrowser } from '@signet/testkit'
-import type { Browser, Page } from 'playwright-core'
+import type { Page } from 'playwright-core'
 import { uiPageRoutes } from '../../src/ui/ui-router.js'
 import { aPhone, aUser, mailTo, type SignedUp } from '../support/api.js'
 import { anOperator } from '../support/operator.js'
@@ -33,7 +33,7 @@ type Visitor = { who: string; browser: FormBrowser; addresses: readonly string[]
 describeInBrowser('every page', () => {
   let server: TestServer
   let site: string
-  let chromium: Browser
+  let chromium: Chromium
   let visitors: readonly Visitor[]
   beforeAll(async () => {
     const local = await onLocalhost()

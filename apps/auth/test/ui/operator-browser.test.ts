@@ -1,9 +1,9 @@
 import { writeFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, expect, it } from '@jest/globals'
-import { launchChromium } from '@signet/testkit/chromium'
+import { type Chromium, launchChromium } from '@signet/testkit/chromium'
 import { describeInBrowser } from '@signet/testkit/browser'
-import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
+import type { BrowserContextOptions, Page } from 'playwright-core'
 import { aUser } from '../support/api.js'
 import { anOperator } from '../support/operator.js'
 import type { TestServer } from '../support/server.js'
@@ -14,7 +14,7 @@ const LAPTOP = { width: 1100, height: 760 }
 
 describeInBrowser('the operator page in Chromium', () => {
   let server: TestServer
-  let browser: Browser
+  let browser: Chromium
   let cookies: { name: string; value: string; url: string }[]
   beforeAll(async () => {
     server = await startUi({ AUTH_UI_OPERATOR_ENABLED: 'true' })

@@ -2,12 +2,13 @@ import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from '@jest/gl
 import { decodeJwt } from 'jose'
 import {
   accessibilityFindings,
+  type Chromium,
   launchChromium,
   plugInAuthenticator,
   sidewaysScroll,
 } from '@signet/testkit/chromium'
 import { describeInBrowser } from '@signet/testkit/browser'
-import type { Browser, BrowserContext, Page } from 'playwright-core'
+import type { BrowserContext, Page } from 'playwright-core'
 import { aUser, PASSWORD, post, type Json } from '../support/api.js'
 import { methodsOf } from '../support/factors.js'
 import type { TestServer } from '../support/server.js'
@@ -16,7 +17,7 @@ import { onLocalhost, startUi } from './support.js'
 describeInBrowser('passkeys in Chromium', () => {
   let server: TestServer
   let site: string
-  let browser: Browser
+  let browser: Chromium
   let context: BrowserContext
   let page: Page
 

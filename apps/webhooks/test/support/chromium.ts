@@ -1,7 +1,7 @@
 import { afterAll, beforeAll } from '@jest/globals'
-import { launchChromium } from '@signet/testkit/chromium'
+import { type Chromium, launchChromium } from '@signet/testkit/chromium'
 import { describeInBrowser } from '@signet/testkit/browser'
-import type { Browser, Page } from 'playwright-core'
+import type { Page } from 'playwright-core'
 import type { Harness, HarnessOptions } from './harness.js'
 import type { OAuthTester } from './oauth.js'
 import { useOAuth } from './use-oauth.js'
@@ -10,7 +10,7 @@ type Opened = {
   harness: Harness
   oauth: OAuthTester
   /** From the first `beforeAll` on. */
-  browser: () => Browser
+  browser: () => Chromium
 }
 
 /** Tests of pages in a real browser; a machine without one says so and counts them as skipped. */
@@ -21,7 +21,7 @@ export function describeInChromium(
 ): void {
   describeInBrowser(name, () => {
     const { harness, oauth } = useOAuth({ env })
-    let browser: Browser
+    let browser: Chromium
     beforeAll(async () => {
       browser = await launchChromium()
     })
