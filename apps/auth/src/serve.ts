@@ -39,7 +39,7 @@ export async function serve(config: AuthConfig, env: Environment): Promise<Servi
       drain: context.drain,
     })
     const stopCleanup = config.dbCleanupEnabled ? context.cleanup.start() : undefined
-    // Beside each other: neither requests nor a batch of the clean-up are to use up the other's time to finish.
+    // In parallel: neither requests nor a batch of the clean-up may use up the other's time to finish.
     open.push(() => Promise.all([listener.close(), stopCleanup?.()]))
     context.observer.started(listener.port)
     // Beside the first requests, so that starts stay short. What fails here fails again for the first email, which reports it.

@@ -93,7 +93,7 @@ describe('QueueWorker', () => {
     })
     await queue.add('job', { name: 'late', units: 1 }, { delay: 3_600_000 })
     work(1)
-    // The first time it does not know yet of a job that is to come.
+    // The first time, it does not yet know of a job that will come.
     await waitFor(() => blocked.length >= 2, { describe: 'two blocking reads' })
     const { socketTimeout = 0 } = (connection as Redis).options
     expect(Math.max(...blocked) * 1000).toBeLessThan(socketTimeout / 2)

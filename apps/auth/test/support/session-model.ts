@@ -27,7 +27,7 @@ const REFUSED: Readonly<Record<string, Outcome>> = {
   single_session: 'session_expired',
 }
 
-/** All that there is to know about the sessions of one user. */
+/** Everything about the sessions of one user. */
 export class Model {
   now = 0
   barred: Bar = null

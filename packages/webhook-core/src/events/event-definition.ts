@@ -44,7 +44,7 @@ type Documentation = MembersSchema & {
 }
 
 /**
- * Everything there is to know about one event type. `subject` says what its data is about, and so what `build` gets: a stored
+ * Everything about one event type. `subject` says what its data is about, and so what `build` gets: a stored
  * recording, or the one endpoint that the event is for. `build` returns the body as JSON text.
  *
  * `endsWithRecording`: whether deleting the recording purges the event. One that is delivered all the same may contain

@@ -1,6 +1,6 @@
 import type { ProviderTokens } from '../model/provider.js'
 
-/** The request as strategies see it: only what they are to read, and the flow it belongs to. */
+/** The request as strategies see it: only what they may read, and the flow it belongs to. */
 export type StrategyRequest = {
   query: Readonly<Record<string, string>>
   body: Readonly<Record<string, string>>
