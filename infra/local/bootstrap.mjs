@@ -64,7 +64,8 @@ export async function bootstrap({ projects = [] } = {}) {
   refuseUnfit()
   await underLock(async () => {
     await installOnce('.signet-installed', 'packages', `--filter=!${SITE}`)
-    if (projects.length > 0) await compile(projects)
+    const compile = () => run(process.execPath, [tool('typescript-7/bin/tsc'), '-b', ...projects])
+    if (projects.length > 0) await step('compiling', compile, { quietBelowMs: 1500 })
   })
 }
 
@@ -122,7 +123,8 @@ function pnpmCommand(packageManager) {
 /** Everything that decides what an installation looks like. */
 function installStamp() {
   const hash = createHash('sha256').update(`${process.platform}-${process.arch}`)
-  for (const file of ['pnpm-lock.yaml', 'pnpm-workspace.yaml', ...manifests()]) {
+  const manifests = workspaceFolders().map((folder) => `${folder}/package.json`)
+  for (const file of ['pnpm-lock.yaml', 'pnpm-workspace.yaml', 'package.json', ...manifests]) {
     hash.update(`\n${file}\n`).update(readFileSync(join(root, file)))
   }
   return hash.digest('hex')
@@ -135,14 +137,6 @@ export function workspaceFolders() {
   return [...inside('apps'), ...inside('packages'), ...others].filter((folder) =>
     existsSync(join(root, folder, 'package.json')),
   )
-}
-
-const manifests = () => ['package.json', ...workspaceFolders().map((folder) => `${folder}/package.json`)]
-
-async function compile(projects) {
-  await step('compiling', () => run(process.execPath, [tool('typescript-7/bin/tsc'), '-b', ...projects]), {
-    quietBelowMs: 1500,
-  })
 }
 
 /** Runs one step with a heartbeat; prints how long it took unless it was too short to be worth a line. */

@@ -2,10 +2,9 @@
 import { once } from 'node:events'
 import { writeFileSync } from 'node:fs'
 import { loadAuthority } from './certificate.js'
-import { startSandbox } from './sandbox.js'
+import { SANDBOX_PORTS, startSandbox } from './sandbox.js'
 
 const { env } = process
-const port = (name: string, fallback: number): number => Number(env[name] ?? fallback)
 const stop = new AbortController()
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => stop.abort())
 
@@ -15,11 +14,7 @@ const published = env['SANDBOX_PUBLISHED_CERTIFICATE']
 if (published) writeFileSync(published, authority.cert)
 
 const sandbox = await startSandbox({
-  ports: {
-    smtp: port('SANDBOX_SMTP_PORT', 1025),
-    inbox: port('SANDBOX_PAGE_PORT', 8025),
-    receiver: port('SANDBOX_RECEIVER_PORT', 8443),
-  },
+  ports: SANDBOX_PORTS,
   authority,
   publicHost: env['SANDBOX_CERTIFICATE_HOST'],
   host: env['SANDBOX_HOST'],

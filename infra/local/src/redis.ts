@@ -103,15 +103,13 @@ function startIn(
       const kill = (signal: string) => void spawnSync(command, ['kill', '--signal', signal, containerName])
       return container ? Object.assign(server, { kill }) : server
     },
-    isReady: ({ port }) => answersPing(port),
+    isReady: ({ port }) =>
+      inRedis(`redis://127.0.0.1:${port}`, (client) => client.ping()).then(
+        () => true,
+        () => false,
+      ),
   })
 }
-
-const answersPing = (port: number): Promise<boolean> =>
-  inRedis(`redis://127.0.0.1:${port}`, (client) => client.ping()).then(
-    () => true,
-    () => false,
-  )
 
 export async function inRedis(url: string, work: (client: Redis) => Promise<unknown>): Promise<void> {
   const client = new Redis(url, { lazyConnect: true, connectTimeout: ANSWER_MS, retryStrategy: () => null })

@@ -6,9 +6,11 @@ import { type ReceiverOptions, startReceiver } from './receiver/receiver.js'
 import { receiverRoutes } from './receiver/receiver-pages.js'
 import { type Routes, serve } from './web-server.js'
 
+/** `inbox` has the pages and APIs of both tools. */
+export const SANDBOX_PORTS = { smtp: 1025, inbox: 8025, receiver: 8443 }
+
 interface SandboxOptions extends Omit<ReceiverOptions, 'port'> {
-  /** `inbox` has the pages and APIs of both tools. */
-  ports: { smtp: number; inbox: number; receiver: number }
+  ports: typeof SANDBOX_PORTS
 }
 
 /** The outside world of a development machine: a mail inbox and an HTTPS receiver, with one server for their pages. */

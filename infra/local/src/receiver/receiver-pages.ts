@@ -1,7 +1,7 @@
 import { facts, html, live, table, time, type Html } from '@signet/pages'
 import { servePage, toolPage, type LocalTexts } from '../pages/local-page.js'
 import type { Routes } from '../web-server.js'
-import type { Hook, ReceivedDelivery, Receiver } from './receiver.js'
+import { type Hook, parseLeniently, type ReceivedDelivery, type Receiver } from './receiver.js'
 
 /** A delivery as programs see it: the body stays at its own address, it may be megabytes. */
 export type DeliveryView = Omit<ReceivedDelivery, 'body' | 'event'> & {
@@ -116,11 +116,5 @@ const headersOf = ({ headers }: ReceivedDelivery): string =>
     .join('\n')
 
 /** JSON for the eye; anything else as it came. */
-function bodyOf({ body }: ReceivedDelivery): string {
-  const text = body.toString('utf8')
-  try {
-    return JSON.stringify(JSON.parse(text), null, 2)
-  } catch {
-    return text
-  }
-}
+const bodyOf = ({ body }: ReceivedDelivery): string =>
+  JSON.stringify(parseLeniently(body), null, 2) ?? body.toString('utf8')

@@ -1,7 +1,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { loadAuthority } from '../certificate.js'
-import { startSandbox } from '../sandbox.js'
+import { SANDBOX_PORTS, startSandbox } from '../sandbox.js'
 import { green, reported, say } from '../terminal.js'
 import { createDatabases, providePostgres, provideRedis, resetStores } from './databases.js'
 import { type ServiceName, serviceEnvironments, type StackAddresses } from './environment.js'
@@ -25,10 +25,7 @@ export interface Stack {
   secrets: LocalSecrets
 }
 
-const USUAL_PORTS = {
-  ...{ auth: 8081, webhooks: 8082, internal: 8083, dispatcher: 8084 },
-  ...{ smtp: 1025, inbox: 8025, receiver: 8443 },
-}
+const USUAL_PORTS = { auth: 8081, webhooks: 8082, internal: 8083, dispatcher: 8084, ...SANDBOX_PORTS }
 type Ports = typeof USUAL_PORTS
 
 /** Seconds between the attempts of a delivery while the demo runs. */
