@@ -1,6 +1,5 @@
 export { createLogger, type Logger, type LogLevel, logLevels } from './logger.js'
 export { createProcessLog } from './process-log.js'
-export { redact } from './redact.js'
 export { RepeatedWarning } from './repeated-warning.js'
 export { createRegistry, type MetricsRegistry } from './metrics.js'
 export { pickRequestId, type RequestMeta } from './request-id.js'

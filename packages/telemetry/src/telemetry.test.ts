@@ -1,6 +1,7 @@
 import { spawnSync } from 'node:child_process'
 import { describe, expect, it } from '@jest/globals'
-import { createLogger, createRegistry, pickRequestId, redact } from './index.js'
+import { createLogger, createRegistry, pickRequestId } from './index.js'
+import { redact } from './redact.js'
 
 function capture(level: 'info' | 'debug' = 'info') {
   const lines: Record<string, unknown>[] = []

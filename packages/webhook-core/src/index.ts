@@ -46,5 +46,3 @@ export {
   type EndpointStatus,
   type EventState,
 } from './delivery/states.js'
-
-export { DEFAULT_QUEUE_PREFIX } from './queue/default-prefix.js'
