@@ -153,24 +153,6 @@ describe('AdmissionWindow', () => {
     expect(await numberOf(admitted(window, 1, 'b'))).toBe(1)
   })
 
-  it('admits it also beside an event larger than the window', async () => {
-    const window = windowOf(16)
-    const large = await window.admit('a', 20 * 1024 * 1024)
-    large.resize(1)
-    expect(await numberOf(admitted(window, 1, 'a'))).toBe(0)
-    expect(await numberOf(admitted(window, 1, 'b'))).toBe(1)
-  })
-
-  it('counts large deliveries by their size', async () => {
-    const window = windowOf(40)
-    const large = await window.admit('a', 20 * 1024 * 1024)
-    large.resize(1)
-    const small = admitted(window, 100)
-    expect(await numberOf(small)).toBe(20)
-    large.sent()
-    expect(await numberOf(small)).toBe(40)
-  })
-
   const numberOf = async (admissions: Admission[]) => {
     await turn()
     return admissions.length

@@ -21,8 +21,6 @@ export type WindowLimits = {
 
 /** An admitted delivery should be sent within this time, while the snapshot it was dispatched with is still fresh. */
 const TARGET_MS = 80
-/** A delivery counts as one for each of these. */
-const MEBIBYTE = 1024 * 1024
 /** Deliveries that an event is expected to need at least: reading one without endpoints takes time as well. */
 const MIN_EXPECTED = 0.25
 /** Accounts whose events have a known mean. */
@@ -36,7 +34,7 @@ const RATE_PERIOD_MS = 50
  * workers' concurrency bounds how many, and all others stay in the queue for any process to take. A delivery that only waits for its
  * result to be committed does not count. One account has at most three times as much of the window as is free, whatever its receivers
  * do. A delivery keeps the part of the window that it had when it was admitted, so others find room even after the window shrinks.
- * Large bodies count as several deliveries, because they are kept in memory.
+ * How large bodies are is not its concern: their events pay for it with places (EventPlaces).
  */
 export class AdmissionWindow {
   readonly #shares = new AccountShares({ size: 1, timesFree: 3 })
@@ -55,10 +53,9 @@ export class AdmissionWindow {
   }
 
   /** Accounts take turns. Any free space admits the next event, even one larger than the whole window. */
-  admit(accountId: string, bytes = 0): Promise<Admission> {
-    const weight = Math.max(1, bytes / MEBIBYTE)
+  admit(accountId: string): Promise<Admission> {
     return new Promise((resolve) => {
-      this.#queue.push(accountId, () => resolve(this.#reserve(accountId, weight)))
+      this.#queue.push(accountId, () => resolve(this.#reserve(accountId)))
       this.#admitWaiting()
     })
   }
@@ -71,12 +68,12 @@ export class AdmissionWindow {
     }
   }
 
-  #reserve(accountId: string, weight: number): Admission {
-    const part = weight / this.#size
+  #reserve(accountId: string): Admission {
+    const part = 1 / this.#size
     const mean = this.#meanDeliveries.get(accountId) ?? 1
     let deliveries = Math.max(mean, MIN_EXPECTED)
     // However much it is expected to need, it leaves room for others.
-    let counted = Math.min(deliveries * part, Math.max(1 / this.#size, this.#shares.roomFor(accountId)))
+    let counted = Math.min(deliveries * part, Math.max(part, this.#shares.roomFor(accountId)))
     this.#shares.add(accountId, counted)
     const count = (amount: number) => {
       this.#shares.add(accountId, amount - counted)

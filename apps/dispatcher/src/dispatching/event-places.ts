@@ -49,52 +49,40 @@ const STANDSTILL_DEFER_MS = 2000
 
 const now = (): number => performance.now()
 
-/** How many places, or events, end in a millisecond. */
-class ReleaseRate {
-  #before: number
-  #released = 0
+/** How many events of an account end in a millisecond. */
+class EndRate {
+  #before: number | undefined
+  #ended = 0
+  #since = now()
 
-  constructor(
-    private since: number,
-    expected: number,
-  ) {
-    this.#before = expected
+  count(): void {
+    this.#ended += 1
+    const elapsedMs = now() - this.#since
+    if (elapsedMs < PERIOD_MS) return
+    this.#before = this.#ended / elapsedMs
+    this.#since = now()
+    this.#ended = 0
   }
 
-  count(amount: number, now: number): void {
-    this.#released += amount
-    if (now - this.since < PERIOD_MS) return
-    this.#before = this.#released / (now - this.since)
-    this.since = now
-    this.#released = 0
-  }
-
-  at(now: number): number {
-    const elapsedMs = now - this.since
+  /** `assumed` until it is measured. */
+  get({ assumed = 0 } = {}): number {
+    const elapsedMs = now() - this.#since
     // The current period counts as soon as its rate is higher than the rate of the previous one.
     return elapsedMs < PERIOD_MS
-      ? Math.max(this.#before, this.#released / PERIOD_MS)
-      : this.#released / elapsedMs
+      ? Math.max(this.#before ?? assumed, this.#ended / PERIOD_MS)
+      : this.#ended / elapsedMs
   }
 }
 
 class AccountState {
   places = 0
-  lastRelease: number
+  lastEnd = now()
+  readonly rate = new EndRate()
   readonly line = new DeferralLine({ maxMs: MAX_DEFER_MS, maxRetryMs: MAX_RETRY_MS })
-  readonly rate: ReleaseRate
-  /** In events: a large one takes many places. */
-  readonly eventRate: ReleaseRate
-
-  constructor(now: number, expectedRate: number) {
-    this.lastRelease = now
-    this.rate = new ReleaseRate(now, 0)
-    this.eventRate = new ReleaseRate(now, expectedRate)
-  }
 
   /** Its measurements are too old to use. */
-  isIdle(now: number): boolean {
-    return this.places === 0 && now - this.lastRelease > PERIOD_MS && !this.line.isWaiting(now)
+  isIdle(): boolean {
+    return this.places === 0 && now() - this.lastEnd > PERIOD_MS && !this.line.isWaiting(now())
   }
 }
 
@@ -107,8 +95,8 @@ type Waiter = { admit: () => void; defer: () => void }
  */
 export class EventPlaces {
   readonly #forAnyone: number
-  /** Places that an account has to give back in a millisecond to need no limit. Also assumed until its rate is measured. */
-  readonly #expectedRate: number
+  /** At this rate the events of an account that has its share end soon. */
+  readonly #fastRate: number
   /** A larger event counts as this when deciding whether it fits beside others. */
   readonly #largest: number
   readonly #shares: AccountShares
@@ -117,11 +105,11 @@ export class EventPlaces {
   readonly #waiting = new FairQueue<Waiter>()
   readonly #measuringMs: number
   readonly #random: () => number
-  #lastRelease = now()
+  #lastEnd = now()
 
   constructor({ capacity, measuringMs = MEASURING_MS, random = Math.random }: EventPlacesOptions) {
     this.#forAnyone = capacity + MAX_EVENTS_PER_JOB
-    this.#expectedRate = capacity / 2 / SHORT_STAY_MS
+    this.#fastRate = capacity / 2 / SHORT_STAY_MS
     this.#largest = capacity / 5
     // Alone an account may have half of the places, and however many share them, they never fill what the process takes.
     this.#shares = new AccountShares({ size: capacity, timesFree: 1 })
@@ -149,12 +137,11 @@ export class EventPlaces {
 
   #stateOf(accountId: string): AccountState {
     const known = this.#accounts.get(accountId)
-    if (known && !known.isIdle(now())) return known
-    const state = new AccountState(now(), this.#expectedRate)
+    if (known && !known.isIdle()) return known
+    const state = new AccountState()
     this.#accounts.set(accountId, state)
     if (this.#accounts.size > MAX_REMEMBERED)
-      for (const [id, one] of this.#accounts)
-        if (one !== state && one.isIdle(now())) this.#accounts.delete(id)
+      for (const [id, one] of this.#accounts) if (one !== state && one.isIdle()) this.#accounts.delete(id)
     return state
   }
 
@@ -166,7 +153,7 @@ export class EventPlaces {
   }
 
   #endsSoon({ places, rate }: AccountState): boolean {
-    return places < rate.at(now()) * SHORT_STAY_MS && this.#shares.used < this.#forAnyone
+    return places < rate.get() * SHORT_STAY_MS && this.#shares.used < this.#forAnyone
   }
 
   #wait(accountId: string, wasDeferred: boolean): Promise<Taken> {
@@ -199,10 +186,10 @@ export class EventPlaces {
     for (let next = this.#waiting.shift(isOfIt); next; next = this.#waiting.shift(isOfIt)) next.defer()
   }
 
-  #defer({ line, eventRate }: AccountState, wasDeferred: boolean): Deferral {
-    if (now() - this.#lastRelease > PERIOD_MS)
+  #defer({ line, rate }: AccountState, wasDeferred: boolean): Deferral {
+    if (now() - this.#lastEnd > PERIOD_MS)
       return { deferMs: Math.round(STANDSTILL_DEFER_MS * (1 + this.#random())) }
-    const spacingMs = Math.min(1 / eventRate.at(now()), MAX_SPACING_MS)
+    const spacingMs = Math.min(1 / rate.get({ assumed: this.#fastRate }), MAX_SPACING_MS)
     const waitMs = wasDeferred
       ? line.retryMs(now(), spacingMs, MIN_DEFER_MS)
       : Math.max(MIN_DEFER_MS, line.turnMs(now(), spacingMs))
@@ -227,19 +214,18 @@ export class EventPlaces {
       },
       release: (hasEnded = true) => {
         if (taken === 0) return
-        if (hasEnded) this.#ended(accountId, state, taken)
+        if (hasEnded) this.#ended(accountId, state)
         count(0)
         this.#admitWaiting()
       },
     }
   }
 
-  #ended(accountId: string, state: AccountState, places: number): void {
-    this.#lastRelease = now()
-    state.lastRelease = this.#lastRelease
-    state.rate.count(places, this.#lastRelease)
-    state.eventRate.count(1, this.#lastRelease)
-    if (state.rate.at(this.#lastRelease) >= this.#expectedRate) this.#slow.delete(accountId)
+  #ended(accountId: string, state: AccountState): void {
+    this.#lastEnd = now()
+    state.lastEnd = this.#lastEnd
+    state.rate.count()
+    if (state.rate.get() >= this.#fastRate) this.#slow.delete(accountId)
   }
 }
 

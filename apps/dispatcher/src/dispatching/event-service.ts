@@ -78,7 +78,7 @@ export class EventService {
     const { admissionWindow, dispatch, firstAttempts } = this.deps
     // An event that had no body until now was never sent.
     const mayBeSent = wasLost && !prepared
-    const admission = await admissionWindow.admit(accountId, bytes)
+    const admission = await admissionWindow.admit(accountId)
     try {
       const dispatched = await dispatch.run({ id: eventId, accountId, bytes, prepared, wasLost })
       if (dispatched.unprepared) return dispatched
