@@ -69,8 +69,9 @@ export function removePostgresData(dataDir: string): void {
 /** Makes the cluster on first use. The password keeps other users of the machine out of a superuser's session. */
 function initialise(initdb: string, dataDir: string): string {
   const passwordFile = join(dataDir, 'signet-password')
-  if (existsSync(join(dataDir, 'PG_VERSION'))) return readFileSync(passwordFile, 'utf8')
-  rmSync(dataDir, { recursive: true, force: true }) // left by an initdb that was interrupted
+  if (existsSync(passwordFile)) return readFileSync(passwordFile, 'utf8')
+  // It is written last: what is here without it was left by an initdb that was interrupted.
+  rmSync(dataDir, { recursive: true, force: true })
   serverFolder(dataDir)
   const password = randomBytes(18).toString('base64url')
   const pwFile = `${dataDir}.pw`
@@ -81,9 +82,6 @@ function initialise(initdb: string, dataDir: string): string {
       ...['-D', dataDir, '-U', USER, '-A', 'scram-sha-256', `--pwfile=${pwFile}`],
       ...['-E', 'UTF8', '--locale=C.UTF-8', '--no-sync'],
     ])
-  } catch (error) {
-    rmSync(dataDir, { recursive: true, force: true })
-    throw error
   } finally {
     rmSync(pwFile, { force: true })
   }

@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs'
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals'
@@ -45,8 +45,10 @@ describe('startPostgres', () => {
   })
 
   it('starts over when a first start was interrupted in the middle of initdb', async () => {
+    chmodSync(folder, 0o711) // as root the server runs under another account, whose data would be elsewhere
     const dataDir = join(folder, 'postgres')
     mkdirSync(join(dataDir, 'base'), { recursive: true })
+    writeFileSync(join(dataDir, 'PG_VERSION'), '17\n') // one of the first files that initdb writes
     const server = await startPostgres({ dataDir, test: true })
     await server.stop()
     removePostgresData(dataDir)
