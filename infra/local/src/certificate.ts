@@ -3,13 +3,8 @@ import { isIP } from 'node:net'
 import { join } from 'node:path'
 import type { SelfsignedOptions } from 'selfsigned'
 
-export interface KeyAndCertificate {
-  key: string
-  cert: string
-}
-
 /** A certificate authority of one machine. Clients that should trust its servers get `cert`, never `key`. */
-export type Authority = KeyAndCertificate
+export type Authority = Awaited<ReturnType<typeof createAuthority>>
 
 const DAY_MS = 24 * 60 * 60 * 1000
 const AUTHORITY_DAYS = 3650
@@ -18,7 +13,7 @@ const SERVER_DAYS = 397
 export const LOOPBACK = ['localhost', '127.0.0.1', '::1']
 
 /** Makes a new authority, in memory only. */
-export const createAuthority = (): Promise<Authority> =>
+export const createAuthority = () =>
   generate('Signet local development authority', AUTHORITY_DAYS, {
     extensions: [
       { name: 'basicConstraints', cA: true, pathLenConstraint: 0, critical: true },
@@ -41,10 +36,7 @@ export async function loadAuthority(folder: string): Promise<Authority> {
 }
 
 /** A server certificate, signed by the authority, for DNS names and IP addresses. */
-export const issueCertificate = (
-  ca: Authority,
-  hosts: readonly string[] = LOOPBACK,
-): Promise<KeyAndCertificate> =>
+export const issueCertificate = (ca: Authority, hosts: readonly string[] = LOOPBACK) =>
   generate(hosts[0] ?? 'localhost', SERVER_DAYS, {
     ca,
     extensions: [

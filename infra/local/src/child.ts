@@ -53,7 +53,6 @@ export async function startGuarded({ command, args, stopSignal, logFile, ...plac
   await once(child, 'spawn')
   const lifeline = child.stdio[3] as Writable
   lifeline.on('error', () => {}) // the watcher may be gone already
-  const isRunning = (): boolean => child.exitCode === null && child.signalCode === null
   const exited = once(child, 'exit').then(([code, signal]: (Exit['code'] | Exit['signal'])[]) => {
     if (lifeline.writable) lifeline.end('ended\n')
     return { code, signal } as Exit
@@ -61,9 +60,8 @@ export async function startGuarded({ command, args, stopSignal, logFile, ...plac
   return {
     pid: child.pid ?? NaN,
     exited,
-    /** False from the moment the program is gone. */
     get running(): boolean {
-      return isRunning()
+      return child.exitCode === null && child.signalCode === null
     },
     /** Sends any signal to the program, for tests of crashes. */
     kill(signal: NodeJS.Signals): void {

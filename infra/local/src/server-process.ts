@@ -8,7 +8,6 @@ import { waitUntil } from './wait-until.js'
 export type ServerProcess = Awaited<ReturnType<typeof startServer>>
 
 interface Launch {
-  /** For people. */
   name: string
   /** A free one when left out. */
   port?: number

@@ -2,14 +2,13 @@ import { once } from 'node:events'
 import { buffer } from 'node:stream/consumers'
 import { setTimeout } from 'node:timers/promises'
 import type { SMTPServerOptions } from 'smtp-server'
-import type { KeyAndCertificate } from '../certificate.js'
 import { waitUntil } from '../wait-until.js'
 import { type Place, portOf } from '../web-server.js'
 import { type Mail, type MailFilter, parseMail } from './mail.js'
 
 interface InboxOptions extends Place {
   /** Offers STARTTLS. Plain text otherwise. */
-  tls?: KeyAndCertificate
+  tls?: { key: string; cert: string }
   /** When set, clients must sign in with exactly this. */
   credentials?: { user: string; pass: string }
 }

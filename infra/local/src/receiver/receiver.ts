@@ -103,11 +103,9 @@ export async function startReceiver({ authority, publicHost, ...place }: Receive
     port,
     /** PEM of the authority that senders must trust. */
     authorityCert: signer.cert,
-    /** Connections accepted so far. */
     get connections() {
       return connections
     },
-    /** `https://<public host>:<port><path>` */
     url: (path = '/'): string => `https://${publicHost ?? '127.0.0.1'}:${port}${path}`,
     /** Sets what a path expects and how it behaves, replacing what was set before. */
     hook(path: string, hook: Hook): void {

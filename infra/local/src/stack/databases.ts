@@ -1,9 +1,8 @@
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
-import type { Redis } from 'ioredis'
 import pg from 'pg'
 import { leaseNextPort } from '../ports.js'
-import { createDatabase, inPostgres, removePostgresData, startPostgres } from '../postgres.js'
+import { inPostgres, removePostgresData, startPostgres } from '../postgres.js'
 import { inRedis, startRedis } from '../redis.js'
 import { DATABASES } from './environment.js'
 import type { Part } from './supervisor.js'
@@ -52,25 +51,19 @@ async function givenServer(
   return { url, name: `${name} of ${variable}` }
 }
 
-export async function createDatabases(adminUrl: string): Promise<void> {
-  for (const name of Object.values(DATABASES)) await createDatabase(adminUrl, name)
-}
-
 /** Forgets everything the stack stored, in its own folder and in servers that it was given. */
 export async function resetStores(folder: string): Promise<void> {
   removePostgresData(join(folder, 'postgres'))
   const { DATABASE_URL: databaseServer, REDIS_URL: redisServer } = process.env
-  if (databaseServer) await inPostgres(databaseServer, dropDatabases)
-  if (redisServer) await inRedis(redisServer, deleteKeys)
+  if (databaseServer)
+    await inPostgres(databaseServer, async (client) => {
+      for (const name of Object.values(DATABASES))
+        await client.query(`drop database if exists ${pg.escapeIdentifier(name)} with (force)`)
+    })
+  if (redisServer)
+    await inRedis(redisServer, async (client) => {
+      const scan = client.scanStream({ match: REDIS_KEYS, count: 500 }) as AsyncIterable<string[]>
+      for await (const keys of scan) if (keys.length > 0) await client.unlink(keys)
+    })
   rmSync(folder, { recursive: true, force: true })
-}
-
-async function dropDatabases(client: pg.Client): Promise<void> {
-  for (const name of Object.values(DATABASES))
-    await client.query(`drop database if exists ${pg.escapeIdentifier(name)} with (force)`)
-}
-
-async function deleteKeys(client: Redis): Promise<void> {
-  const scan = client.scanStream({ match: REDIS_KEYS, count: 500 }) as AsyncIterable<string[]>
-  for await (const keys of scan) if (keys.length > 0) await client.unlink(keys)
 }

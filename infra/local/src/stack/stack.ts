@@ -3,15 +3,15 @@ import { join } from 'node:path'
 import { loadAuthority } from '../certificate.js'
 import { SANDBOX_PORTS, startSandbox } from '../sandbox.js'
 import { green, reported, say } from '../terminal.js'
-import { createDatabases, providePostgres, provideRedis, resetStores } from './databases.js'
-import { type ServiceName, serviceEnvironments, type StackAddresses } from './environment.js'
 import { leaseNextPort } from '../ports.js'
+import { createDatabase } from '../postgres.js'
+import { providePostgres, provideRedis, resetStores } from './databases.js'
+import { DATABASES, type ServiceName, serviceEnvironments, type StackAddresses } from './environment.js'
 import { loadSecrets, type LocalSecrets } from './secrets.js'
 import { startService } from './service.js'
 import type { Part, Supervisor } from './supervisor.js'
 
-export interface StackOptions {
-  /** Root of the repository. */
+interface StackOptions {
   root: string
   /** Folder of everything that must survive a restart. */
   folder: string
@@ -20,10 +20,7 @@ export interface StackOptions {
   shortRetries: boolean
 }
 
-export interface Stack {
-  addresses: StackAddresses
-  secrets: LocalSecrets
-}
+export type Stack = Awaited<ReturnType<typeof startStack>>
 
 const USUAL_PORTS = { auth: 8081, webhooks: 8082, internal: 8083, dispatcher: 8084, ...SANDBOX_PORTS }
 type Ports = typeof USUAL_PORTS
@@ -32,7 +29,7 @@ type Ports = typeof USUAL_PORTS
 const SHORT_RETRIES = '2,4,8,15,15'
 
 /** Starts everything and returns when all services are ready. The supervisor stops it, also after a failure. */
-export async function startStack(supervisor: Supervisor, options: StackOptions): Promise<Stack> {
+export async function startStack(supervisor: Supervisor, options: StackOptions) {
   const { folder, root } = options
   if (options.reset) {
     await resetStores(folder)
@@ -45,7 +42,7 @@ export async function startStack(supervisor: Supervisor, options: StackOptions):
     () => reported(() => providePostgres(folder)),
     () => reported(() => provideRedis(folder)),
   )
-  await createDatabases(postgres.url)
+  for (const name of Object.values(DATABASES)) await createDatabase(postgres.url, name)
   const authority = await loadAuthority(join(folder, 'authority'))
   await supervisor.start(() => startSandbox({ ports, authority }))
 

@@ -36,7 +36,6 @@ export async function signUp(world: World, name: string): Promise<Person> {
   return { ...credentials, accountId: id }
 }
 
-/** Returns the access token. */
 async function signIn(
   world: World,
   { email, password }: Pick<Person, 'email' | 'password'>,
