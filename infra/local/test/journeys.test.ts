@@ -9,8 +9,13 @@ import type { Page } from 'playwright-core'
 import { reply } from '../src/receiver/answers.js'
 import { waitUntil } from '../src/wait-until.js'
 import { connectApplication } from '../src/walkthrough/connect.js'
-import { sendTestEvent, subscribe } from '../src/walkthrough/deliveries.js'
-import { publishRecording, readRecording, setHook } from '../src/walkthrough/events.js'
+import {
+  publishRecording,
+  readRecording,
+  sendTestEvent,
+  setHook,
+  subscribe,
+} from '../src/walkthrough/deliveries.js'
 import { signUp } from '../src/walkthrough/sign-up.js'
 import { Journey, LAPTOP, PASSWORD, PHONE } from './support/journey.js'
 import { McpHost } from './support/mcp-host.js'

@@ -1,15 +1,29 @@
+import { readFileSync } from 'node:fs'
 import type { SummaryCompletedEvent } from '@signet/webhook-verify'
 import { reply } from '../receiver/answers.js'
+import type { DeliveryView } from '../receiver/receiver-pages.js'
+import type { Hook } from '../receiver/receiver.js'
 import { dim } from '../terminal.js'
 import { waitUntil } from '../wait-until.js'
-import { nextDelivery, publishRecording, readRecording, setHook } from './events.js'
-import type { Recording, RecordingName } from './events.js'
 import { call, check, shorten, tell } from './http.js'
-import type { Subscription, Walk, World } from './world.js'
+import type { Person, Subscription, Walk, World } from './world.js'
 
 const ONE_MIB = 1_048_576
 const EXCERPT_LINES = 12
 const LINE_LENGTH = 96
+
+/** A finished recording as the recorder reports it, without its owner. */
+interface Recording {
+  audio_id: string
+  recording: { title: string; duration_ms: number }
+  transcript: { text: string; segments: unknown[] }
+  summaries: { content: string; format: string }[]
+}
+
+export type RecordingName = 'product-review' | 'listening-day'
+
+export const readRecording = (name: RecordingName): Recording =>
+  JSON.parse(readFileSync(new URL(`../../recordings/${name}.json`, import.meta.url), 'utf8')) as Recording
 
 /** Create a webhook for the local HTTPS receiver. */
 export async function subscribe(world: World, bearer: string, name: string): Promise<Subscription> {
@@ -124,4 +138,46 @@ export async function retry(walk: Walk, after: number): Promise<void> {
     `the log shows 2 attempts and status 1, not ${attempts} and ${status}`,
   )
   tell(`GET …/deliveries shows attempts: ${attempts}, status: ${status}, last_error: ${last_error}`)
+}
+
+/** Reports that the summary of a recording is ready, as the recorder would. Returns the event's id. */
+export async function publishRecording(
+  world: World,
+  { accountId }: Person,
+  recording: Recording,
+  key: string,
+): Promise<string> {
+  const url = `${world.internalUrl}/internal/v1/summary-ready`
+  const json = {
+    ...recording,
+    source_event_key: `walkthrough:${accountId}:${key}`,
+    account_id: accountId,
+    audio_id: `${recording.audio_id}-${key}`,
+  }
+  const request = { bearer: world.internalToken, json, status: 202 }
+  return (await call<{ event_id: string }>(world, 'POST', url, request)).event_id
+}
+
+/** Tells the receiver what a path expects and how to respond; returns the address for a subscription. */
+export async function setHook(world: World, path: string, hook: Hook): Promise<string> {
+  const json = { path, ...hook }
+  return (await call<{ url: string }>(world, 'PUT', `${world.sandboxUrl}/api/hooks`, { json })).url
+}
+
+/** Waits for the next delivery of an event after a given one, and requires that what arrives verifies. */
+async function nextDelivery(
+  { world, subscription }: Walk,
+  eventId: string,
+  after: number,
+): Promise<DeliveryView> {
+  const url = `${world.sandboxUrl}/api/deliveries?path=${subscription.path}&after=${after}`
+  return waitUntil(
+    async () => {
+      const { items } = await call<{ items: DeliveryView[] }>(world, 'GET', url)
+      for (const { verified, refusal } of items)
+        check(verified === true, `the signature is right (${refusal})`)
+      return items.find((item) => item.eventId === eventId)
+    },
+    { describe: `event ${eventId} at the receiver` },
+  )
 }

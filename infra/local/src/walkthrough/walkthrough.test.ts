@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals'
 import { leasePort } from '../ports.js'
-import { readRecording, type RecordingName } from './events.js'
+import { readRecording, type RecordingName } from './deliveries.js'
 import { walkThrough, type World } from './index.js'
 
 beforeEach(() => {
