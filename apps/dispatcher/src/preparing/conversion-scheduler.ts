@@ -1,3 +1,5 @@
+import { LRUCache } from 'lru-cache'
+import { AccountShares } from '../fairness/account-shares.js'
 import { DeferralLine } from '../fairness/deferral-line.js'
 import { FairSemaphore } from '../fairness/fair-semaphore.js'
 import type { ConversionFailure } from '../markdown/conversion-limit.js'
@@ -18,10 +20,12 @@ export type ConversionSchedulerOptions = {
   now?: () => number
 }
 
-/** HTML waiting in memory. One account may hold half of it; an event that exceeds this half counts only up to it. */
-const MAX_BYTES = 8 * 1024 * 1024
-/** Events waiting for conversions, as a share of the process's jobs. One account may hold half of them. */
-const SHARE_OF_JOBS = 0.4
+/** Events waiting for conversions, as a share of the process's jobs. */
+const SHARE_OF_JOBS = 0.8
+/** So an account alone has a quarter of them, and several have room left for others. */
+const TIMES_FREE = 1 / 3
+/** HTML that fits into the share of an account alone: large events count as several. */
+const BYTES_ALONE = 4 * 1024 * 1024
 /** CPU time for all documents of one event. */
 export const EVENT_BUDGET_MS = 4000
 const MIN_DEFER_MS = 250
@@ -29,19 +33,19 @@ const MAX_DEFER_MS = 30_000
 /** How long the conversions of an event take, until some have been measured. */
 const INITIAL_ESTIMATE_MS = 10
 
+/** Accounts whose deferred events are remembered. */
+const MAX_REMEMBERED = 10_000
+
 const NO_TIME = { cpuMs: 0, tookMs: 0 }
-
-const newLine = () => new DeferralLine({ maxMs: MAX_DEFER_MS, maxRetryMs: MAX_DEFER_MS })
-
-type AccountUsage = { events: number; bytes: number; line: DeferralLine }
 
 /**
  * Where events wait for their HTML to be converted, apart from all other events. Accounts take turns, document by document, and none
  * has every thread. An event that finds no room is deferred, so that waiting events take neither memory nor worker slots from others.
  */
 export class ConversionScheduler {
-  readonly #accounts = new Map<string, AccountUsage>()
-  #total = { events: 0, bytes: 0 }
+  readonly #shares: AccountShares
+  readonly #bytesPerEvent: number
+  readonly #lines = new LRUCache<string, DeferralLine>({ max: MAX_REMEMBERED })
   #averageMs = INITIAL_ESTIMATE_MS
   readonly #threads: FairSemaphore
   readonly #budget: CpuBudget
@@ -49,6 +53,9 @@ export class ConversionScheduler {
 
   constructor(private readonly options: ConversionSchedulerOptions) {
     this.#now = options.now ?? (() => performance.now())
+    const size = Math.max(4, SHARE_OF_JOBS * options.jobs)
+    this.#shares = new AccountShares({ size, timesFree: TIMES_FREE })
+    this.#bytesPerEvent = BYTES_ALONE / (size / 4)
     const threads = options.threads ?? CONVERSION_THREADS
     // With all of them, an account would have every core of a small machine, and others would wait for the rest of a document.
     this.#threads = new FairSemaphore(threads, Math.max(1, threads - 1))
@@ -60,29 +67,24 @@ export class ConversionScheduler {
     return this.#threads.queueLength
   }
 
-  /** An account with no waiting events finds room unless other accounts fill it twice. */
   hasRoomFor(accountId: string): boolean {
-    const own = this.#accounts.get(accountId) ?? { events: 0, bytes: 0 }
-    const maxEvents = Math.max(2, Math.floor(SHARE_OF_JOBS * this.options.jobs))
-    if (own.events >= maxEvents / 2 || own.bytes >= MAX_BYTES / 2) return false
-    const factor = own.events === 0 ? 2 : 1
-    return this.#total.events < factor * maxEvents && this.#total.bytes < factor * MAX_BYTES
+    return this.#shares.hasRoomFor(accountId)
   }
 
   /** When an event that found no room should come back. Each gets a later time than the one before. */
   deferMs(accountId: string): number {
-    const now = this.#now()
-    const delayMs = this.#stateOf(accountId).line.turnMs(now, this.#averageMs)
-    this.#forgetIdle(accountId)
-    return Math.round(Math.max(MIN_DEFER_MS, delayMs))
+    const line =
+      this.#lines.get(accountId) ?? new DeferralLine({ maxMs: MAX_DEFER_MS, maxRetryMs: MAX_DEFER_MS })
+    this.#lines.set(accountId, line)
+    return Math.round(Math.max(MIN_DEFER_MS, line.turnMs(this.#now(), this.#averageMs)))
   }
 
   /** Converts the documents of one event, one after the other, in their order. */
   async convertAll(accountId: string, documents: readonly string[]): Promise<ConversionOutcome[]> {
-    const size = documents.reduce((sum, { length }) => sum + length, 0)
-    // An event may be several times larger than MAX_BYTES. Counted in full, it would keep all others out.
-    const bytes = Math.min(size, Math.max(0, MAX_BYTES / 2 - this.#stateOf(accountId).bytes))
-    this.#add(accountId, 1, bytes)
+    const bytes = documents.reduce((sum, { length }) => sum + length, 0)
+    // An event may be larger than all that may wait. Counted in full, it would keep all others out.
+    const counted = Math.max(1, Math.min(bytes / this.#bytesPerEvent, this.#shares.roomFor(accountId)))
+    this.#shares.add(accountId, counted)
     try {
       const outcomes: ConversionOutcome[] = []
       let [usedMs, tookMs] = [0, 0]
@@ -95,8 +97,7 @@ export class ConversionScheduler {
       this.#averageMs = 0.9 * this.#averageMs + 0.1 * tookMs
       return outcomes
     } finally {
-      this.#add(accountId, -1, -bytes)
-      this.#forgetIdle(accountId)
+      this.#shares.add(accountId, -counted)
     }
   }
 
@@ -124,24 +125,5 @@ export class ConversionScheduler {
     } finally {
       release()
     }
-  }
-
-  #add(accountId: string, events: number, bytes: number): void {
-    for (const counted of [this.#stateOf(accountId), this.#total]) {
-      counted.events += events
-      counted.bytes += bytes
-    }
-  }
-
-  #stateOf(accountId: string): AccountUsage {
-    const known = this.#accounts.get(accountId) ?? { events: 0, bytes: 0, line: newLine() }
-    this.#accounts.set(accountId, known)
-    return known
-  }
-
-  #forgetIdle(accountId: string): void {
-    const account = this.#accounts.get(accountId)
-    if (account && account.events === 0 && !account.line.isWaiting(this.#now()))
-      this.#accounts.delete(accountId)
   }
 }
