@@ -273,8 +273,8 @@ describe('mountRoutes', () => {
       method: 'get',
       path: '/slow',
       docs,
-      handle: ({ signal }) =>
-        new Promise<void>(() => signal.addEventListener('abort', () => (aborted = true))),
+      handle: ({ context }) =>
+        new Promise<void>(() => context.end.signal.addEventListener('abort', () => (aborted = true))),
     })
     const answer = await request(build([slow], 20).app).get('/slow')
     expect([answer.status, answer.body]).toEqual([

@@ -12,11 +12,12 @@ export type RequestContext = RequestMeta & {
   params: Readonly<Record<string, string | string[]>>
   /** Additional members of the request's log line. The error handler sets `error_code` and, for 5xx, `error`. */
   readonly fields: Record<string, unknown>
-  /** Aborted when the request has timed out or the client has disconnected. */
-  readonly signal: AbortSignal
   /** How many characters of a response are useful, if there is a limit: a longer one can be cut or left out. */
   readonly maxAnswerLength?: number
-  /** For the pipeline, which times the request out, and for resources held until the response is finished or abandoned. */
+  /**
+   * For the pipeline, which times the request out, for resources held until the response is finished or abandoned, and for work that
+   * should end with the request: `end.signal`.
+   */
   readonly end: RequestEnd
 }
 
@@ -45,7 +46,7 @@ export function requestContext(options: RequestContextOptions): RequestHandler {
     void req.socket.remoteAddress
     const inherited = options.requestIdHeader === undefined ? undefined : req.get(options.requestIdHeader)
     const requestId = pickRequestId(inherited)
-    const context = newContext(requestId, res)
+    const context: RequestContext = { requestId, route: '', params: {}, fields: {}, end: new RequestEnd(res) }
     res.locals['context'] = context
     res.setHeader('X-Request-Id', requestId)
     context.end.onceGone(() => {
@@ -67,20 +68,6 @@ export function requestContext(options: RequestContextOptions): RequestHandler {
       })
     })
     next()
-  }
-}
-
-function newContext(requestId: string, res: Response): RequestContext {
-  const end = new RequestEnd(res)
-  return {
-    requestId,
-    route: '',
-    params: {},
-    fields: {},
-    get signal() {
-      return end.signal
-    },
-    end,
   }
 }
 

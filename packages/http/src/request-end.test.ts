@@ -22,15 +22,15 @@ it('is over for a request whose connection ends before its answer has its turn',
     docs,
     async authenticate(req, context) {
       if (req.params['number'] === '1') return
-      const early = context.signal
+      const early = context.end.signal
       const closed = once(req.socket, 'close')
       arrived()
       await closed
       aborted.push(early.aborted)
     },
-    handle({ req, signal }) {
+    handle({ req, context }) {
       handled.push(req.params['number'])
-      return new Promise((resolve) => signal.addEventListener('abort', () => resolve()))
+      return new Promise((resolve) => context.end.signal.addEventListener('abort', () => resolve()))
     },
   })
   const late = route({
@@ -39,7 +39,7 @@ it('is over for a request whose connection ends before its answer has its turn',
     docs,
     async authenticate(req, context) {
       await once(req.socket, 'close')
-      aborted.push(context.signal.aborted)
+      aborted.push(context.end.signal.aborted)
     },
     handle: () => void handled.push('late'),
   })

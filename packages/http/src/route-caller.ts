@@ -43,12 +43,4 @@ export function routeCaller(
 const innerContext = (
   outer: RequestContext,
   own: Pick<RequestContext, 'route' | 'params' | 'maxAnswerLength'>,
-): RequestContext => ({
-  ...own,
-  requestId: outer.requestId,
-  fields: {},
-  get signal() {
-    return outer.signal
-  },
-  end: outer.end,
-})
+): RequestContext => ({ ...own, requestId: outer.requestId, fields: {}, end: outer.end })

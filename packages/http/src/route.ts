@@ -29,8 +29,6 @@ export type HandlerInput<Caller, Body> = {
   req: Request
   res: Response
   context: RequestContext
-  /** Aborted when the request times out or the client disconnects. */
-  signal: AbortSignal
 }
 
 /** The response of a handler. Defaults to status 204 without a body. An object is sent as JSON. */

@@ -20,14 +20,5 @@ export async function runSteps(
   const caller = spec.body && spec.authenticateAgain ? await spec.authenticateAgain(req, context) : admitted
   // The client was told that it took too long, or has disconnected: the request must not take effect after that.
   if (context.end.isOver) throw requestTimeout(context.end)
-  return spec.handle({
-    caller,
-    body,
-    req,
-    res,
-    context,
-    get signal() {
-      return context.signal
-    },
-  })
+  return spec.handle({ caller, body, req, res, context })
 }

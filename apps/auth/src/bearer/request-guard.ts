@@ -1,4 +1,5 @@
 import { contextOfRequest } from '@signet/http'
+import type { Language } from '@signet/language'
 import type { Request } from 'express'
 import type { CaptchaVerifier } from '../captcha/captcha-verifier.js'
 import { clientIp, clientOf, type ClientAddressConfig } from '../rate-limits/client-address.js'
@@ -6,10 +7,41 @@ import type { KeyedLimit } from '../rate-limits/rate-limits.js'
 import type { Bearer } from './bearer.js'
 import { captchaTokenOf } from '../requests/json-body.js'
 import { requestLanguage } from '../requests/request-language.js'
-import type { RequestMeta } from '../requests/request-meta.js'
+import type { Client, RequestMeta } from '../requests/request-meta.js'
 
 /** Browsers need less; the header is anybody's, and goes into rows. */
 const MAX_USER_AGENT_LENGTH = 300
+
+/**
+ * A class, because accessors in an object literal give every object a shape of its own, which only a full garbage collection frees,
+ * together with the request that the accessors refer to.
+ */
+class CallerMeta implements RequestMeta {
+  readonly requestId: string
+  readonly route: string
+  readonly ip: string
+  readonly client: Client
+  readonly userAgent: string
+  readonly #req: Request
+
+  constructor(req: Request, addresses: ClientAddressConfig) {
+    const { requestId, route } = contextOfRequest(req)
+    this.requestId = requestId
+    this.route = route
+    this.ip = clientIp(req, addresses)
+    this.client = clientOf(req, addresses)
+    this.userAgent = (req.get('user-agent') ?? '').slice(0, MAX_USER_AGENT_LENGTH)
+    this.#req = req
+  }
+
+  get language(): Language {
+    return requestLanguage(this.#req)
+  }
+
+  get signal(): AbortSignal {
+    return contextOfRequest(this.#req).end.signal
+  }
+}
 
 type Deps = { bearer: Bearer; captcha: CaptchaVerifier; addresses: ClientAddressConfig }
 
@@ -21,19 +53,7 @@ export class RequestGuard {
   constructor(private readonly deps: Deps) {}
 
   metaOf(req: Request): RequestMeta {
-    const context = contextOfRequest(req)
-    const { addresses } = this.deps
-    return {
-      requestId: context.requestId,
-      route: context.route,
-      ip: clientIp(req, addresses),
-      client: clientOf(req, addresses),
-      userAgent: (req.get('user-agent') ?? '').slice(0, MAX_USER_AGENT_LENGTH),
-      language: requestLanguage(req),
-      get signal() {
-        return context.signal
-      },
-    }
+    return new CallerMeta(req, this.deps.addresses)
   }
 
   ipOf(req: Request): string {
