@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache'
-import { ByteBudget } from '../fairness/byte-budget.js'
+import { AccountBudget } from '../fairness/account-budget.js'
 
 /** The body of an event, its size if it has more than `maxBytes`, or null if it was purged. */
 export type LoadBody = (eventId: string, maxBytes: number) => Promise<Buffer | { bytes: number } | null>
@@ -37,13 +37,13 @@ export class BodyCache {
   readonly #maxBytes: number
   readonly #load: LoadBody
   readonly #seen: (result: 'hit' | 'miss') => void
-  readonly #large: ByteBudget
+  readonly #large: AccountBudget
 
   constructor({ maxBytes, load, seen = () => undefined, largeBytes = MAX_LARGE_BYTES }: BodyCacheOptions) {
     this.#maxBytes = maxBytes
     this.#load = load
     this.#seen = seen
-    this.#large = new ByteBudget(largeBytes)
+    this.#large = new AccountBudget({ size: largeBytes, timesFree: 1 })
     // Here a limit of 0 turns the cache off; the library does not accept 0.
     this.#bodies = new LRUCache({
       maxSize: Math.max(maxBytes, 1),
@@ -118,7 +118,8 @@ export class BodyCache {
     const isSmall = Buffer.isBuffer(found) && found !== known
     if (found === null || isSmall) return this.#kept(eventId, found)
     const size = Buffer.isBuffer(found) ? found.byteLength : found.bytes
-    loan.giveBack = await this.#large.acquire(accountId, size)
+    const holding = await this.#large.acquire(accountId, () => ({ amount: size, atLeast: 1 }))
+    loan.giveBack = holding.release
     return this.#kept(eventId, known ?? (await this.#load(eventId, Infinity)))
   }
 

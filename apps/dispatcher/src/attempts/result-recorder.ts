@@ -10,7 +10,7 @@ import {
 import type { DeliverySnapshot } from '../deliveries/delivery-store.js'
 import { countRepeatedAttempt, findWrittenIds } from '../deliveries/repeated-attempt-store.js'
 import type { RetryWhileUnavailable } from '../database/retry-while-unavailable.js'
-import { FairSemaphore } from '../fairness/fair-semaphore.js'
+import { AccountBudget } from '../fairness/account-budget.js'
 import type { UnwrittenEvent } from './unwritten-event.js'
 
 export type RecorderOptions = {
@@ -57,6 +57,7 @@ class TimedOut extends Error {
     super('the statement timed out')
   }
 }
+const ONE_AT_A_TIME = { size: 1, timesFree: 1 }
 const APART = Symbol('to be recorded with others of its account only')
 
 /**
@@ -74,8 +75,8 @@ export class ResultRecorder {
   readonly #apart = new Map<string, Batches<Item, Recorded | TimedOut>>()
   /** Accounts whose own statement timed out. */
   readonly #blocked = new Set<string>()
-  readonly #turns = new FairSemaphore(1)
-  readonly #turnsOfBlocked = new FairSemaphore(1)
+  readonly #turns = new AccountBudget(ONE_AT_A_TIME)
+  readonly #turnsOfBlocked = new AccountBudget(ONE_AT_A_TIME)
 
   constructor(private readonly options: RecorderOptions) {
     this.#shared = new Batches({ ...batchOptions, send: (items) => this.#sendShared(items) })
@@ -124,7 +125,7 @@ export class ResultRecorder {
     // Do not use a turn for this: writing the rows may wait for the same lock, and for longer.
     await written(items)
     const turns = this.#blocked.has(accountId) ? this.#turnsOfBlocked : this.#turns
-    const endTurn = await turns.acquire(accountId)
+    const { release: endTurn } = await turns.acquire(accountId)
     let recorded: Map<Item, Recorded> | TimedOut | undefined
     try {
       recorded = await this.#commit(items, this.options.dbApart)

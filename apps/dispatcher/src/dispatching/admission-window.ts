@@ -1,6 +1,5 @@
-import { FairQueue } from '@signet/db/fair-queue'
 import { LRUCache } from 'lru-cache'
-import { AccountShares } from '../fairness/account-shares.js'
+import { AccountBudget } from '../fairness/account-budget.js'
 
 /** One event's share of the window, from before it is dispatched until the last of its deliveries was sent. */
 export type Admission = {
@@ -37,10 +36,9 @@ const RATE_PERIOD_MS = 50
  * How large bodies are is not its concern: their events pay for it with places (EventPlaces).
  */
 export class AdmissionWindow {
-  readonly #shares = new AccountShares({ size: 1, timesFree: 3 })
+  readonly #budget = new AccountBudget({ size: 1, timesFree: 3 })
   /** Moving average of deliveries per event of an account: what its next event is expected to need. */
   readonly #meanDeliveries = new LRUCache<string, number>({ max: MAX_REMEMBERED })
-  readonly #queue = new FairQueue<() => void>()
   /** In deliveries. */
   #size: number
   readonly #now: () => number
@@ -52,52 +50,35 @@ export class AdmissionWindow {
     this.#rate = { since: this.#now(), sent: 0 }
   }
 
-  /** Accounts take turns. Any free space admits the next event, even one larger than the whole window. */
-  admit(accountId: string): Promise<Admission> {
-    return new Promise((resolve) => {
-      this.#queue.push(accountId, () => resolve(this.#reserve(accountId)))
-      this.#admitWaiting()
+  /** Any free space admits the next event, even one larger than the whole window. */
+  async admit(accountId: string): Promise<Admission> {
+    let [deliveries, part] = [0, 0]
+    const holding = await this.#budget.acquire(accountId, () => {
+      part = 1 / this.#size
+      deliveries = Math.max(this.#meanOf(accountId), MIN_EXPECTED)
+      return { amount: deliveries * part, atLeast: part }
     })
-  }
-
-  #admitWaiting(): void {
-    for (;;) {
-      const admit = this.#queue.shift((accountId) => this.#shares.hasRoomFor(accountId))
-      if (!admit) return
-      admit()
-    }
-  }
-
-  #reserve(accountId: string): Admission {
-    const part = 1 / this.#size
-    const mean = this.#meanDeliveries.get(accountId) ?? 1
-    let deliveries = Math.max(mean, MIN_EXPECTED)
-    // However much it is expected to need, it leaves room for others.
-    let counted = Math.min(deliveries * part, Math.max(part, this.#shares.roomFor(accountId)))
-    this.#shares.add(accountId, counted)
-    const count = (amount: number) => {
-      this.#shares.add(accountId, amount - counted)
-      counted = amount
-      this.#admitWaiting()
-    }
     return {
       resize: (actual) => {
-        this.#meanDeliveries.set(accountId, 0.9 * (this.#meanDeliveries.get(accountId) ?? 1) + 0.1 * actual)
+        this.#meanDeliveries.set(accountId, 0.9 * this.#meanOf(accountId) + 0.1 * actual)
         deliveries = actual
-        // An event may be several times larger than the window. Counted in full, it would keep all others out.
-        count(Math.min(actual * part, counted + this.#shares.roomFor(accountId)))
+        holding.resize(actual * part)
       },
       sent: () => {
         this.#adjustSize()
         if (deliveries < 1) return
         deliveries -= 1
-        if (deliveries * part < counted) count(deliveries * part)
+        if (deliveries * part < holding.amount) holding.resize(deliveries * part)
       },
       release: () => {
         deliveries = 0
-        count(0)
+        holding.release()
       },
     }
+  }
+
+  #meanOf(accountId: string): number {
+    return this.#meanDeliveries.get(accountId) ?? 1
   }
 
   #adjustSize(): void {

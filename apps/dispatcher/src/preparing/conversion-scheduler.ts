@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache'
+import { AccountBudget } from '../fairness/account-budget.js'
 import { AccountShares } from '../fairness/account-shares.js'
 import { DeferralLine } from '../fairness/deferral-line.js'
-import { FairSemaphore } from '../fairness/fair-semaphore.js'
 import type { ConversionFailure } from '../markdown/conversion-limit.js'
 import { CONVERSION_THREADS, CPU_LIMIT_MS } from '../markdown/markdown-converter.js'
 import type { MarkdownResult } from '../markdown/markdown-worker.js'
@@ -47,7 +47,7 @@ export class ConversionScheduler {
   readonly #bytesPerEvent: number
   readonly #lines = new LRUCache<string, DeferralLine>({ max: MAX_REMEMBERED })
   #averageMs = INITIAL_ESTIMATE_MS
-  readonly #threads: FairSemaphore
+  readonly #threads: AccountBudget
   readonly #budget: CpuBudget
   readonly #now: () => number
 
@@ -58,13 +58,13 @@ export class ConversionScheduler {
     this.#bytesPerEvent = BYTES_ALONE / (size / 4)
     const threads = options.threads ?? CONVERSION_THREADS
     // With all of them, an account would have every core of a small machine, and others would wait for the rest of a document.
-    this.#threads = new FairSemaphore(threads, Math.max(1, threads - 1))
+    this.#threads = new AccountBudget({ size: threads, timesFree: 1 })
     this.#budget = new CpuBudget(this.#now)
   }
 
   /** Documents that wait for a thread. */
   get waiting(): number {
-    return this.#threads.queueLength
+    return this.#threads.waiting
   }
 
   hasRoomFor(accountId: string): boolean {
@@ -107,7 +107,7 @@ export class ConversionScheduler {
     eventLeftMs: number,
   ): Promise<{ outcome: ConversionOutcome; cpuMs: number; tookMs: number }> {
     if (eventLeftMs <= 0) return { outcome: { failure: 'event_budget' }, ...NO_TIME }
-    const release = await this.#threads.acquire(accountId)
+    const { release } = await this.#threads.acquire(accountId)
     const startedAt = this.#now()
     try {
       const accountLeftMs = this.#budget.leftMs(accountId)

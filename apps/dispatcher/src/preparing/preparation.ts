@@ -2,7 +2,7 @@ import { definitionOf, isHtml } from '@signet/webhook-core'
 import { LARGE_EVENT_BYTES, type EventDeferralReason } from '@signet/webhook-core/queue'
 import type { RecordingContent, RecordingRef } from '@signet/webhook-core/stores'
 import type { QueuedEvent } from '../events/event-store.js'
-import { FairSemaphore } from '../fairness/fair-semaphore.js'
+import { AccountBudget } from '../fairness/account-budget.js'
 import type { ConversionScheduler, UnconvertedReason } from './conversion-scheduler.js'
 import type { PartsReader } from './parts-reader.js'
 
@@ -28,7 +28,7 @@ const MAX_LOADED_EVENTS = 128
  * Events of other accounts, and those that came with a body, never wait for it.
  */
 export class Preparation {
-  readonly #loading = new FairSemaphore(MAX_LOADED_EVENTS)
+  readonly #loading = new AccountBudget({ size: MAX_LOADED_EVENTS, timesFree: 3 })
 
   constructor(private readonly deps: PreparationDeps) {}
 
@@ -49,7 +49,7 @@ export class Preparation {
     // It has HTML. Avoids reading a mebibyte again only to find that there is still no room.
     if (deferredFor === 'conversions_full' && !conversions.hasRoomFor(accountId))
       return { deferMs: conversions.deferMs(accountId), reason: 'conversions_full' }
-    const release = await this.#loading.acquire(accountId)
+    const { release } = await this.#loading.acquire(accountId)
     try {
       const built = await this.#build(event, ref, makeRoom, release)
       return 'deferMs' in built ? built : await use(built)
