@@ -29,7 +29,7 @@ let path = '/0'
 let url: string
 let time: number
 const clientWith = (options: Partial<JwksClientOptions> = {}) =>
-  new JwksClient({ url, monotonicMs: () => time, ...options })
+  new JwksClient({ url, monotonicMs: () => time, timeoutMs: MINUTE, ...options })
 
 beforeAll(async () => {
   server.listen(0, '127.0.0.1')
@@ -106,7 +106,14 @@ describe('the copy of the keys', () => {
     ['never ends its body', (_, response) => void response.write('{"keys":[')],
   ])('stays in use when the issuer %s', async (_, silence) => {
     const client = clientWith({ timeoutMs: 100 })
-    await verifyJwt(client, await tokenOf(ec))
+    const token = await tokenOf(ec)
+    // A busy machine may need more than the time limit for the first answer.
+    const isVerified = () =>
+      verifyJwt(client, token).then(
+        () => true,
+        () => false,
+      )
+    while (!(await isVerified())) time += 1_000
     answer = silence
     time += 60 * MINUTE
     await expect(verifyJwt(client, await tokenOf(ec))).resolves.toEqual({ sub: 'ec' })

@@ -34,7 +34,7 @@ describe('captcha (docs/specification.md#captcha)', () => {
 
   const verifier = (config: Partial<CaptchaConfig> = {}) =>
     createCaptchaVerifier({
-      config: { enabled: true, provider: 'hcaptcha', secret: 's3cret', timeoutMs: 2000, ...config },
+      config: { enabled: true, provider: 'hcaptcha', secret: 's3cret', timeoutMs: 60_000, ...config },
       outbound,
       verifyUrls: { hcaptcha: `${provider.origin}/h`, turnstile: `${provider.origin}/t` },
     })

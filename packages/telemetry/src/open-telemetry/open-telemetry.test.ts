@@ -28,7 +28,7 @@ const exporterTo = (url: string, more: Partial<OtlpOptions> = {}): OtlpOptions =
   protocol: 'http/protobuf',
   url,
   headers: {},
-  timeoutMs: 2000,
+  timeoutMs: 60_000,
   compression: 'none',
   ...more,
 })
