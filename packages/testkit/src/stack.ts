@@ -79,7 +79,11 @@ export async function startStack({
   const redis = testRedis()
   const secrets = newSecrets()
   const addresses = { authUrl, webhooksUrl, internalUrl, dispatcherUrl: local(dispatcher), ...NOBODY }
-  const watched = watchProcess(folder, { auth, webhooks, internal })
+  const watched = {
+    auth: watchProcess(folder, { auth }),
+    webhooks: watchProcess(folder, { webhooks, internal }),
+    dispatcher: watchProcess(folder, {}),
+  }
   const settings = serviceEnvironments({
     addresses: {
       ...addresses,
@@ -121,15 +125,15 @@ export async function startStack({
   }
   const running = new Map<ServiceName, ServerProcess>()
   const start = async (name: ServiceName) => {
-    const described = service(name, { ...overrides[name], ...watched.env, ...env[name] })
-    const one = { ...described, command: 'serve', nodeArguments: watched.args } as const
+    const described = service(name, { ...overrides[name], ...watched[name].env, ...env[name] })
+    const one = { ...described, command: 'serve', nodeArguments: watched[name].args } as const
     running.set(name, await startService(one, health[name]))
   }
   const close = async () => {
     await Promise.all([...running.values()].map((one) => one.stop()))
     await Promise.all(Object.values(databases).map((database) => database.drop()))
     try {
-      watched.end()
+      for (const { end } of Object.values(watched)) end()
     } finally {
       rmSync(folder, { recursive: true, force: true })
     }

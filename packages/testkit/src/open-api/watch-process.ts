@@ -36,9 +36,13 @@ export function watchProcess(folder: string, ports: Partial<Record<Service, numb
     document: DOCUMENTS[name],
     undocumented: UNDOCUMENTED[name].source,
   }))
+  // A process that serves none of them need not load the checker.
+  const isWatched = services.length > 0
+  const told = JSON.stringify({ report, services } satisfies WatchedProcess)
+  const env: Record<string, string> = isWatched ? { SIGNET_WATCHED_ANSWERS: told } : {}
   return {
-    args: ['--import', HOOK],
-    env: { SIGNET_WATCHED_ANSWERS: JSON.stringify({ report, services } satisfies WatchedProcess) },
+    args: isWatched ? ['--import', HOOK] : [],
+    env,
     end: () => {
       if (existsSync(report))
         throw new Error(`Answers that no document promises:\n${readFileSync(report, 'utf8')}`)
