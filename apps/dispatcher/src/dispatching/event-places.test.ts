@@ -90,11 +90,15 @@ describe('EventPlaces', () => {
     expect(order.indexOf('y')).toBeLessThan(2)
   })
 
-  it('defers what has waited for half a second, and for a minute at once what comes later', async () => {
+  it('defers what has waited for half a second, and at once what comes later, until there was none for a minute', async () => {
     const { pass, take, fill } = setUp()
     const [early, late] = [fill('a'), take('a')]
     expect(early).toHaveLength(20)
     expect(late).toHaveProperty('deferMs')
+    pass(40_000)
+    expect(take('a')).toHaveProperty('deferMs')
+    pass(40_000)
+    expect(take('a')).toHaveProperty('deferMs')
     pass(60_001)
     const again = take('a')
     expect(again).toBeInstanceOf(Promise)

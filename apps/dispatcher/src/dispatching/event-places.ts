@@ -101,7 +101,13 @@ export class EventPlaces {
   readonly #largest: number
   readonly #shares: AccountShares
   readonly #accounts = new Map<string, AccountState>()
-  readonly #slow = new LRUCache<string, true>({ max: MAX_REMEMBERED, ttl: REMEMBER_SLOW_MS, perf: { now } })
+  /** Until they are found to be fast, or are within their shares for a while. */
+  readonly #slow = new LRUCache<string, true>({
+    max: MAX_REMEMBERED,
+    ttl: REMEMBER_SLOW_MS,
+    updateAgeOnHas: true,
+    perf: { now },
+  })
   readonly #waiting = new FairQueue<Waiter>()
   readonly #measuringMs: number
   readonly #random: () => number
