@@ -45,7 +45,7 @@ describe('a tool', () => {
   })
 })
 
-describe('params that are not as the protocol has them', () => {
+describe('params without the form that the protocol requires', () => {
   it.each<[string, object, string]>([
     ['tools/call', {}, 'name is required'],
     ['tools/call', { name: 7 }, 'name must be a text'],
@@ -94,7 +94,7 @@ describe('params that are not as the protocol has them', () => {
       error: {
         code: -32602,
         message: expect.stringMatching(
-          /^io\.modelcontextprotocol\/client\w+ in _meta is missing, or not/,
+          /^io\.modelcontextprotocol\/client\w+ in _meta is missing or does not/,
         ) as unknown,
       },
     })

@@ -41,9 +41,9 @@ describe('where passkeys belong (docs/specification.md#webauthn)', () => {
     [{ webauthnRpOrigins: ['http://app.example.com'] }, /^AUTH_WEBAUTHN_RP_ORIGINS: .*needs https/],
     [{ siteUrl: 'http://app.example.com' }, /^AUTH_WEBAUTHN_RP_ORIGINS: .*needs https/],
     [{ webauthnRpId: 'other.example' }, /^AUTH_WEBAUTHN_RP_ORIGINS is required/],
-    [{ webauthnRpId: 'com' }, /^AUTH_WEBAUTHN_RP_ID .*: com belongs to nobody/],
-    [onDomain('co.uk'), /^AUTH_WEBAUTHN_RP_ID .*: co\.uk belongs to nobody/],
-    [onDomain('github.io'), /^AUTH_WEBAUTHN_RP_ID .*: github\.io belongs to nobody/],
+    [{ webauthnRpId: 'com' }, /^AUTH_WEBAUTHN_RP_ID .* public suffix, .*: com$/],
+    [onDomain('co.uk'), /^AUTH_WEBAUTHN_RP_ID .* public suffix, .*: co\.uk$/],
+    [onDomain('github.io'), /^AUTH_WEBAUTHN_RP_ID .* public suffix, .*: github\.io$/],
   ])('is named at start when it cannot work: %j', (change, problem) => {
     const problems = webauthnProblems({ ...base, ...change })
     expect(problems).toEqual([expect.stringMatching(problem)])

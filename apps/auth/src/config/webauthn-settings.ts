@@ -112,7 +112,7 @@ export function webauthnProblems(config: Config): string[] {
     )
   else if (isPublicSuffix(rpId))
     problems.unshift(
-      `AUTH_WEBAUTHN_RP_ID must not be a domain in which others have names: ${rpId} belongs to nobody alone`,
+      `AUTH_WEBAUTHN_RP_ID must not be a public suffix, under which others have names: ${rpId}`,
     )
   const insecure = isAddress ? [] : rpOriginsOf(config).filter((origin) => !isSecure(origin))
   for (const origin of insecure)

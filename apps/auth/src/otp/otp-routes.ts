@@ -73,7 +73,7 @@ const recoverDocs = docs('sendRecovery', 'Recover an account', {
 
 const resendDocs = docs('resendConfirmation', 'Send a confirmation again', {
   ...common,
-  description: 'With the address that is to be confirmed.',
+  description: 'With the address that must be confirmed.',
   body: bodyDoc([], ['email', 'phone', ...challenge, ...captcha], {
     type: oneOf(RESEND_TYPES, 'What to confirm'),
   }),

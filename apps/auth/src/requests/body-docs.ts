@@ -18,7 +18,7 @@ const members = {
   new_email: text('The address to change to, for a type that changes it', 'ada@example.org'),
   phone: unset('A phone number in E.164 format, with or without the `+`'),
   password: text('At most 72 bytes', 'correct horse battery staple', { minLength: 1, maxLength: 72 }),
-  current_password: unset('The password so far'),
+  current_password: unset('The current password'),
   password_hash: unset('bcrypt, argon2i, argon2id or Firebase scrypt, instead of a password'),
   nonce: unset('The code that `GET /reauthenticate` sent'),
   data: anyObject('Metadata of the user'),

@@ -18,8 +18,8 @@ const REQUESTS = {
 } as const
 
 /**
- * Refuses params that are not as the protocol has them, in words for people. Left to the library, they would be an internal error
- * that quotes its validator.
+ * Refuses params without the form that the protocol requires, in words for people. Left to the library, they would be an internal
+ * error that quotes its validator.
  */
 export function checkParams(method: string, { params = {} }: JSONRPCRequest): void {
   if (!isChecked(method)) return
@@ -57,7 +57,7 @@ export async function inWordsForPeople(response: Response): Promise<Response> {
   if (error === undefined || key === undefined) return response
   return errorResponse(400, id, {
     code: error.code,
-    message: `${key} in _meta is missing, or not as the protocol has it`,
+    message: `${key} in _meta is missing or does not have the required form`,
   })
 }
 
@@ -79,7 +79,7 @@ function reasonOf({ path = [], expected }: Issue, params: object): string {
   const name = members.length === 0 ? 'params' : members.join('.').slice(0, 64)
   if (valueAt(params, members) === undefined) return `${name} is required`
   const type = TYPES[String(expected)]
-  return type === undefined ? `${name} is not as the protocol has it` : `${name} must be ${type}`
+  return type === undefined ? `${name} does not have the required form` : `${name} must be ${type}`
 }
 
 const valueAt = (value: unknown, members: readonly string[]): unknown =>
