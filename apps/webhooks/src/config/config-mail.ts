@@ -1,4 +1,5 @@
 import { boolean, httpUrl, integer, text } from '@signet/config'
+import { FAILURES_TO_WARN } from '@signet/webhook-core'
 
 /** Emails to people (docs/specification.md#warnings). */
 export const mailSettings = {
@@ -37,7 +38,7 @@ export const mailSettings = {
   warningEmails: boolean({
     env: 'WEBHOOKS_WARNING_EMAILS',
     fallback: true,
-    doc: 'With an SMTP server, email the owner of a webhook at 10 and 15 failures in a row and when it is disabled.',
+    doc: `With an SMTP server, email the owner of a webhook at ${FAILURES_TO_WARN.join(' and ')} failures in a row and when it is disabled.`,
   }),
   manageUrl: httpUrl({
     env: 'WEBHOOKS_MANAGE_URL',
