@@ -8,7 +8,7 @@ const restrictedSyntax = {
 }
 
 /** What a function of a store may ask for: rows of an account, or rows of the holder of a secret. */
-const OWNED = /\b(accountId|\w*[hH]ash)\b(?!:)|\bowner\b(?!\.endpointId)/
+const OWNED = /\b(accountIds?|\w*[hH]ash)\b(?!:)|\bowner\b(?!\.endpointId)/
 
 /** A function with a connection that is exported from a store, and so reads or changes rows for any caller. */
 function storeFunction(context, node) {

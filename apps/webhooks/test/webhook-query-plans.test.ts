@@ -23,6 +23,7 @@ import {
   findEndpoint,
   findEndpointHealth,
   insertEndpoint,
+  listEndpointHealth,
   listEndpoints,
   patchEndpoint,
   purgeRecording,
@@ -236,8 +237,13 @@ describe('hot queries use their index and read no table in full', () => {
     ],
     [
       'the health of endpoints',
-      (db) => findEndpointHealth(db, { accountId }),
+      (db) => listEndpointHealth(db, accountId),
       ['webhook_endpoints_account_idx', 'webhook_deliveries_log_idx'],
+    ],
+    [
+      'the health of an endpoint',
+      (db) => findEndpointHealth(db, { accountId, endpointId }),
+      ['webhook_endpoints_pkey', 'webhook_deliveries_log_idx'],
     ],
     [
       'its attempts',

@@ -56,7 +56,7 @@ export type EventDetail = {
 }
 export type EndpointDetail = {
   endpoint: EndpointReport
-  health: EndpointHealth | undefined
+  health: EndpointHealth | null
   deliveries: DeliveryLine[]
 }
 export type AccountDetail = {
@@ -110,12 +110,13 @@ export class AdminService {
 
   async endpoint(id: EndpointId): Promise<EndpointDetail | null> {
     const { db } = this.deps
-    const [endpoint, health, deliveries] = await Promise.all([
-      findEndpointReport(db, id),
-      findEndpointHealth(db, { endpointId: id }),
+    const endpoint = await findEndpointReport(db, id)
+    if (!endpoint) return null
+    const [health, deliveries] = await Promise.all([
+      findEndpointHealth(db, { accountId: endpoint.accountId, endpointId: id }),
       listDeliveriesOfEndpoint(db, id, SHOWN),
     ])
-    return endpoint && { endpoint, health: health.get(id), deliveries }
+    return { endpoint, health, deliveries }
   }
 
   /** Null when nothing here is about the account. */

@@ -1,12 +1,12 @@
 import type { Db } from '@signet/db'
 import type { EndpointId } from '@signet/webhook-core'
-import { findEndpointHealth, type EndpointHealth } from '@signet/webhook-core/stores'
+import { listEndpointHealth, type EndpointHealth } from '@signet/webhook-core/stores'
 
 /** How the endpoints of an account did in the last 24 hours. */
 export class EndpointHealthService {
   constructor(private readonly db: Db) {}
 
   ofAccount(accountId: string): Promise<ReadonlyMap<EndpointId, EndpointHealth>> {
-    return findEndpointHealth(this.db, { accountId })
+    return listEndpointHealth(this.db, accountId)
   }
 }

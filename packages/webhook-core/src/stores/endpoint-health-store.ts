@@ -30,16 +30,29 @@ type Row = {
   p95: number | null
 }
 
-/** All endpoints of an account that are not deleted, or one of any account, for operators. */
-export type HealthScope = { accountId: string } | { endpointId: EndpointId }
+/** The health of an account's endpoints that are not deleted. Those without a recent delivery are left out. */
+export async function listEndpointHealth(
+  db: Queryable,
+  accountId: string,
+): Promise<ReadonlyMap<EndpointId, EndpointHealth>> {
+  const { rows } = await db.query<Row>(healthOf('e.account_id = $1 and e.deleted_at is null'), [accountId])
+  const totals = rows.filter(({ hours_ago: hour }) => hour === null)
+  return new Map(totals.map((total) => [total.endpoint_id, toHealth(total, rows)]))
+}
 
-/** The health of endpoints, in one statement over the index of the delivery log. */
+/** The health of an endpoint, even a deleted one; null without a recent delivery. */
 export async function findEndpointHealth(
   db: Queryable,
-  scope: HealthScope,
-): Promise<ReadonlyMap<EndpointId, EndpointHealth>> {
-  const { rows } = await db.query<Row>(
-    `with recent as (
+  { accountId, endpointId }: { accountId: string; endpointId: EndpointId },
+): Promise<EndpointHealth | null> {
+  const { rows } = await db.query<Row>(healthOf('e.account_id = $1 and e.id = $2'), [accountId, endpointId])
+  const total = rows.find(({ hours_ago: hour }) => hour === null)
+  return total ? toHealth(total, rows) : null
+}
+
+/** One statement over the index of the delivery log. */
+const healthOf = (endpoints: string): string =>
+  `with recent as (
        select e.id as endpoint_id, d.status, extract(epoch from d.delivered_at - d.created_at) * 1000 as took,
               floor(extract(epoch from now() - d.created_at) / 3600)::integer as hours_ago
          from webhook_endpoints e
@@ -48,7 +61,7 @@ export async function findEndpointHealth(
            where endpoint_id = e.id and created_at > now() - interval '24 hours'
            order by created_at desc, id desc limit ${WINDOW}
         ) d
-        where ${'accountId' in scope ? 'e.account_id = $1 and e.deleted_at is null' : 'e.id = $1'}
+        where ${endpoints}
      )
      select endpoint_id, hours_ago,
             (count(*) filter (where status = 1))::integer as delivered,
@@ -57,12 +70,7 @@ export async function findEndpointHealth(
             (percentile_cont(0.5) within group (order by took) filter (where status = 1))::float8 as p50,
             (percentile_cont(0.95) within group (order by took) filter (where status = 1))::float8 as p95
        from recent
-      group by grouping sets ((endpoint_id), (endpoint_id, hours_ago))`,
-    ['accountId' in scope ? scope.accountId : scope.endpointId],
-  )
-  const totals = rows.filter(({ hours_ago: hour }) => hour === null)
-  return new Map(totals.map((total) => [total.endpoint_id, toHealth(total, rows)]))
-}
+      group by grouping sets ((endpoint_id), (endpoint_id, hours_ago))`
 
 function toHealth(
   { endpoint_id: id, delivered, failed, pending, p50, p95 }: Row,

@@ -24,6 +24,7 @@ type Row = {
 type GivenRecording = Omit<RecordingColumns, 'recorded_at'> & { recorded_at_ms: number | null }
 
 /** The given parts of these events. Events that are not queued any more are skipped. */
+// oxlint-disable-next-line signet/account-in-stores -- for the dispatcher, of the events that it dispatches
 export async function findGivenParts(
   db: Queryable,
   ids: readonly EventId[],

@@ -5,7 +5,7 @@
  */
 export { writeTombstone, countAccountRows, moveHeldDeliveries, releasedDeliveries } from './account-store.js'
 export { cancelBacklog, type BacklogPosition } from './backlog-store.js'
-export { findEndpointHealth, type EndpointHealth } from './endpoint-health-store.js'
+export { findEndpointHealth, listEndpointHealth, type EndpointHealth } from './endpoint-health-store.js'
 export {
   deleteEndpoint,
   enableEndpoint,

@@ -16,6 +16,7 @@ export type RecordingReader = {
 }
 
 /** Set the `statement_timeout` of this `db` to the same time: a caller that stops waiting cannot end a statement. */
+// oxlint-disable-next-line signet/account-in-stores -- each reference names the account
 export const recordingReader = (db: Pick<Db, 'until'>): RecordingReader => ({
   recording: (refs, signal) => findRecordings(db.until(signal), refs),
   transcript: (refs, signal) => findTranscripts(db.until(signal), refs),

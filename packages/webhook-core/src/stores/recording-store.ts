@@ -39,7 +39,7 @@ export async function findRecordings(
      from unnest($1::uuid[], $2::text[]) with ordinality as wanted (account_id, audio_id, ord)
      join recordings r using (account_id, audio_id)`,
     },
-    refColumns(refs),
+    [accountIds(refs), audioIds(refs)],
   )
   return inOrder(refs, rows, toRecording)
 }
@@ -74,7 +74,7 @@ export async function findTranscripts(
      from unnest($1::uuid[], $2::text[]) with ordinality as wanted (account_id, audio_id, ord)
      join transcripts t using (account_id, audio_id)`,
     },
-    [...refColumns(refs), PAYLOAD_TARGET_BYTES],
+    [accountIds(refs), audioIds(refs), PAYLOAD_TARGET_BYTES],
   )
   return inOrder(refs, rows, toTranscript)
 }
@@ -106,17 +106,15 @@ export async function findSummaries(
      join summaries s using (account_id, audio_id)
      order by wanted.ord, s.position`,
     },
-    refColumns(refs),
+    [accountIds(refs), audioIds(refs)],
   )
   const found: SummaryFields[][] = refs.map(() => [])
   for (const row of rows) found[Number(row.ord) - 1]?.push(toSummary(row))
   return found
 }
 
-const refColumns = (refs: readonly RecordingRef[]): [string[], string[]] => [
-  refs.map(({ accountId }) => accountId),
-  refs.map(({ audioId }) => audioId),
-]
+const accountIds = (refs: readonly RecordingRef[]): string[] => refs.map(({ accountId }) => accountId)
+const audioIds = (refs: readonly RecordingRef[]): string[] => refs.map(({ audioId }) => audioId)
 
 /** Puts rows in the order in which they were asked for. */
 function inOrder<Columns, T>(

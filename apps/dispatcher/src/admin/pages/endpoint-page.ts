@@ -17,7 +17,7 @@ export function endpointPage(t: AdminTexts, { endpoint, health, deliveries }: En
       [t('column.created'), time(endpoint.createdAt, t.language)],
     ])}
     <h2>${t('endpoint.today')}</h2>
-    ${health === undefined ? html`<p class="soft">${t('endpoint.nothing-sent')}</p>` : healthView(t, health)}
+    ${health === null ? html`<p class="soft">${t('endpoint.nothing-sent')}</p>` : healthView(t, health)}
     <h2>${t('endpoint.newest')}</h2>
     ${deliveryTable(t, deliveries, 'event')} ${commands(t, commandsFor(endpoint))}`
   return adminPage(t, { title: t('endpoint', { id: endpoint.id }), body, query: endpoint.id })
