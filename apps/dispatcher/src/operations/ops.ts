@@ -66,9 +66,8 @@ async function withOperations<T>(
   const redis = connectRedis(redisSettings(config), 'request')
   redis.on('error', () => undefined) // each command reports what it could not do
   const queues = new WebhookQueues({ connection: redis, prefix: config.queuePrefix })
-  const over = new AbortController()
   try {
-    const redisReady = ready(redis, { over: over.signal, firstTryOnly: readOnly })
+    const redisReady = ready(redis, { firstTryOnly: readOnly })
     if (!readOnly) await redisReady
     return await work(
       new Operations({
@@ -81,7 +80,6 @@ async function withOperations<T>(
       }),
     )
   } finally {
-    over.abort()
     if (queues.isConnected) await queues.close()
     redis.disconnect()
     await db.close()
@@ -96,18 +94,15 @@ const CONNECT_MS = 2000
  */
 function ready(
   redis: ReturnType<typeof connectRedis>,
-  { over, firstTryOnly }: { over: AbortSignal; firstTryOnly: boolean },
+  { firstTryOnly }: { firstTryOnly: boolean },
 ): Promise<void> {
   return new Promise((resolve) => {
-    if (redis.status === 'ready') return resolve()
-    const done = () => {
-      clearTimeout(timer)
-      resolve()
-    }
-    const timer = setTimeout(done, CONNECT_MS)
+    const done = () => resolve()
+    if (redis.status === 'ready') return done()
     redis.once('ready', done)
     if (firstTryOnly) redis.once('close', done)
-    over.addEventListener('abort', done)
+    // Does not keep the process running.
+    AbortSignal.timeout(CONNECT_MS).addEventListener('abort', done)
   })
 }
 
