@@ -31,7 +31,7 @@ const SESSIONS_PER_EVENT = 200
  * Part of a statement that ends sessions: asks other services to end what was opened with them. `ended` names rows of
  * `id, user_id`, `at` is the parameter with the time. Each row that it selects stands for `n` sessions.
  */
-export const tellEndedSessions = (t: Tables, { ended, at }: { ended: string; at: string }): string => `
+export const publishEndedSessions = (t: Tables, { ended, at }: { ended: string; at: string }): string => `
   select n, ${tellFunction(t)}(user_id, 'user.sessions_ended', ${at}, jsonb_build_object('session_ids', ids))
   from (
     select user_id, count(*) as n, jsonb_agg(id) as ids

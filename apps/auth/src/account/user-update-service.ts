@@ -5,7 +5,7 @@ import { normalisePhone } from '../addresses/phone.js'
 import type { Audit, AuditLog } from '../audit/audit-log.js'
 import { addressExists, authError } from '../errors/auth-error.js'
 import { challengeOf, type Challenge } from '../flows/pkce.js'
-import { tellPhoneChanged } from '../mail/address-notices.js'
+import { notifyPhoneChanged } from '../mail/address-notices.js'
 import type { Mailer } from '../mail/mailer.js'
 import type { OneTimeTokenStore } from '../one-time-tokens/one-time-token-store.js'
 import type { AddressProofs } from '../proofs/address-proofs.js'
@@ -126,7 +126,7 @@ export class UserUpdateService {
         { email: email ?? '', data },
         meta,
       )
-    await tellPhoneChanged(tx, mailer, before, user, meta)
+    await notifyPhoneChanged(tx, mailer, before, user, meta)
   }
 
   /** The refusals of docs/specification.md#the-signed-in-user, in its order. */

@@ -4,7 +4,7 @@ import type { User } from '../users/user.js'
 import type { Mailer } from './mailer.js'
 
 /** Notifies the previous address of the account (docs/specification.md#emails), if there was one. */
-export async function tellEmailChanged(
+export async function notifyEmailChanged(
   tx: Tx,
   mailer: Mailer,
   before: User,
@@ -16,7 +16,7 @@ export async function tellEmailChanged(
     await mailer.notify(tx, 'email_changed_notification', oldEmail, { email, oldEmail, data }, meta)
 }
 
-export async function tellPhoneChanged(
+export async function notifyPhoneChanged(
   tx: Tx,
   mailer: Mailer,
   before: User,

@@ -1,5 +1,5 @@
 import type { Queryable } from '@signet/db'
-import { tellEndedSessions, type AccountEventStore } from '../account-events/account-event-store.js'
+import { publishEndedSessions, type AccountEventStore } from '../account-events/account-event-store.js'
 import type { Tables } from '../database/tables.js'
 import { accountColumn, toUser, type AccountRow } from '../users/user-rows.js'
 import { mayUseSession } from './admission.js'
@@ -129,10 +129,10 @@ export class RefreshStore {
         returning s.id as session_id, s.user_id, f.asking_ip as ip
       ), audit as (
         ${audit('ended', `array['session_revoked']`, `jsonb_build_object('session_id', f.session_id, 'reason', 'reuse')`)}
-      ), told as materialized (
-        ${tellEndedSessions(t, { ended: '(select session_id as id, user_id from ended) e', at: NOW })}
+      ), published as materialized (
+        ${publishEndedSessions(t, { ended: '(select session_id as id, user_id from ended) e', at: NOW })}
       )
-      select ${answer}, f.verdict, (select sum(n) from told) as told from found f join ${t.users} u on u.id = f.user_id`
+      select ${answer}, f.verdict, (select sum(n) from published) as published from found f join ${t.users} u on u.id = f.user_id`
   }
 
   /** From now on the previous token of the session yields the current one for the whole interval; nothing if it advanced since. */

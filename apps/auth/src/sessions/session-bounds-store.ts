@@ -1,5 +1,5 @@
 import type { Queryable } from '@signet/db'
-import { tellEndedSessions, type AccountEventStore } from '../account-events/account-event-store.js'
+import { publishEndedSessions, type AccountEventStore } from '../account-events/account-event-store.js'
 import type { Tables } from '../database/tables.js'
 import { MAX_OPEN_SESSIONS } from './session.js'
 
@@ -25,8 +25,8 @@ export class SessionBoundsStore {
         update ${t.sessions} s set revoked_at = $2, revoked_reason = 'too_many', updated_at = $2
         from surplus where s.id = surplus.id
         returning s.id, s.user_id
-      ), told as materialized (${tellEndedSessions(t, { ended: 'ended', at: '$2' })})
-      select coalesce(sum(n), 0)::int as ended from told`
+      ), published as materialized (${publishEndedSessions(t, { ended: 'ended', at: '$2' })})
+      select coalesce(sum(n), 0)::int as ended from published`
   }
 
   /** Ends open sessions of which there are too many: those used longest ago, but never `keep`. Returns how many. */

@@ -1,6 +1,6 @@
 import type { Queryable, Tx } from '@signet/db'
 import { clientNetwork } from '@signet/rate-limits/network'
-import { tellEndedSessions, type AccountEventStore } from '../account-events/account-event-store.js'
+import { publishEndedSessions, type AccountEventStore } from '../account-events/account-event-store.js'
 import type { Tables } from '../database/tables.js'
 import { KNOWN_NETWORKS } from '../users/known-networks.js'
 import { accountColumn, toUser, type AccountRow } from '../users/user-rows.js'
@@ -275,8 +275,8 @@ export class SessionStore {
     )
     const { rows } = await db.query<{ ended: number }>(
       `with ended as (${ending} returning id, user_id),
-         told as materialized (${tellEndedSessions(this.t, { ended: 'ended', at: '$2' })})
-       select coalesce(sum(n), 0)::int as ended from told`,
+         published as materialized (${publishEndedSessions(this.t, { ended: 'ended', at: '$2' })})
+       select coalesce(sum(n), 0)::int as ended from published`,
       [
         userId,
         now,

@@ -164,13 +164,13 @@ export class RegistrationService {
       const { passwordHash } = input
       const id =
         passwordHash === null ? undefined : await this.#keepRepeated(tx, { ...others, passwordHash }, meta)
-      return this.#tellOwner(tx, user, id, input, meta)
+      return this.#notifyOwner(tx, user, id, input, meta)
     })
-    if (isKnown) await this.#tellOwner(tx, registered.user, registered.signUpId, input, meta)
+    if (isKnown) await this.#notifyOwner(tx, registered.user, registered.signUpId, input, meta)
   }
 
   /** If this message is never delivered, the sign-up ends, just like a sign-up for a new address whose confirmation email fails. */
-  async #tellOwner(
+  async #notifyOwner(
     tx: Tx,
     { userMetadata: data }: User,
     signUpId: string | undefined,

@@ -1,7 +1,7 @@
 import type { Tx } from '@signet/db'
 import type { Address } from '../addresses/address.js'
 import type { Audit } from '../audit/audit-log.js'
-import { tellEmailChanged, tellPhoneChanged } from '../mail/address-notices.js'
+import { notifyEmailChanged, notifyPhoneChanged } from '../mail/address-notices.js'
 import type { Mailer } from '../mail/mailer.js'
 import type { OneTimeTokenStore, StoredToken } from '../one-time-tokens/one-time-token-store.js'
 import type { AddressProofs, Claim } from '../proofs/address-proofs.js'
@@ -89,7 +89,7 @@ export class VerifyEffects {
     const newEmail = user.newEmail ?? token.sentTo.value
     audit('user_modified', user, { provider: 'email' })
     const changed = await proofs.adopt(tx, user, { kind: 'email', value: newEmail })
-    await tellEmailChanged(tx, mailer, user, newEmail, meta)
+    await notifyEmailChanged(tx, mailer, user, newEmail, meta)
     return { kind: 'done', user: changed }
   }
 
@@ -103,7 +103,7 @@ export class VerifyEffects {
     const { proofs, mailer } = this.deps
     audit('user_modified', user, { provider: 'phone' })
     const changed = await proofs.adopt(tx, user, token.sentTo)
-    await tellPhoneChanged(tx, mailer, user, changed, meta)
+    await notifyPhoneChanged(tx, mailer, user, changed, meta)
     return { kind: 'done', user: changed }
   }
 }

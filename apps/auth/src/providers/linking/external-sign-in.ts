@@ -49,7 +49,7 @@ export class ExternalSignIn {
     const { entered, value } = await messages.counted(requested, meta, () =>
       this.#enter(external, purpose, meta, async (tx, audit, result) => {
         await requests.send(tx, result.confirmation, redirectTo, meta)
-        if (result.linked) await this.#tellLinked(tx, result.user, external, meta)
+        if (result.linked) await this.#notifyLinked(tx, result.user, external, meta)
         return result.refusal ? undefined : finish(tx, audit, result.user)
       }),
     )
@@ -107,7 +107,7 @@ export class ExternalSignIn {
     }
   }
 
-  #tellLinked(tx: Tx, user: User, { provider }: External, meta: RequestMeta): Promise<void> {
+  #notifyLinked(tx: Tx, user: User, { provider }: External, meta: RequestMeta): Promise<void> {
     const email = user.email ?? ''
     const variables = { email, provider, data: user.userMetadata }
     return this.deps.mailer.notify(tx, 'identity_linked_notification', email, variables, meta)
