@@ -1,11 +1,11 @@
 import { isUtf8 } from 'node:buffer'
 import type { IncomingMessage } from 'node:http'
 import { isAppError } from '@signet/errors'
-import express, { type Request, type RequestHandler, type Response } from 'express'
+import type { Request, Response } from 'express'
 import type { BodyProblem, ErrorRenderer } from './error-renderer.js'
 import type { BodySpec } from './route.js'
 import { isPercentEncodedUtf8 } from './percent-encoding.js'
-import { readBytes } from './read-bytes.js'
+import { failure, readBytes } from './read-bytes.js'
 import { contextOf } from './request-context.js'
 import { compileSchema } from './schema.js'
 
@@ -75,90 +75,74 @@ function contentTypeFits(req: Request, as: BodySpec['as']): boolean {
   return as === 'any-json' || as === 'json-or-form' || req.is(CONTENT_TYPE[as]) !== false
 }
 
-function parserOf(spec: BodySpec): (req: Request, res: Response) => Promise<void> {
-  if (UNPARSED.has(spec.as)) return bytesReader(spec)
-  const handler = parserHandler(spec.as, spec.maxBytes)
-  return (req, res) =>
-    new Promise((resolve, reject) => {
-      void handler(req, res, (error?: unknown) => {
-        if (error === undefined) resolve()
-        else reject(error instanceof Error ? error : new Error('body parser failed', { cause: error }))
-      })
-    })
-}
-
-function bytesReader({ as, maxBytes, makeRoom }: BodySpec) {
-  // Each NDJSON line is valid or invalid on its own; the code that splits the lines checks them.
-  const verify = as === 'ndjson-bytes' ? refuseEmpty : refuseUnreadable
-  return async (req: Request, res: Response): Promise<void> => {
+/** Reads a body whole, and sets `req.body` to its bytes or to what they say. */
+function parserOf({ as, maxBytes, makeRoom }: BodySpec): (req: Request, res: Response) => Promise<void> {
+  const read = PARSERS[as]
+  return async (req, res) => {
     const { end } = contextOf(res)
     const bytes = await readBytes(req, { maxBytes, end, makeRoom })
-    verify(req, res, bytes)
-    req.body = bytes
+    // An empty chunked body gets here, and is no `{}`.
+    if (bytes.length === 0) throw failure(EMPTY)
+    req.body = read(bytes, req)
   }
 }
 
-function parserHandler(as: BodySpec['as'], maxBytes: number): RequestHandler {
-  if (as === 'form')
-    return express.urlencoded({ extended: false, limit: maxBytes, parameterLimit: 200, verify: refuseNoForm })
-  const verify = refuseUnreadable
-  const json = express.json({ type: () => true, limit: maxBytes, strict: false, verify })
-  return as === 'json-or-form'
-    ? jsonOrForm(json, express.text({ type: () => true, limit: maxBytes, verify }))
-    : json
+const PARSERS: Readonly<Record<BodySpec['as'], (bytes: Buffer, req: Request) => unknown>> = {
+  json: parseJson,
+  'any-json': parseJson,
+  'json-or-form': parseJsonOrForm,
+  'json-bytes': (bytes, req) => (textOf(bytes, req, UTF8), bytes),
+  // Each line is valid or invalid on its own; the code that splits the lines checks them.
+  'ndjson-bytes': (bytes) => bytes,
+  form: (bytes, req) => parseForm(textOf(bytes, req, UTF8_OR_ASCII)),
+}
+
+function parseJson(bytes: Buffer, req: IncomingMessage): unknown {
+  return JSON.parse(textOf(bytes, req, UTF8))
 }
 
 /** Many tools send JSON with the content type of forms by default, so the text decides. */
-function jsonOrForm(json: RequestHandler, text: RequestHandler): RequestHandler {
-  return (req, res, next) => {
-    if (req.is(CONTENT_TYPE.form) === false) return json(req, res, next)
-    return text(req, res, (error?: unknown) => {
-      if (error !== undefined) return next(error)
-      const body = String(req.body).trim()
-      try {
-        if (body.startsWith('{')) req.body = JSON.parse(body) as unknown
-        else {
-          refuseEncoding(body)
-          req.body = Object.fromEntries(new URLSearchParams(body))
-        }
-        next()
-      } catch (malformed) {
-        next(malformed)
-      }
-    })
+function parseJsonOrForm(bytes: Buffer, req: Request): unknown {
+  if (req.is(CONTENT_TYPE.form) === false) return parseJson(bytes, req)
+  const text = textOf(bytes, req, UTF8_OR_ASCII).trim()
+  return text.startsWith('{') ? JSON.parse(text) : parseForm(text)
+}
+
+const MAX_PARAMETERS = 200
+
+/** A parameter that is repeated becomes a list, which no schema of ours takes for one. */
+function parseForm(text: string): Record<string, unknown> {
+  if (text.split('&', MAX_PARAMETERS + 1).length > MAX_PARAMETERS) throw failure('parameters.too.many')
+  if (!isPercentEncodedUtf8(text)) throw failure(NOT_UTF8)
+  const values = new Map<string, string | string[]>()
+  for (const [name, value] of new URLSearchParams(text)) {
+    const before = values.get(name)
+    values.set(name, before === undefined ? value : [before, value].flat())
   }
+  return Object.fromEntries(values)
+}
+
+const UTF8 = /^utf-?8$/i
+/** Forms are ASCII with UTF-8 in percent-encoding, whatever some clients call that. */
+const UTF8_OR_ASCII = /^(utf-?8|us-ascii|iso-8859-1)$/i
+const CHARSET = /;\s*charset\s*=\s*["']?([^\s;"']+)/i
+const BYTE_ORDER_MARK = '\uFEFF'
+
+/**
+ * The text of a body. JSON and forms are UTF-8 (RFC 8259 section 8.1); decoding would replace every invalid byte with U+FFFD, so that two
+ * different passwords could become the same.
+ */
+function textOf(bytes: Buffer, { headers }: IncomingMessage, charsets: RegExp): string {
+  const charset = CHARSET.exec(headers['content-type'] ?? '')?.[1]
+  if (charset !== undefined && !charsets.test(charset)) throw failure('charset.unsupported')
+  if (!isUtf8(bytes)) throw failure(NOT_UTF8)
+  const text = bytes.toString()
+  return text.startsWith(BYTE_ORDER_MARK) ? text.slice(1) : text
 }
 
 const EMPTY = 'entity.empty'
 
-function refuseUnreadable(req: IncomingMessage, res: unknown, bytes: Buffer): void {
-  refuseEmpty(req, res, bytes)
-  refuseNoText(req, res, bytes)
-}
-
-// An empty chunked body reaches the parser, which would read it as `{}`.
-function refuseEmpty(_req: IncomingMessage, _res: unknown, bytes: Buffer): void {
-  if (bytes.length === 0) throw Object.assign(new Error('empty body'), { type: EMPTY })
-}
-
-// The parsers would replace every invalid byte with U+FFFD, so that two different passwords could become the same.
-function refuseNoText(req: IncomingMessage, _res: unknown, bytes: Buffer): void {
-  // A parser that knows other encodings would decode them; JSON and forms are UTF-8 (RFC 8259 section 8.1).
-  if (/charset *= *["']?utf-?(16|32)/i.test(req.headers['content-type'] ?? ''))
-    throw Object.assign(new Error('not UTF-8'), { type: 'charset.unsupported' })
-  if (!isUtf8(bytes)) throw Object.assign(new Error('not UTF-8'), { type: NOT_UTF8 })
-}
-
 const NOT_UTF8 = 'encoding.not-utf8'
-
-function refuseNoForm(req: IncomingMessage, res: unknown, bytes: Buffer): void {
-  refuseNoText(req, res, bytes)
-  refuseEncoding(bytes.toString('latin1'))
-}
-
-function refuseEncoding(form: string): void {
-  if (!isPercentEncodedUtf8(form)) throw Object.assign(new Error('not UTF-8'), { type: NOT_UTF8 })
-}
 
 function parserProblem(error: unknown): BodyProblem {
   const type = String((error as { type?: unknown }).type)

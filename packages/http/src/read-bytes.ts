@@ -1,13 +1,15 @@
 import type { IncomingMessage } from 'node:http'
-import { finished, type Readable, type Transform } from 'node:stream'
+import type { Readable, Transform } from 'node:stream'
 import zlib from 'node:zlib'
+import { BodyChunks } from './body-chunks.js'
 import type { RequestEnd } from './request-end.js'
 
 /** What has arrived of a body, decompressed. */
 export type BodySoFar = {
   end: RequestEnd
   bytes: number
-  chunks: readonly Buffer[]
+  /** The first bytes of it, so many if they have arrived. */
+  beginning: (bytes: number) => Buffer
   /** Refuses the body while nothing of it arrives. */
   refuse: (error: Error) => void
 }
@@ -19,14 +21,15 @@ type Options = {
   makeRoom?: ((soFar: BodySoFar) => Promise<void> | undefined) | undefined
 }
 
-/** Reads a body whole. Errors have a `type`, like those of Express's parsers. */
+/** Reads a body whole. Errors say in their `type` what is wrong with it. */
 export function readBytes(
   req: IncomingMessage,
   { maxBytes, end, makeRoom = () => undefined }: Options,
 ): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     const source = decoded(req)
-    const chunks: Buffer[] = []
+    const chunks = new BodyChunks()
+    const beginning = (size: number) => chunks.beginning(size)
     let bytes = 0
     let isOver = false
 
@@ -41,22 +44,17 @@ export function readBytes(
       if (isOver) return
       stop()
       // A connection may outlive its request, and must not keep what nobody will use.
-      chunks.length = 0
+      chunks.clear()
       // Takes the rest off the connection, so that the client gets to the answer.
       req.resume()
       reject(error)
     }
-    const refuseTooLarge = () => {
-      stop()
-      chunks.length = 0
-      req.resume()
-      finished(req, () => reject(failure('entity.too.large')))
-    }
+    const refuseTooLarge = () => refuse(failure('entity.too.large'))
     const onData = (chunk: Buffer) => {
       bytes += chunk.length
       if (bytes > maxBytes) return refuseTooLarge()
-      chunks.push(chunk)
-      const room = makeRoom({ end, bytes, chunks, refuse })
+      chunks.add(chunk)
+      const room = makeRoom({ end, bytes, beginning, refuse })
       if (room === undefined) return
       source.pause()
       end.awaitsBody = false
@@ -73,7 +71,9 @@ export function readBytes(
     source.once('end', () => {
       if (isOver) return
       stop()
-      resolve(Buffer.concat(chunks))
+      resolve(chunks.all())
+      // The request may go on for long, and must not keep what its handler drops.
+      chunks.clear()
     })
     // Its length is known, and too large.
     if (source === req && Number(req.headers['content-length'] ?? 0) > maxBytes) return refuseTooLarge()
@@ -96,4 +96,5 @@ const DECODERS: Readonly<Record<string, () => Transform>> = {
   br: () => zlib.createBrotliDecompress(),
 }
 
-const failure = (type: string) => Object.assign(new Error(type), { type })
+/** An error of a body, by its type. */
+export const failure = (type: string) => Object.assign(new Error(type), { type })

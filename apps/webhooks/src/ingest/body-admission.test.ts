@@ -50,8 +50,7 @@ function aRoute(options: BodyMemoryOptions = {}) {
     const params = account === undefined ? {} : { account_id: account }
     const input = { caller: { name: by }, req: { headers, params }, context: { end } }
     await made.guard?.(input as never)
-    const chunks = [Buffer.alloc(CHUNK, ' ')]
-    chunks[0]?.write(head)
+    const beginning = () => Buffer.from(head)
     const seen = {
       state: 'reading',
       arrived: 0,
@@ -61,7 +60,7 @@ function aRoute(options: BodyMemoryOptions = {}) {
         while (seen.arrived < until && seen.state === 'reading') {
           seen.arrived = Math.min(seen.arrived + CHUNK, until)
           const refuse = (error: Error) => void (seen.state = String(error))
-          const soFar = { end, bytes: seen.arrived, chunks, refuse } as unknown as BodySoFar
+          const soFar = { end, bytes: seen.arrived, beginning, refuse } as unknown as BodySoFar
           const room = made.body?.makeRoom?.(soFar)
           if (room === undefined) continue
           seen.state = 'waiting'

@@ -52,11 +52,11 @@ export class BodyAdmission {
     })
   }
 
-  #makeRoom({ end, bytes, chunks, refuse }: BodySoFar): Promise<void> | undefined {
+  #makeRoom({ end, bytes, beginning, refuse }: BodySoFar): Promise<void> | undefined {
     const upload = this.#uploads.get(end)
     if (upload === undefined || bytes <= SMALL_BODY_BYTES) return undefined
     if (upload.owner === undefined) {
-      upload.owner = ownerOf(upload, chunks)
+      upload.owner = ownerOf(upload, beginning(SEARCHED_BYTES))
       upload.users = 1
       end.onceGone(() => this.#release(upload))
     }
@@ -100,7 +100,7 @@ const newUpload = (
 })
 
 /** Who takes turns: the account in the path or at the beginning of the body, else the service that sends it. */
-function ownerOf({ accountId, caller }: Upload, chunks: readonly Buffer[]): string {
-  const known = accountId || accountHint(Buffer.concat(chunks, SEARCHED_BYTES))
+function ownerOf({ accountId, caller }: Upload, beginning: Buffer): string {
+  const known = accountId || accountHint(beginning)
   return known === '' ? `caller ${caller}` : known
 }
