@@ -8,9 +8,9 @@ import { createCaptchaVerifier, type CaptchaProvider } from './captcha/captcha-v
 import { captchaConfig, mailConfig, sendQuotaConfig, smsConfig } from './services/message-settings.js'
 import {
   allowedAudiences,
-  clientAddressConfig,
+  clientAddressRules,
   eventTarget,
-  rateLimitConfig,
+  rateLimitRules,
 } from './services/part-settings.js'
 import { createKeyRing, type AuthConfig } from './config/config.js'
 import { createObserver } from './observers/observer.js'
@@ -92,7 +92,7 @@ export async function createContext(config: AuthConfig, ports: Partial<Ports> = 
     config.rateLimitRedisUrl === undefined
       ? undefined
       : await connectLimitRedis(config.rateLimitRedisUrl, log)
-  const limits = createRateLimits(rateLimitConfig(config), {
+  const limits = createRateLimits(rateLimitRules(config), {
     log,
     redis,
     prefix: config.rateLimitRedisPrefix,
@@ -199,7 +199,7 @@ export async function createContext(config: AuthConfig, ports: Partial<Ports> = 
   })
   const cookies = new Cookies(config.apiExternalUrl)
   const flowRules = { key: services.flowKey, lifeMs: config.flowStateExpiryDuration }
-  const guard = new RequestGuard({ bearer, captcha, addresses: clientAddressConfig(config) })
+  const guard = new RequestGuard({ bearer, captcha, addresses: clientAddressRules(config) })
 
   return {
     ...services,

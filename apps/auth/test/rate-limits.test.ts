@@ -6,7 +6,7 @@ import { connectLimitRedis } from '../src/rate-limits/limit-redis.js'
 import {
   createRateLimits,
   type KeyedLimit,
-  type RateLimitConfig,
+  type RateLimitRules,
   type RateLimits,
 } from '../src/rate-limits/rate-limits.js'
 
@@ -15,7 +15,7 @@ afterEach(async () => {
   for (const cleanup of cleanups.splice(0).reverse()) await cleanup()
 })
 
-const defaults: RateLimitConfig = {
+const defaults: RateLimitRules = {
   tokenRefresh: 150,
   failedSignIns: 30,
   sharedAddressFactor: 10,
@@ -32,11 +32,11 @@ function loggerOf(lines: string[]) {
   return createLogger({ level: 'debug', component: 'test', sink: (line) => lines.push(line) })
 }
 
-function setUp(config: Partial<RateLimitConfig> = {}) {
+function setUp(rules: Partial<RateLimitRules> = {}) {
   const lines: string[] = []
   const clock = new TestClock()
   const ports = { log: loggerOf(lines), redis: undefined, prefix: 'auth', now: clock.now }
-  return { limits: createRateLimits({ ...defaults, ...config }, ports), lines, clock }
+  return { limits: createRateLimits({ ...defaults, ...rules }, ports), lines, clock }
 }
 
 /** With counts in Redis, once it is connected. */

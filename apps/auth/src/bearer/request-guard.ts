@@ -2,7 +2,7 @@ import { contextOfRequest } from '@signet/http'
 import type { Language } from '@signet/language'
 import type { Request } from 'express'
 import type { CaptchaVerifier } from '../captcha/captcha-verifier.js'
-import { clientIp, clientOf, type ClientAddressConfig } from '../rate-limits/client-address.js'
+import { clientIp, clientOf, type ClientAddressRules } from '../rate-limits/client-address.js'
 import type { KeyedLimit } from '../rate-limits/rate-limits.js'
 import type { Bearer } from './bearer.js'
 import { captchaTokenOf } from '../requests/json-body.js'
@@ -24,7 +24,7 @@ class CallerMeta implements RequestMeta {
   readonly userAgent: string
   readonly #req: Request
 
-  constructor(req: Request, addresses: ClientAddressConfig) {
+  constructor(req: Request, addresses: ClientAddressRules) {
     const { requestId, route } = contextOfRequest(req)
     this.requestId = requestId
     this.route = route
@@ -43,7 +43,7 @@ class CallerMeta implements RequestMeta {
   }
 }
 
-type Deps = { bearer: Bearer; captcha: CaptchaVerifier; addresses: ClientAddressConfig }
+type Deps = { bearer: Bearer; captcha: CaptchaVerifier; addresses: ClientAddressRules }
 
 /**
  * Checks in front of a public handler: who is calling, how often, and whether it is a person

@@ -1,8 +1,8 @@
 import type { Request } from 'express'
 import { describe, expect, it } from '@jest/globals'
-import { clientIp, clientOf, type ClientAddressConfig } from './client-address.js'
+import { clientIp, clientOf, type ClientAddressRules } from './client-address.js'
 
-const off: ClientAddressConfig = {
+const off: ClientAddressRules = {
   forwardedForEnabled: false,
   forwardedForHeader: 'X-Forwarded-For',
   forwardedForHops: 1,

@@ -4,7 +4,7 @@ import type { Request } from 'express'
 import type { Client } from '../requests/request-meta.js'
 
 /** How the caller's address is known. */
-export type ClientAddressConfig = {
+export type ClientAddressRules = {
   /** AUTH_SECURITY_FORWARDED_FOR_ENABLED, _HEADER and _HOPS. */
   forwardedForEnabled: boolean
   forwardedForHeader: string
@@ -16,14 +16,14 @@ export type ClientAddressConfig = {
 const MAX_KEY_LENGTH = 128
 
 /** The caller's address, for sessions, audit, CAPTCHA and factors. Forwarded headers count only if enabled. */
-export const clientIp = (req: Request, config: ClientAddressConfig): string =>
-  forwardedAddress(req, config) ?? peerOf(req.socket).ip
+export const clientIp = (req: Request, rules: ClientAddressRules): string =>
+  forwardedAddress(req, rules) ?? peerOf(req.socket).ip
 
 /** What requests are counted by (decision 0135): the forwarded address, else the header that the operator named, else the socket. */
-export function clientOf(req: Request, config: ClientAddressConfig): Client {
-  const forwarded = forwardedAddress(req, config)
+export function clientOf(req: Request, rules: ClientAddressRules): Client {
+  const forwarded = forwardedAddress(req, rules)
   if (forwarded !== undefined) return { key: networkOf(forwarded), shared: false }
-  const named = config.rateLimitHeader === undefined ? undefined : firstOf(req.get(config.rateLimitHeader))
+  const named = rules.rateLimitHeader === undefined ? undefined : firstOf(req.get(rules.rateLimitHeader))
   if (named !== undefined) return { key: keyOf(named), shared: false }
   return peerOf(req.socket).client
 }
@@ -34,11 +34,11 @@ function keyOf(named: string): string {
   return address === undefined ? named.slice(0, MAX_KEY_LENGTH) : networkOf(address)
 }
 
-function forwardedAddress(req: Request, config: ClientAddressConfig): string | undefined {
-  if (!config.forwardedForEnabled) return undefined
-  const chain = (req.get(config.forwardedForHeader) ?? '').split(',')
+function forwardedAddress(req: Request, rules: ClientAddressRules): string | undefined {
+  if (!rules.forwardedForEnabled) return undefined
+  const chain = (req.get(rules.forwardedForHeader) ?? '').split(',')
   // Each proxy appends the address that it saw. Anybody can forge the entries before those of our own proxies.
-  const { forwardedForHops: hops } = config
+  const { forwardedForHops: hops } = rules
   const value = hops === 0 ? chain[0] : chain[Math.max(0, chain.length - hops)]
   return addressIn(value?.trim() ?? '')
 }

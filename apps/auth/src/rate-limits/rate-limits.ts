@@ -30,7 +30,7 @@ export type RateLimits = {
 
 export type OtpEndpoint = '/signup' | '/recover' | '/resend' | '/magiclink' | '/otp' | '/user'
 
-export type RateLimitConfig = {
+export type RateLimitRules = {
   /** Requests per 5 minutes, except anonymous (1 hour) and mfa (1 minute). 0 allows none. */
   tokenRefresh: number
   failedSignIns: number
@@ -56,7 +56,7 @@ const MINUTE_MS = 60_000
 const HOUR_MS = 60 * MINUTE_MS
 const BURST = 30
 
-export function createRateLimits(config: RateLimitConfig, deps: Deps): RateLimits {
+export function createRateLimits(rules: RateLimitRules, deps: Deps): RateLimits {
   const warnOnce = once((requestId: string) =>
     deps.log.warn(
       'requests from a private address share one rate limit: if it is a proxy, see AUTH_SECURITY_FORWARDED_FOR_ENABLED',
@@ -67,7 +67,7 @@ export function createRateLimits(config: RateLimitConfig, deps: Deps): RateLimit
     // One for each name, so that a flood of one kind does not evict the counts of another.
     const limiter = createLimiter({ ...deps, prefix: `${deps.prefix}:limit:${name}` })
     const limitOf = ({ key, shared }: Client) => {
-      const factor = shared ? config.sharedAddressFactor : 1
+      const factor = shared ? rules.sharedAddressFactor : 1
       return {
         key: shared ? `shared:${key}` : key,
         amount: BURST * factor,
@@ -90,23 +90,23 @@ export function createRateLimits(config: RateLimitConfig, deps: Deps): RateLimit
       },
     }
   }
-  const failedSignIns = byClient('failed-sign-ins', config.failedSignIns, 5 * MINUTE_MS)
+  const failedSignIns = byClient('failed-sign-ins', rules.failedSignIns, 5 * MINUTE_MS)
   const otp = Object.fromEntries(
     (['/signup', '/recover', '/resend', '/magiclink', '/otp', '/user'] as const).map((endpoint) => [
       endpoint,
-      keyed(`otp${endpoint}`, config.otp, 5 * MINUTE_MS),
+      keyed(`otp${endpoint}`, rules.otp, 5 * MINUTE_MS),
     ]),
   ) as Record<OtpEndpoint, KeyedLimit>
   return {
-    token: keyed('token', config.tokenRefresh, 5 * MINUTE_MS),
-    verify: keyed('verify', config.verify, 5 * MINUTE_MS),
+    token: keyed('token', rules.tokenRefresh, 5 * MINUTE_MS),
+    verify: keyed('verify', rules.verify, 5 * MINUTE_MS),
     otp: (endpoint) => otp[endpoint],
-    anonymous: keyed('anonymous', config.anonymousUsers, HOUR_MS),
+    anonymous: keyed('anonymous', rules.anonymousUsers, HOUR_MS),
     failedSignIns,
-    mfaChallenge: keyed('mfa-challenge', config.mfaChallengeAndVerify, MINUTE_MS),
-    mfaVerify: keyed('mfa-verify', config.mfaChallengeAndVerify, MINUTE_MS),
-    passkeySignIn: keyed('passkey-sign-in', config.passkey, 5 * MINUTE_MS),
-    passkeyRegistration: keyed('passkey-registration', config.passkey, 5 * MINUTE_MS),
+    mfaChallenge: keyed('mfa-challenge', rules.mfaChallengeAndVerify, MINUTE_MS),
+    mfaVerify: keyed('mfa-verify', rules.mfaChallengeAndVerify, MINUTE_MS),
+    passkeySignIn: keyed('passkey-sign-in', rules.passkey, 5 * MINUTE_MS),
+    passkeyRegistration: keyed('passkey-registration', rules.passkey, 5 * MINUTE_MS),
   }
 }
 

@@ -6,12 +6,12 @@ import { tablePrefix } from '../database/tables.js'
 import type { VerifyRules } from '../verify/verify-service.js'
 import type { AuthConfig } from '../config/config.js'
 import type { FactorRules } from '../factors/factor-rules.js'
-import type { ClientAddressConfig } from '../rate-limits/client-address.js'
+import type { ClientAddressRules } from '../rate-limits/client-address.js'
 import { providers, type Provider } from '../providers/definitions/index.js'
 import type { ProviderSettings } from '../providers/model/provider.js'
 import type { LinkingRules } from '../providers/linking/account-linking.js'
 import type { IdTokenRules } from '../providers/id-token-service.js'
-import type { RateLimitConfig } from '../rate-limits/rate-limits.js'
+import type { RateLimitRules } from '../rate-limits/rate-limits.js'
 import { forgottenAfterMs } from '../sign-in/guess-store.js'
 import type { GuessRules } from '../sign-in/guesses.js'
 import type { SessionLimits } from '../sessions/session.js'
@@ -33,7 +33,7 @@ export const allowedAudiences = (config: AuthConfig): readonly string[] => [
 export const callBudgetMs = ({ apiMaxRequestDuration }: AuthConfig): number =>
   Math.max(apiMaxRequestDuration - 1000, apiMaxRequestDuration / 2)
 
-export const rateLimitConfig = (config: AuthConfig): RateLimitConfig => ({
+export const rateLimitRules = (config: AuthConfig): RateLimitRules => ({
   tokenRefresh: config.rateLimitTokenRefresh,
   failedSignIns: config.rateLimitFailedSignIns,
   sharedAddressFactor: config.rateLimitSharedAddressFactor,
@@ -50,7 +50,7 @@ export const guessRules = (config: AuthConfig): GuessRules => ({
   knownNetworkMs: config.knownNetworkRetention,
 })
 
-export const clientAddressConfig = (config: AuthConfig): ClientAddressConfig => ({
+export const clientAddressRules = (config: AuthConfig): ClientAddressRules => ({
   forwardedForEnabled: config.forwardedForEnabled,
   forwardedForHeader: config.forwardedForHeader,
   forwardedForHops: config.forwardedForHops,
