@@ -4,13 +4,12 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
-import { leasePort } from '@signet/local'
 import { createTestDatabase, jsonLines, waitFor, type TestDatabase } from '@signet/testkit'
 import { watchProcess } from '@signet/testkit/open-api'
 import { startOtlpCollector } from '@signet/testkit/otlp'
 import pg from 'pg'
 import { anEmail, PASSWORD, post } from './support/api.js'
-import { MAIN, requiredEnv } from './support/process.js'
+import { ANY_PORT, MAIN, portOf, requiredEnv } from './support/process.js'
 
 let database: TestDatabase
 let folder: string
@@ -30,13 +29,9 @@ afterEach(async () => {
   }
 })
 
-/**
- * The built program in a folder of its own, so that no `.env` of a developer is read. Where it has a port, each answer must be one
- * that the document promises.
- */
-function start(args: string[], env: Record<string, string> = {}, { isWatched = true } = {}) {
-  const port = Number(env['PORT'] ?? 0)
-  const watched = watchProcess(folder, isWatched && port > 0 ? { auth: port } : {})
+/** The built program in a folder of its own, so that no `.env` of a developer is read. */
+function start(args: string[], env: Record<string, string> = {}, { isWatched = false } = {}) {
+  const watched = watchProcess(folder, isWatched ? { auth: 0 } : {})
   ends.push(watched.end)
   const child = spawn(process.execPath, [...watched.args, MAIN, ...args], {
     cwd: folder,
@@ -51,16 +46,17 @@ function start(args: string[], env: Record<string, string> = {}, { isWatched = t
   return { child, seen, ended }
 }
 
-const environment = (port = 0): Record<string, string> => ({
+/** Resolves when it listens. Each answer must be one that the document promises. */
+async function serve(env: Record<string, string>, { isWatched = true } = {}) {
+  const program = start([], env, { isWatched })
+  return { ...program, url: `http://127.0.0.1:${await portOf(program.child.stdout)}` }
+}
+
+const environment = (): Record<string, string> => ({
   ...requiredEnv(database.url),
   AUTH_EXTERNAL_EMAIL_ENABLED: 'false',
-  PORT: String(port),
+  ...ANY_PORT,
 })
-
-const untilHealthy = (port: number) =>
-  waitFor(async () => (await fetch(`http://127.0.0.1:${port}/health`)).ok, {
-    describe: 'a healthy server',
-  })
 
 describe('the commands of the process', () => {
   it('version and --help need no configuration', async () => {
@@ -111,25 +107,21 @@ describe('the commands of the process', () => {
   })
 
   it('without an argument migrates and serves; two replicas may start on one empty database at once', async () => {
-    const ports = [await leasePort(), await leasePort()]
-    const replicas = ports.map((port) => start([], environment(port)))
-    await Promise.all(ports.map(untilHealthy))
+    const replicas = await Promise.all([serve(environment()), serve(environment())])
+    for (const { url } of replicas) expect((await fetch(`${url}/health`)).status).toBe(200)
     for (const { child } of replicas) child.kill('SIGTERM')
     for (const { ended } of replicas) expect(await ended).toMatchObject({ code: 0, stderr: '' })
     expect(await start(['migrate'], environment()).ended).toMatchObject({ code: 0 })
   })
 
   it('finishes requests in flight before it stops, and accepts no new ones', async () => {
-    const port = await leasePort()
     const autoconfirm = { AUTH_EXTERNAL_EMAIL_ENABLED: 'true', AUTH_MAILER_AUTOCONFIRM: 'true' }
     const smtp = { AUTH_SMTP_HOST: '127.0.0.1', AUTH_SMTP_PORT: '1', AUTH_SMTP_ADMIN_EMAIL: 'a@example.com' }
     // The request waits for a lock, for which it has 5 s, and nothing else may keep the process busy; the drain before the listener
     // closes has a test of its own.
     const drain = { AUTH_API_DRAIN_DURATION: '0' }
-    const settings = { ...environment(port), ...autoconfirm, ...smtp, ...drain }
-    const { child, ended } = start([], settings, { isWatched: false })
-    await untilHealthy(port)
-    const server = { url: `http://127.0.0.1:${port}` }
+    const settings = { ...environment(), ...autoconfirm, ...smtp, ...drain }
+    const { child, ended, ...server } = await serve(settings, { isWatched: false })
     const { body } = await post(server, '/signup', { email: anEmail(), password: PASSWORD })
     const client = new pg.Client({ connectionString: database.url })
     await client.connect()
@@ -160,17 +152,16 @@ describe('the commands of the process', () => {
   })
 
   it('sends traces over gRPC when configured, and flushes them when it stops', async () => {
-    const [port, collector] = [await leasePort(), await startOtlpCollector()]
+    const collector = await startOtlpCollector()
     try {
-      const { child, ended } = start([], {
-        ...environment(port),
+      const { child, ended, url } = await serve({
+        ...environment(),
         AUTH_TRACING_ENABLED: 'true',
         OTEL_EXPORTER_OTLP_PROTOCOL: 'grpc',
         OTEL_EXPORTER_OTLP_ENDPOINT: collector.grpcUrl,
         OTEL_BSP_SCHEDULE_DELAY: '600000',
       })
-      await untilHealthy(port)
-      expect((await fetch(`http://127.0.0.1:${port}/settings`)).status).toBe(200)
+      expect((await fetch(`${url}/settings`)).status).toBe(200)
       child.kill('SIGTERM')
       expect(await ended).toMatchObject({ code: 0, stderr: '' })
       expect(collector.spans.map(({ name }) => name)).toContain('GET /settings')
@@ -188,14 +179,10 @@ describe('the commands of the process', () => {
   })
 
   it('reads .env with lower priority than the environment, and warns of unsupported variables', async () => {
-    const port = await leasePort()
     const { PORT: _, ...rest } = environment()
-    writeFileSync(
-      join(folder, '.env'),
-      `PORT=${port}\nAUTH_JWT_EXP=60\nOPERATOR_TOKEN=secret-of-an-operator\n`,
-    )
-    const { child, seen, ended } = start([], { ...rest, AUTH_JWT_EXP: '120' })
-    await untilHealthy(port)
+    writeFileSync(join(folder, '.env'), 'PORT=0\nAUTH_JWT_EXP=60\nOPERATOR_TOKEN=secret-of-an-operator\n')
+    const { child, seen, ended, url } = await serve({ ...rest, AUTH_JWT_EXP: '120' })
+    expect(new URL(url).port).not.toBe('8081') // the one without a setting
     child.kill('SIGTERM')
     expect(await ended).toMatchObject({ code: 0 })
     const warnings = seen.stdout.split('\n').filter((line) => line.includes('OPERATOR_TOKEN'))

@@ -2,9 +2,10 @@ import { spawn, type ChildProcess } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import type { Readable } from 'node:stream'
 import { fileURLToPath } from 'node:url'
-import { leasePort } from '@signet/local'
-import { createTestDatabase, waitFor } from '@signet/testkit'
+import { createTestDatabase } from '@signet/testkit'
 import { watchProcess } from '@signet/testkit/open-api'
 import { JWT_SECRET, SITE } from './server.js'
 
@@ -29,6 +30,22 @@ export const NO_MAIL_SERVER = {
   AUTH_SMTP_ADMIN_EMAIL: 'a@example.com',
 }
 
+/** Picks a free port itself, and says in its log which: see `portOf`. */
+export const ANY_PORT = { PORT: '0' }
+
+/** Where the program listens, as its log says: nobody else can have that port, so what answers there is the program. */
+export function portOf(log: Readable): Promise<number> {
+  return new Promise((resolve, reject) => {
+    // Reads on to the end: a program whose output nobody takes would stop.
+    createInterface({ input: log })
+      .on('line', (line) => {
+        const { msg, port } = JSON.parse(line) as { msg: string; port: number }
+        if (msg === 'listening') resolve(port)
+      })
+      .once('close', () => reject(new Error('the program ended before it listened')))
+  })
+}
+
 export type Program = { url: string; port: number; child: ChildProcess }
 
 /**
@@ -44,18 +61,16 @@ export async function createInstallation(settings: Record<string, string>) {
 
   /** Resolves when the program answers. */
   async function start(overrides: Record<string, string> = {}, nodeArgs: string[] = []): Promise<Program> {
-    const port = await leasePort()
-    const watched = watchProcess(folder, { auth: port })
+    const watched = watchProcess(folder, { auth: 0 })
     ends.push(watched.end)
     const child = spawn(process.execPath, [...nodeArgs, ...watched.args, MAIN], {
       cwd: folder,
-      env: { ...env, ...overrides, ...watched.env, PORT: String(port) },
-      stdio: ['ignore', 'ignore', 'inherit'],
+      env: { ...env, ...overrides, ...watched.env, ...ANY_PORT },
+      stdio: ['ignore', 'pipe', 'inherit'],
     })
     children.push(child)
-    const url = `http://127.0.0.1:${port}`
-    await waitFor(async () => (await fetch(`${url}/health`)).ok, { describe: 'a healthy server' })
-    return { url, port, child }
+    const port = await portOf(child.stdout)
+    return { url: `http://127.0.0.1:${port}`, port, child }
   }
 
   async function close(): Promise<void> {

@@ -2,10 +2,10 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { leasePort, startInbox, type Inbox } from '@signet/local'
+import { startInbox, type Inbox } from '@signet/local'
 import { listen, type Listener } from '@signet/http'
 import { createLogger } from '@signet/telemetry'
-import { createTestDatabase, migrationsKey, TestClock, type TestDatabase } from '@signet/testkit'
+import { createTestDatabase, migrationsKey, TestClock, waitFor, type TestDatabase } from '@signet/testkit'
 import { createApp } from '../../src/app.js'
 import { readConfig } from '../../src/config/read-config.js'
 import { createContext, type AuthContext, type Ports } from '../../src/context.js'
@@ -134,15 +134,16 @@ export async function startServed(env: Record<string, string>): Promise<ServedPr
       .split('\n')
       .filter((line) => line !== '')
       .map((line) => JSON.parse(line) as LogLine)
-  const port = await leasePort()
   const variables = {
     ...environment(database.url, inbox),
     AUTH_API_HOST: '127.0.0.1',
-    AUTH_API_PORT: String(port),
+    AUTH_API_PORT: '0',
     AUTH_LOG_FILE: logFile,
     ...env,
   }
   const service = await serve(readConfig(variables), variables)
+  const listening = await waitFor(() => lines().find(({ msg }) => msg === 'listening'))
+  const port = Number(listening['port'])
   const documented = watchDocumented(port)
   let stopped: Promise<void> | undefined
   const stop = () => (stopped ??= service.close())

@@ -29,12 +29,14 @@ beforeAll(async () => {
 })
 afterAll(() => void server.close())
 
-async function endOf(...answers: string[]): Promise<string> {
-  const services = [{ port, basePath: '/base', fits, undocumented: /^\/pages/ }]
-  const watched = refuseWrongAnswers(services, () => 'a test')
+const endOf = (...answers: string[]) => endAt(port, ...answers)
+
+async function endAt(watched: number, ...answers: string[]): Promise<string> {
+  const services = [{ port: watched, basePath: '/base', fits, undocumented: /^\/pages/ }]
+  const { end } = refuseWrongAnswers(services, () => 'a test')
   for (const answer of answers) await (await fetch(`http://127.0.0.1:${port}${encodeURI(answer)}`)).text()
   try {
-    watched.end()
+    end()
     return 'fine'
   } catch (error) {
     return (error as Error).message
@@ -62,6 +64,11 @@ it.each([
   const message = await endOf(answer)
   expect(message).toContain(problem)
   expect(message).toContain('(in: a test)')
+})
+
+it('watches the port of the service, or for port 0 all of them', async () => {
+  expect(await endAt(port + 1, '/base/things/1 418 {}')).toBe('fine')
+  expect(await endAt(0, '/base/things/1 418 {}')).toContain('not documented')
 })
 
 it('watches no longer than it was asked to', async () => {

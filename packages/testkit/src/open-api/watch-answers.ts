@@ -5,6 +5,7 @@ import type { documentChecker } from './document-checker.js'
 
 /** A service that this process serves, and what it promises. */
 export type WatchedService = {
+  /** 0 for a process that picks a free one itself: all that it serves belongs to the service. */
   port: number
   /** Where the paths of the document begin, without a slash at the end; what is above belongs to nobody. */
   basePath?: string
@@ -24,7 +25,7 @@ type Exchange = { request: IncomingMessage; response: ServerResponse }
 export function watchAnswers(services: readonly WatchedService[], wrong: (problem: string) => void) {
   const watch = (message: unknown) => {
     const { request, response } = message as Exchange
-    const service = services.find(({ port }) => port === request.socket.localPort)
+    const service = services.find(({ port }) => port === 0 || port === request.socket.localPort)
     const { method = '', url = '' } = request
     if (service === undefined || method === 'HEAD' || method === 'OPTIONS') return
     const path = pathBelow(service.basePath ?? '', url)

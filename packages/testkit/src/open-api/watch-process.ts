@@ -27,7 +27,7 @@ type Service = keyof typeof DOCUMENTS
 
 /**
  * Makes services that run as separate processes compare every response with their documents. They start with `args` and
- * `env`; `end` fails when there was an answer that no document promises.
+ * `env`; a port of 0 is whichever the process picks; `end` fails when there was an answer that no document promises.
  */
 export function watchProcess(folder: string, ports: Partial<Record<Service, number>>) {
   const report = join(folder, 'wrong-answers')
