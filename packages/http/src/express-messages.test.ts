@@ -1,5 +1,9 @@
+import { Socket } from 'node:net'
+import { setFlagsFromString } from 'node:v8'
+import { runInThisContext } from 'node:vm'
 import { expect, it } from '@jest/globals'
 import express, { type Request, type Response } from 'express'
+import { messageClassesOf } from './express-messages.js'
 import { listen } from './listen.js'
 
 it('serves an Express application with requests and answers that have its prototypes from the start', async () => {
@@ -20,6 +24,25 @@ it('serves an Express application with requests and answers that have its protot
   } finally {
     await listener.close(0)
   }
+})
+
+it('makes messages with fast properties, of one shape', () => {
+  setFlagsFromString('--allow-natives-syntax')
+  const isFast = runInThisContext('(object) => %HasFastProperties(object)') as (object: unknown) => boolean
+  const haveOneShape = runInThisContext('(a, b) => %HaveSameMap(a, b)') as (a: unknown, b: unknown) => boolean
+  setFlagsFromString('--no-allow-natives-syntax')
+  const app = express()
+  const { IncomingMessage, ServerResponse } = messageClassesOf(app as never) ?? {}
+  if (!IncomingMessage || !ServerResponse) throw new Error('no classes')
+  const messages = () => {
+    const req = new IncomingMessage(new Socket())
+    return { req, res: new ServerResponse(req) }
+  }
+  // The first objects of a constructor still have room that V8 takes back when it has seen a few.
+  for (let round = 0; round < 20; round += 1) messages()
+  const [first, second] = [messages(), messages()]
+  expect([isFast(first.req), isFast(first.res)]).toEqual([true, true])
+  expect([haveOneShape(first.req, second.req), haveOneShape(first.res, second.res)]).toEqual([true, true])
 })
 
 it('leaves a plain handler its plain messages', async () => {

@@ -16,7 +16,10 @@ export function messageClassesOf(app: RequestListener): MessageClasses | undefin
   }
 }
 
-/** Both are functions, not classes, so they can be called on an object that another constructor made. */
+/**
+ * Both are functions, not classes, so they can be called on an object that another constructor made. It inherits from the base, by which
+ * V8 knows how many properties its objects get: an answer with so many more than expected becomes a dictionary, and every access slow.
+ */
 function withPrototype<Base extends typeof IncomingMessage | typeof ServerResponse>(
   base: Base,
   prototype: object,
@@ -24,6 +27,7 @@ function withPrototype<Base extends typeof IncomingMessage | typeof ServerRespon
   function Message(this: object, ...args: unknown[]): void {
     Reflect.apply(base as unknown as (...args: unknown[]) => void, this, args)
   }
+  Object.setPrototypeOf(Message, base)
   Message.prototype = prototype
   return Message as unknown as Base
 }
