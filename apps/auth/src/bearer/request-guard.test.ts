@@ -34,7 +34,9 @@ it('describes the caller, without a shape of its own for each request', () => {
     ip: '192.0.2.1',
     userAgent: 'x'.repeat(300),
   })
-  const accessors = Object.entries(Object.getOwnPropertyDescriptors(meta)).filter(([, { get }]) => get)
+  const accessors = Object.entries(Object.getOwnPropertyDescriptors(meta)).filter(
+    ([, property]) => 'get' in property,
+  )
   expect(accessors.map(([name]) => name)).toEqual([])
   expect(meta.language).toBe('de')
   expect(meta.signal).toBe(signal)
