@@ -82,7 +82,7 @@ export function createFoundation(parts: Parts) {
   const limits = sessionLimits(config)
   const refreshTokens = new RefreshTokens(derived.refreshTokens)
   const ends = new SessionEnds({
-    sessions: stores.sessions,
+    store: stores.sessionEnds,
     flows: stores.flows,
     users,
     accountEvents: stores.accountEvents,

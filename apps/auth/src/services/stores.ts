@@ -16,6 +16,7 @@ import { OutboxStore } from '../outbox/outbox-store.js'
 import { MessageRequestStore } from '../messages/message-request-store.js'
 import { RefreshStore } from '../sessions/refresh-store.js'
 import { SessionBoundsStore } from '../sessions/session-bounds-store.js'
+import { SessionEndStore } from '../sessions/session-end-store.js'
 import { SessionListStore } from '../sessions/session-list-store.js'
 import { SessionStore } from '../sessions/session-store.js'
 import { GuessStore } from '../sign-in/guess-store.js'
@@ -36,7 +37,8 @@ export function createStores(tables: Tables) {
   return {
     users: new UserStore(tables, accountEvents),
     identities: new IdentityStore(tables),
-    sessions: new SessionStore(tables, accountEvents),
+    sessions: new SessionStore(tables),
+    sessionEnds: new SessionEndStore(tables, accountEvents),
     sessionBounds: new SessionBoundsStore(tables, accountEvents),
     sessionLists: new SessionListStore(tables),
     refresh: new RefreshStore(tables, accountEvents),

@@ -2,11 +2,11 @@ import type { Tx } from '@signet/db'
 import type { AccountEventStore } from '../account-events/account-event-store.js'
 import type { FlowStore } from '../flows/flow-store.js'
 import type { UserStore } from '../users/user-store.js'
-import type { SessionStore } from './session-store.js'
+import type { SessionEndStore } from './session-end-store.js'
 import type { EndReason } from './session.js'
 
 type Deps = {
-  sessions: SessionStore
+  store: SessionEndStore
   flows: FlowStore
   users: UserStore
   accountEvents: AccountEventStore
@@ -22,57 +22,57 @@ export class SessionEnds {
 
   /** Ends all sessions of a user, and what other services granted because of them. */
   async all(tx: Tx, userId: string, reason: EndReason): Promise<void> {
-    const { sessions, accountEvents, now } = this.deps
+    const { store, accountEvents, now } = this.deps
     // A user who never signed in has nothing elsewhere, and the first sign-in follows within the same second.
-    const knownElsewhere = reason !== 'address_proved' || (await sessions.hasAny(tx, userId))
-    await sessions.endAll(tx, userId, reason, now())
+    const knownElsewhere = reason !== 'address_proved' || (await store.hasAny(tx, userId))
+    await store.endAll(tx, userId, reason, now())
     await this.#voidUnfinished(tx, userId)
     // Most applications call logout with scope `global` by default. Keep the known networks, so that the same person can sign in
     // again from home.
-    if (reason !== 'logout') await sessions.forgetNetworks(tx, userId, null)
+    if (reason !== 'logout') await store.forgetNetworks(tx, userId, null)
     // The time after the update: the update waits for refreshes in progress, and their tokens must be covered too.
     if (!TOLD_BY_THE_USER.has(reason) && knownElsewhere) await accountEvents.signedOut(tx, userId, now())
   }
 
   /** False for a session that is not the user's, or over. */
   async one(tx: Tx, userId: string, sessionId: string, reason: EndReason): Promise<boolean> {
-    const { sessions, now } = this.deps
-    return (await sessions.end(tx, userId, reason, { only: sessionId }, now())) > 0
+    const { store, now } = this.deps
+    return (await store.end(tx, userId, reason, { only: sessionId }, now())) > 0
   }
 
   /** A sign-in on the pages, with the sessions that applications got out of it. False for one that is not the user's, or over. */
   async signIn(tx: Tx, userId: string, signInId: string, reason: EndReason): Promise<boolean> {
-    const { sessions, now } = this.deps
-    return (await sessions.end(tx, userId, reason, { onlySignIn: signInId }, now())) > 0
+    const { store, now } = this.deps
+    return (await store.end(tx, userId, reason, { onlySignIn: signInId }, now())) > 0
   }
 
   /** All sign-ins of a user but one. The user's row must be locked first, as for {@link all}. */
   async otherSignIns(tx: Tx, userId: string, keptId: string, reason: EndReason): Promise<void> {
-    const { sessions, now } = this.deps
-    await sessions.end(tx, userId, reason, { exceptSignIn: keptId }, now())
+    const { store, now } = this.deps
+    await store.end(tx, userId, reason, { exceptSignIn: keptId }, now())
     await this.#voidUnfinished(tx, userId)
-    await sessions.forgetNetworks(tx, userId, keptId)
+    await store.forgetNetworks(tx, userId, keptId)
   }
 
   /** All sessions of a user but one. The user's row must be locked first, as for {@link all}. */
   async others(tx: Tx, userId: string, keptId: string, reason: EndReason): Promise<void> {
-    const { sessions, now } = this.deps
-    await sessions.end(tx, userId, reason, { except: keptId }, now())
+    const { store, now } = this.deps
+    await store.end(tx, userId, reason, { except: keptId }, now())
     // A newer sign-in only replaces sessions that are open.
     if (reason === 'single_session') return
     await this.#voidUnfinished(tx, userId)
-    await sessions.forgetNetworks(tx, userId, keptId)
+    await store.forgetNetworks(tx, userId, keptId)
   }
 
   /** The other sessions of a user that never showed a second factor. */
   async weaker(tx: Tx, userId: string, keptId: string, reason: EndReason): Promise<void> {
-    await this.deps.sessions.end(tx, userId, reason, { except: keptId, aal: 'aal1' }, this.deps.now())
+    await this.deps.store.end(tx, userId, reason, { except: keptId, aal: 'aal1' }, this.deps.now())
   }
 
   /** Ends the sessions opened with this passkey, except `keptId` (null when an administrator removes it). */
   async byPasskey(tx: Tx, userId: string, passkeyId: string, keptId: string | null): Promise<void> {
     const kept = keptId === null ? {} : { except: keptId }
-    await this.deps.sessions.end(tx, userId, 'passkey_removed', { passkeyId, ...kept }, this.deps.now())
+    await this.deps.store.end(tx, userId, 'passkey_removed', { passkeyId, ...kept }, this.deps.now())
   }
 
   /**

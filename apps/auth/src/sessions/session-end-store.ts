@@ -1,0 +1,90 @@
+import type { Queryable, Tx } from '@signet/db'
+import { clientNetwork } from '@signet/rate-limits/network'
+import { publishEndedSessions, type AccountEventStore } from '../account-events/account-event-store.js'
+import type { Tables } from '../database/tables.js'
+import type { Aal, EndReason } from './session.js'
+
+/** Which of a user's sessions to end: those that meet every condition. */
+type EndScope = {
+  only?: string
+  except?: string
+  aal?: Aal
+  passkeyId?: string
+  /** Including all sessions that were opened from it. */
+  onlySignIn?: string
+  exceptSignIn?: string
+}
+
+/** Ends sessions. They also end for reuse (refresh-store.ts) and when there are too many (session-bounds-store.ts). */
+export class SessionEndStore {
+  constructor(
+    private readonly t: Tables,
+    private readonly accountEvents: Pick<AccountEventStore, 'written'>,
+  ) {}
+
+  /** Whether the user has signed in before, as far as ended sessions are kept. */
+  async hasAny(db: Queryable, userId: string): Promise<boolean> {
+    const { rows } = await db.query(`select 1 as found from ${this.t.sessions} where user_id = $1 limit 1`, [
+      userId,
+    ])
+    return rows.length > 0
+  }
+
+  /** Ends all sessions of a user. The caller reports that to other services, once for all of them. */
+  async endAll(db: Queryable, userId: string, reason: EndReason, now: Date): Promise<void> {
+    await db.query(this.#ending(), [userId, now, reason])
+  }
+
+  /**
+   * Forgets where a user signed in, except the network of one session: someone who was signed out must not keep the owner's
+   * allowance of guesses on that network. A network that is not named by the address of its clients is forgotten too.
+   */
+  async forgetNetworks(tx: Tx, userId: string, keptSessionId: string | null): Promise<void> {
+    const { t } = this
+    const { rows } = await tx.query<{ ip: string | null }>(
+      `select ip from ${t.sessions} where id = $1 and user_id = $2`,
+      [keptSessionId, userId],
+    )
+    const ip = rows[0]?.ip
+    await tx.query(`delete from ${t.knownNetworks} where user_id = $1 and network is distinct from $2`, [
+      userId,
+      ip == null ? null : clientNetwork(ip),
+    ])
+  }
+
+  /**
+   * Ends some sessions of a user, reports them to other services and returns how many. Those that already ended keep their
+   * reason.
+   */
+  async end(db: Queryable, userId: string, reason: EndReason, scope: EndScope, now: Date): Promise<number> {
+    const ending = this.#ending(
+      `and id = coalesce($4::uuid, id) and id is distinct from $5::uuid and aal = coalesce($6, aal)
+       and ($7::uuid is null or passkey_id = $7) and coalesce(sign_in_id, id) = coalesce($8::uuid, sign_in_id, id)
+       and coalesce(sign_in_id, id) is distinct from $9::uuid`,
+    )
+    const { rows } = await db.query<{ ended: number }>(
+      `with ended as (${ending} returning id, user_id),
+         published as materialized (${publishEndedSessions(this.t, { ended: 'ended', at: '$2' })})
+       select coalesce(sum(n), 0)::int as ended from published`,
+      [
+        userId,
+        now,
+        reason,
+        scope.only ?? null,
+        scope.except ?? null,
+        scope.aal ?? null,
+        scope.passkeyId ?? null,
+        scope.onlySignIn ?? null,
+        scope.exceptSignIn ?? null,
+      ],
+    )
+    const ended = rows[0]?.ended ?? 0
+    if (ended > 0) this.accountEvents.written(db)
+    return ended
+  }
+
+  #ending(condition = ''): string {
+    return `update ${this.t.sessions} set revoked_at = $2, revoked_reason = $3, updated_at = $2
+       where user_id = $1 and revoked_at is null ${condition}`
+  }
+}
