@@ -3,6 +3,8 @@
 import hooks from 'node:async_hooks'
 import { createRequire, register } from 'node:module'
 import { pathToFileURL } from 'node:url'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
 import { setGlobals } from './globals.mjs'
 
 register('./module-hooks.mjs', import.meta.url)
@@ -16,6 +18,10 @@ const runs = new Map()
 /** Of jest-worker, which exports neither. */
 const CHILD_MESSAGE_END = 2
 const SIGTERM_EXIT_CODE = 143
+/** Below the limit of jest.config.js. */
+const MUCH_MEMORY = 900_000_000
+setFlagsFromString('--expose-gc')
+const collectGarbage = runInNewContext('gc')
 const { AsyncLocalStorage } = hooks
 const storages = []
 
@@ -34,6 +40,8 @@ export default async function runTestFile(globalConfig, config, environment, run
     forgetTests()
     // Node copies the value of every storage in use into each new promise: hundreds of files would make all of them slow.
     for (const storage of storages.splice(0)) storage.disable()
+    // jest replaces a worker for its garbage as well, and the next one has to load all modules again.
+    if (process.memoryUsage().heapUsed > MUCH_MEMORY) collectGarbage()
   }
 }
 

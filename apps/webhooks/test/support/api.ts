@@ -54,7 +54,10 @@ export function useApi({ env, databaseUrl, resolver = publicResolver }: ApiOptio
     closed = true
     await harness?.close()
   }
-  afterAll(close)
+  afterAll(async () => {
+    await close()
+    harness = undefined // the module of the test file stays loaded
+  })
   return {
     /** What the service logged so far. */
     get lines(): Line[] {
