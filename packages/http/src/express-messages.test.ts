@@ -30,7 +30,6 @@ it('makes messages with fast properties, of one shape', () => {
   setFlagsFromString('--allow-natives-syntax')
   const isFast = runInThisContext('(object) => %HasFastProperties(object)') as (object: unknown) => boolean
   const haveOneShape = runInThisContext('(a, b) => %HaveSameMap(a, b)') as (a: unknown, b: unknown) => boolean
-  setFlagsFromString('--no-allow-natives-syntax')
   const app = express()
   const { IncomingMessage, ServerResponse } = messageClassesOf(app as never) ?? {}
   if (!IncomingMessage || !ServerResponse) throw new Error('no classes')
