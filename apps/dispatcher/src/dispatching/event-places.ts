@@ -69,7 +69,7 @@ class EndRate {
     const elapsedMs = now() - this.#since
     // The current period counts as soon as its rate is higher than the rate of the previous one.
     return elapsedMs < PERIOD_MS
-      ? Math.max(this.#before ?? assumed, this.#ended / PERIOD_MS)
+      ? Math.max(this.#before ?? assumed, this.#ended / Math.max(elapsedMs, MEASURING_MS))
       : this.#ended / elapsedMs
   }
 }
