@@ -58,9 +58,9 @@ describe('a pending change', () => {
   it.each<[string, (tx: Tx, userId: string) => Promise<unknown>]>([
     [
       'one change',
-      (tx, userId) => server.context.stores.users.dropAddressChange(tx, userId, 'newEmail', new Date()),
+      (tx, userId) => server.context.stores.pendingChanges.drop(tx, userId, 'newEmail', new Date()),
     ],
-    ['every change', (tx, userId) => server.context.stores.users.dropAddressChanges(tx, userId, new Date())],
+    ['every change', (tx, userId) => server.context.stores.pendingChanges.dropAll(tx, userId, new Date())],
   ])('leaves no confirmed half behind when a user gives up %s', async (_name, drop) => {
     const user = await aUser(server)
     const { toCurrent } = await beginChange(user, anEmail())

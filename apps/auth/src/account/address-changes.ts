@@ -6,6 +6,7 @@ import type { TokenIssuer } from '../one-time-tokens/token-issuer.js'
 import type { Client, RequestMeta } from '../requests/request-meta.js'
 import type { SmsChannel } from '../sms/sms-sender.js'
 import type { AddressProofs } from '../proofs/address-proofs.js'
+import type { PendingChangeStore } from '../users/pending-change-store.js'
 import type { UserStore } from '../users/user-store.js'
 import type { User } from '../users/user.js'
 
@@ -28,6 +29,7 @@ export type PendingMessages = { emails: Issued[]; phone: Issued | null }
 
 type Deps = {
   users: UserStore
+  changes: PendingChangeStore
   proofs: AddressProofs
   issuer: TokenIssuer
   messages: SecretMessages
@@ -85,7 +87,7 @@ export class AddressChanges {
     email: string,
     how: Pick<Request, 'challenge' | 'from'>,
   ): Promise<Issued[]> {
-    const { users, proofs, issuer, messages, rules, now } = this.deps
+    const { changes, proofs, issuer, messages, rules, now } = this.deps
     const user = await this.#read(tx, userId)
     // An account that never had an address cannot belong to anyone else.
     if (rules.autoconfirm.email && user.isAnonymous) {
@@ -99,7 +101,7 @@ export class AddressChanges {
       slot: 'email_change_new',
       address: { kind: 'email', value: email },
     })
-    await users.beginEmailChange(tx, user.id, { newEmail: email, token: toNew.id }, now())
+    await changes.beginEmail(tx, user.id, { newEmail: email, token: toNew.id }, now())
     if (!rules.secureEmailChange || user.email === null) return [toNew]
     const address = { kind: 'email', value: user.email } as const
     return [toNew, await issuer.issue(tx, user, { ...common, slot: 'email_change_current', address })]

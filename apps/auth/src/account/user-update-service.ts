@@ -17,6 +17,7 @@ import type { Held, Live } from '../sessions/session.js'
 import { smsChannelOf } from '../sign-up/sms-channel.js'
 import type { SmsChannel } from '../sms/sms-sender.js'
 import { withoutClaims } from '../users/identity-claims.js'
+import type { PendingChangeStore } from '../users/pending-change-store.js'
 import type { UserStore } from '../users/user-store.js'
 import { mergeMetadata, type JsonObject, type User } from '../users/user.js'
 import { refuseLargeMetadata } from '../users/metadata-limit.js'
@@ -65,6 +66,7 @@ type Change = {
 type Deps = {
   db: Db
   users: UserStore
+  changes: PendingChangeStore
   proofs: AddressProofs
   sessions: SessionStore
   gate: SessionGate
@@ -104,12 +106,12 @@ export class UserUpdateService {
 
   /** The owner keeps the address after all: what was sent for the new one stops working. */
   async cancelChange({ user, session }: Live, kind: Address['kind'], meta: RequestMeta): Promise<void> {
-    const { audit, gate, users, now } = this.deps
+    const { audit, gate, changes, now } = this.deps
     await audit.transaction(meta, async (tx, record) => {
       const held = await gate.hold(tx, { userId: user.id, sessionId: session.id })
       requireStrong(held)
       const pending = kind === 'email' ? 'newEmail' : 'newPhone'
-      if (await users.dropAddressChange(tx, user.id, pending, now()))
+      if (await changes.drop(tx, user.id, pending, now()))
         record('user_modified', held.user, { cancelled: kind })
     })
   }

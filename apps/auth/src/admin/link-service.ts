@@ -13,6 +13,7 @@ import type { VouchedSignUps } from '../sign-up/vouched-sign-ups.js'
 import { withoutClaims } from '../users/identity-claims.js'
 import { refuseLargeMetadata } from '../users/metadata-limit.js'
 import { refuseEmpty, refusePassword } from '../users/new-password.js'
+import type { PendingChangeStore } from '../users/pending-change-store.js'
 import type { UserStore } from '../users/user-store.js'
 import { mergeMetadata, type JsonObject, type User } from '../users/user.js'
 import { traitsOf, userNotFound, type AdminAct, type AdminActs } from '../administrators/admin-acts.js'
@@ -39,6 +40,7 @@ type Deps = {
   db: Queryable
   acts: AdminActs
   users: UserStore
+  changes: PendingChangeStore
   proofs: AddressProofs
   vouched: VouchedSignUps
   issuer: TokenIssuer
@@ -144,7 +146,7 @@ export class LinkService {
     { tx, record }: AdminAct,
     input: { type: GeneratedType; email: string; newEmail: string | null; data: JsonObject },
   ): Promise<{ user: User; issued: Issued }> {
-    const { users, issuer, now } = this.deps
+    const { users, changes, issuer, now } = this.deps
     const { type, email, newEmail, data } = input
     const user = await users.lockByAddress(tx, { kind: 'email', value: email })
     if (user === null) throw userNotFound()
@@ -161,7 +163,7 @@ export class LinkService {
       intervalMs: 0,
     })
     if (newEmail !== null && newEmail !== user.newEmail)
-      await users.beginEmailChange(tx, user.id, { newEmail, token: issued.id }, now())
+      await changes.beginEmail(tx, user.id, { newEmail, token: issued.id }, now())
     return { user: (await users.findById(tx, user.id)) ?? user, issued }
   }
 }

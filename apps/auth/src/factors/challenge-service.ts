@@ -16,7 +16,7 @@ import type { SessionGate } from '../sessions/session-gate.js'
 import type { SessionService } from '../sessions/session-service.js'
 import type { Held, Live, SignedIn } from '../sessions/session.js'
 import { smsChannelOf } from '../sign-up/sms-channel.js'
-import type { UserStore } from '../users/user-store.js'
+import type { PendingChangeStore } from '../users/pending-change-store.js'
 import { hasVerifiedFactor, type User } from '../users/user.js'
 import type { Guesses } from '../sign-in/guesses.js'
 import { isUuid } from '../users/uuid.js'
@@ -36,7 +36,7 @@ import type { WebauthnAnswer, WebauthnFactors, WebauthnRequest } from './webauth
 
 type Deps = {
   db: Db
-  users: UserStore
+  changes: PendingChangeStore
   sessions: SessionService
   gate: SessionGate
   ends: SessionEnds
@@ -256,11 +256,11 @@ export class ChallengeService {
     challenge: Challenge,
     usedStep: number | null,
   ): Promise<SignedIn> {
-    const { users, sessions, ends, factors, challenges, levels, now } = this.deps
+    const { changes, sessions, ends, factors, challenges, levels, now } = this.deps
     const { user, session } = held
     const at = now()
     // From now on a change of address needs the factor, so one that began without it must not go on.
-    if (!hasVerifiedFactor(user)) await users.dropAddressChanges(tx, user.id, at)
+    if (!hasVerifiedFactor(user)) await changes.dropAll(tx, user.id, at)
     await challenges.consume(tx, challenge.id, at)
     await factors.markVerified(tx, factor.id, usedStep, at)
     await factors.removeOtherUnverified(tx, user.id, factor)

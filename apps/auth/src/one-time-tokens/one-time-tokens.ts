@@ -7,6 +7,7 @@ import type { Challenge } from '../flows/pkce.js'
 import type { Client } from '../requests/request-meta.js'
 import type { PendingSignUpStore } from '../users/pending-sign-up-store.js'
 import type { User } from '../users/user.js'
+import type { PendingChangeStore } from '../users/pending-change-store.js'
 import type { UserStore } from '../users/user-store.js'
 import {
   newSecrets,
@@ -73,6 +74,7 @@ type Deps = {
   store: OneTimeTokenStore
   signUps: PendingSignUpStore
   users: UserStore
+  changes: PendingChangeStore
   hashes: TokenHashes
   rules: OneTimeTokenRules
   now: () => Date
@@ -138,7 +140,7 @@ export class OneTimeTokens {
    * sign-up and the user it started.
    */
   async withdraw(tx: Tx, { id, userId, slot, sentAt, beganSignUp }: Withdrawable): Promise<void> {
-    const { store, signUps, users } = this.deps
+    const { store, signUps, users, changes } = this.deps
     await users.lockById(tx, userId)
     // Used, or replaced by one that may arrive.
     if (!(await store.remove(tx, id))) return
@@ -146,7 +148,7 @@ export class OneTimeTokens {
     await users.clearSentAt(tx, userId, sentAtOf[slot], new Date(sentAt))
     const pending = pendingAddressOf[slot]
     // An address that no secret can confirm is no longer pending.
-    if (pending !== undefined) await users.dropPendingAddress(tx, userId, pending)
+    if (pending !== undefined) await changes.dropUndelivered(tx, userId, pending)
     await users.removeIfAbandoned(tx, userId)
   }
 

@@ -97,6 +97,7 @@ export function createAccountServices(parts: Parts, foundation: Foundation) {
     userUpdates: new UserUpdateService({
       db,
       users,
+      changes: stores.pendingChanges,
       proofs,
       sessions: stores.sessions,
       gate,
@@ -140,7 +141,7 @@ export function createAccountServices(parts: Parts, foundation: Foundation) {
     }),
     challenges: new ChallengeService({
       db,
-      users,
+      changes: stores.pendingChanges,
       sessions,
       gate,
       ends,

@@ -55,6 +55,7 @@ export function createAdministrationServices(
       db,
       acts,
       users,
+      changes: stores.pendingChanges,
       proofs,
       vouched,
       issuer,

@@ -48,8 +48,8 @@ export function createFoundation(parts: Parts) {
 
   const hashes = new TokenHashes(derived.oneTimeTokens)
   const rules = oneTimeTokenRules(config)
-  const signUps = stores.pendingSignUps
-  const tokens = new OneTimeTokens({ store: stores.tokens, signUps, users, hashes, rules, now })
+  const { pendingSignUps: signUps, pendingChanges: changes } = stores
+  const tokens = new OneTimeTokens({ store: stores.tokens, signUps, users, changes, hashes, rules, now })
   const issuer = new TokenIssuer({ tokens })
   const attempts = new CodeAttempts({
     store: stores.codeAttempts,
@@ -84,7 +84,7 @@ export function createFoundation(parts: Parts) {
   const ends = new SessionEnds({
     store: stores.sessionEnds,
     flows: stores.flows,
-    users,
+    changes,
     accountEvents: stores.accountEvents,
     now,
   })
@@ -139,6 +139,7 @@ export function createFoundation(parts: Parts) {
   const vouched = new VouchedSignUps({ users, factory, signUps, proofs, issuer, now })
   const addresses = new AddressChanges({
     users,
+    changes,
     proofs,
     issuer,
     messages,

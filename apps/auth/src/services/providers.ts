@@ -61,7 +61,7 @@ export function createProviderServices(parts: Parts) {
     issuer: parts.issuer,
     tokens,
     signUps: stores.pendingSignUps,
-    users,
+    changes: stores.pendingChanges,
     hashes: parts.hashes,
     messages: parts.messages,
     intervalMs: intervalMs.email,

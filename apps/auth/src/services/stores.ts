@@ -24,6 +24,7 @@ import { PendingSignUpStore } from '../users/pending-sign-up-store.js'
 import { RepeatedSignUpStore } from '../users/repeated-sign-up-store.js'
 import type { Tables } from '../database/tables.js'
 import { IdentityStore } from '../users/identity-store.js'
+import { PendingChangeStore } from '../users/pending-change-store.js'
 import { UserStore } from '../users/user-store.js'
 import { CredentialStore } from '../webauthn/credential-store.js'
 import { SpentChallengeStore } from '../webauthn/spent-challenge-store.js'
@@ -36,6 +37,7 @@ export function createStores(tables: Tables) {
   const accountEvents = new AccountEventStore(tables, outbox)
   return {
     users: new UserStore(tables, accountEvents),
+    pendingChanges: new PendingChangeStore(tables),
     identities: new IdentityStore(tables),
     sessions: new SessionStore(tables),
     sessionEnds: new SessionEndStore(tables, accountEvents),

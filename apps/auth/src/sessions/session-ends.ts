@@ -1,14 +1,14 @@
 import type { Tx } from '@signet/db'
 import type { AccountEventStore } from '../account-events/account-event-store.js'
 import type { FlowStore } from '../flows/flow-store.js'
-import type { UserStore } from '../users/user-store.js'
+import type { PendingChangeStore } from '../users/pending-change-store.js'
 import type { SessionEndStore } from './session-end-store.js'
 import type { EndReason } from './session.js'
 
 type Deps = {
   store: SessionEndStore
   flows: FlowStore
-  users: UserStore
+  changes: PendingChangeStore
   accountEvents: AccountEventStore
   now: () => Date
 }
@@ -80,9 +80,9 @@ export class SessionEnds {
    * account. Links to sign in or to recover go to the owner's own mailbox, and stay.
    */
   async #voidUnfinished(tx: Tx, userId: string): Promise<void> {
-    const { flows, users, now } = this.deps
+    const { flows, changes, now } = this.deps
     await flows.removeCodes(tx, userId)
-    await users.dropAddressChanges(tx, userId, now())
+    await changes.dropAll(tx, userId, now())
   }
 }
 

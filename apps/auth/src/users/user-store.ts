@@ -1,6 +1,7 @@
 import type { Queryable, Tx } from '@signet/db'
 import type { Address } from '../addresses/address.js'
 import type { Tables } from '../database/tables.js'
+import { CHANGE_TOKENS } from './pending-change-store.js'
 import { UserLockStore } from './user-lock-store.js'
 import { accountColumn, toUser, type AccountRow } from './user-rows.js'
 import type { JsonObject, User } from './user.js'
@@ -65,18 +66,6 @@ const NO_CHANGE = {
   email: { newEmail: null, emailChangeConfirmStatus: 0 },
   phone: { newPhone: null },
 } as const satisfies Record<Address['kind'], Changes>
-
-/** The same in SQL. */
-const NOTHING_PENDING = {
-  newEmail: 'email_change = null, email_change_confirm_status = 0',
-  newPhone: 'phone_change = null',
-} as const
-
-/** The tokens that finish a change of address. */
-const CHANGE_TOKENS = {
-  newEmail: ['email_change_new', 'email_change_current'],
-  newPhone: ['phone_change'],
-} as const
 
 export class UserStore {
   readonly #select: string
@@ -228,61 +217,6 @@ export class UserStore {
       id,
       sentAt,
     ])
-  }
-
-  /** Clears a pending address without a token, because its messages were never delivered. */
-  async dropPendingAddress(db: Queryable, id: string, pending: 'newEmail' | 'newPhone'): Promise<void> {
-    await db.query(
-      `update ${this.t.users} set ${COLUMNS[pending]} = null
-       where id = $1 and not exists (
-         select 1 from ${this.t.oneTimeTokens} where user_id = $1 and token_type = any($2))`,
-      [id, CHANGE_TOKENS[pending]],
-    )
-  }
-
-  /** The change to another address: nothing of an earlier one remains, and of its tokens only this one. */
-  async beginEmailChange(
-    tx: Tx,
-    id: string,
-    { newEmail, token }: { newEmail: string; token: string },
-    now: Date,
-  ): Promise<void> {
-    await tx.query(
-      `with tokens as (
-         delete from ${this.t.oneTimeTokens} where user_id = $1 and token_type = any($4) and id <> $5)
-       update ${this.t.users}
-       set email_change = $2, email_change_confirm_status = 0, updated_at = $3 where id = $1`,
-      [id, newEmail, now, CHANGE_TOKENS.newEmail, token],
-    )
-  }
-
-  /** Voids one change of address that its owner no longer wants; false when none is pending. */
-  async dropAddressChange(tx: Tx, id: string, pending: 'newEmail' | 'newPhone', now: Date): Promise<boolean> {
-    const column = COLUMNS[pending]
-    const { rowCount } = await tx.query(
-      `with tokens as (delete from ${this.t.oneTimeTokens} where user_id = $1 and token_type = any($3))
-       update ${this.t.users} set ${NOTHING_PENDING[pending]}, updated_at = $2
-       where id = $1 and ${column} is not null`,
-      [id, now, CHANGE_TOKENS[pending]],
-    )
-    return rowCount === 1
-  }
-
-  /**
-   * Voids changes of address that wait for a confirmation. An anonymous user keeps them, having no other way back into
-   * the account.
-   */
-  async dropAddressChanges(tx: Tx, id: string, now: Date): Promise<void> {
-    await tx.query(
-      `with dropped as (
-         update ${this.t.users} set ${Object.values(NOTHING_PENDING).join(', ')}, updated_at = $2
-         where id = $1 and not is_anonymous and (email_change is not null or phone_change is not null)
-         returning id
-       )
-       delete from ${this.t.oneTimeTokens} o using dropped d
-       where o.user_id = d.id and o.token_type = any($3)`,
-      [id, now, Object.values(CHANGE_TOKENS).flat()],
-    )
   }
 
   async remove(tx: Tx, id: string): Promise<void> {

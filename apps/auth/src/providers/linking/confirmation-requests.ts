@@ -9,7 +9,7 @@ import type { SecretMessages } from '../../messages/secret-messages.js'
 import type { TokenIssuer } from '../../one-time-tokens/token-issuer.js'
 import type { RequestMeta } from '../../requests/request-meta.js'
 import type { PendingSignUpStore } from '../../users/pending-sign-up-store.js'
-import type { UserStore } from '../../users/user-store.js'
+import type { PendingChangeStore } from '../../users/pending-change-store.js'
 import type { User } from '../../users/user.js'
 import type { External } from './external-identities.js'
 
@@ -21,7 +21,7 @@ type Deps = {
   tokens: Pick<OneTimeTokenStore, 'newestOfSignUp'>
   signUps: PendingSignUpStore
   hashes: TokenHashes
-  users: UserStore
+  changes: PendingChangeStore
   messages: SecretMessages
   intervalMs: number
   now: () => Date
@@ -79,11 +79,11 @@ export class ConfirmationRequests {
     user: User,
     { provider, from, email }: Pick<External, 'provider' | 'from'> & { email: string },
   ): Promise<PendingConfirmation | null> {
-    const { issuer, users, intervalMs, now } = this.deps
+    const { issuer, changes, intervalMs, now } = this.deps
     const address = { kind: 'email', value: email } as const
     try {
       const issued = await issuer.issue(tx, user, { slot: 'email_change_new', address, from, intervalMs })
-      await users.beginEmailChange(tx, user.id, { newEmail: email, token: issued.id }, now())
+      await changes.beginEmail(tx, user.id, { newEmail: email, token: issued.id }, now())
       audit('user_confirmation_requested', user, { provider })
       return { user: { ...user, newEmail: email }, issued }
     } catch (error) {
