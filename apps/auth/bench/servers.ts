@@ -48,6 +48,7 @@ const profiles = process.env['BENCH_PROFILES'] ?? ''
 const PROFILING = profiles === '' ? [] : ['--cpu-prof', `--cpu-prof-dir=${profiles}`]
 
 async function start(file: string, databaseUrl: string, env: Record<string, string> = {}): Promise<Running> {
+  // It cannot say which port it has: writing its log would cost the server under load time.
   const port = await leasePort()
   const base = `http://127.0.0.1:${port}`
   const child = fork(file, {

@@ -2,6 +2,7 @@ import { afterEach, describe, expect, it } from '@jest/globals'
 import { anEmail, get, PASSWORD, post } from './support/api.js'
 import { leasePort } from '@signet/local'
 import { waitFor } from '@signet/testkit'
+import { NO_MAIL_SERVER } from './support/process.js'
 import { startServed } from './support/server.js'
 
 const cleanups: (() => unknown)[] = []
@@ -9,6 +10,7 @@ afterEach(async () => {
   for (const cleanup of cleanups.splice(0).reverse()) await cleanup()
 })
 
+// The service does not log which port this listener has.
 describe('a service that Prometheus scrapes (docs/specification.md#tracing-and-metrics)', () => {
   it('answers at `/` of a separate listener, and nowhere on the public one', async () => {
     const port = await leasePort()
@@ -57,7 +59,7 @@ describe('a service that Prometheus scrapes (docs/specification.md#tracing-and-m
       AUTH_METRICS_EXPORTER: 'prometheus',
       OTEL_EXPORTER_PROMETHEUS_HOST: '127.0.0.1',
       AUTH_OTEL_EXPORTER_PROMETHEUS_PORT: String(port),
-      AUTH_SMTP_PORT: String(await leasePort()),
+      ...NO_MAIL_SERVER,
     })
     cleanups.push(() => server.close())
     expect((await post(server, '/signup', { email: anEmail(), password: PASSWORD })).status).toBe(200)

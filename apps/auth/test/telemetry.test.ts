@@ -210,6 +210,7 @@ describe('a service whose collector is down', () => {
       const silent = createServer(() => undefined).listen(0, '127.0.0.1')
       await once(silent, 'listening')
       cleanups.push(() => (silent.closeAllConnections(), silent.close()))
+      // Nobody listens on a port that is only leased.
       const port = how.startsWith('refuses') ? await leasePort() : (silent.address() as AddressInfo).port
       const server = await startServed({
         AUTH_TRACING_ENABLED: 'true',

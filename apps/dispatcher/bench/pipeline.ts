@@ -55,6 +55,7 @@ export async function startPipeline(name: string, options: PipelineOptions): Pro
   await migrateWebhooks(url.href)
   const secretKeys = `bench:${randomBytes(32).toString('base64')}`
   const prefix = `{${database}}`
+  // It cannot say which port it has: writing its log would cost the server under load time.
   const port = await leasePort()
   const { profileFolder } = options
   const profile = profileFolder ? ['--cpu-prof', `--cpu-prof-dir=${profileFolder}`] : []

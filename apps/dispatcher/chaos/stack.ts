@@ -84,6 +84,7 @@ export async function startChaosStack({
 
   const token = randomBytes(24).toString('base64url')
   const secretKeys = `chaos:${randomBytes(32).toString('base64')}`
+  // They keep their addresses when they are started again, also as another version.
   const [apiPort, internalPort] = [await leasePort(), await leasePort()]
   const shared = {
     PATH: process.env['PATH'],

@@ -90,6 +90,7 @@ describe('the log of an attempt', () => {
   })
 
   it('says how far a connection came that failed', async () => {
+    // Nobody listens on a port that is only leased.
     const port = await leasePort()
     const { attempts } = await attemptsAt(`https://localhost:${port}/`)
     expect(attempts).toHaveLength(2)

@@ -9,6 +9,7 @@ export type Running = { base: string; stop(): Promise<void> }
 
 /** A server in a process of its own: it and the load must not share an event loop. */
 export async function startServer(file: string, databaseUrl: string): Promise<Running> {
+  // The service must know its own address before it listens.
   const port = await leasePort()
   const base = `http://127.0.0.1:${port}`
   const child: ChildProcess = fork(fileURLToPath(new URL(file, import.meta.url)), {

@@ -68,6 +68,7 @@ export async function startStack({
   env = {},
 }: StackOptions = {}): Promise<Stack> {
   const folder = mkdtempSync(join(tmpdir(), 'signet-stack-'))
+  // They must know one another's addresses, and keep their own when they start again.
   const [auth, webhooks, internal, dispatcher] = [
     await leasePort(),
     await leasePort(),

@@ -11,7 +11,7 @@ import { startServer, type TestServer } from '../support/server.js'
 /** An application's page; nothing listens there in tests without a browser. */
 export const APPLICATION = 'https://other.example.com/signed-in'
 
-/** The service with its pages, at the address that it names in links. */
+/** The service with its pages, at the address that it names in links and so must know before it listens. */
 export async function startUi(
   env: Record<string, string> = {},
   ports: Partial<Ports> = {},

@@ -57,6 +57,7 @@ export async function startSystem(options: SystemOptions): Promise<System> {
   const token = randomBytes(24).toString('base64url')
   const secretKeys = `bench:${randomBytes(32).toString('base64')}`
   const queuePrefix = `{${database}}`
+  // Servers cannot say which ports they have: writing their logs would cost them time under load.
   const [port, internalPort] = [await leasePort(), await leasePort()]
   const env = {
     PATH: process.env['PATH'],

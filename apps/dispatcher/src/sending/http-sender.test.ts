@@ -146,7 +146,7 @@ describe('post', () => {
   it('maps connection errors to failure reasons', async () => {
     const plain = await rawServer((socket) => socket.end('HTTP/1.1 400 Bad Request\r\n\r\n'))
     const closing = await rawServer((socket) => socket.destroy())
-    const unused = await leasePort()
+    const unused = await leasePort() // nobody listens on a port that is only leased
     expect((await send(`https://127.0.0.1:${plain}/`)).result).toEqual(failed('tls_error'))
     expect((await send(`https://127.0.0.1:${closing}/`)).result).toEqual(failed('connection_reset'))
     expect((await send(`https://127.0.0.1:${unused}/`)).result).toEqual(failed('connection_refused'))

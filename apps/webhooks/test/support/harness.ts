@@ -31,6 +31,7 @@ export async function startHarness({ env = {}, basePath = '', databaseUrl, ...po
   const database = databaseUrl === undefined ? await aCopy() : await itself(databaseUrl)
   const identity = await startIdentityDouble()
   const logLines: string[] = []
+  // Not 0: the service must know its own address before it listens.
   const port = await leasePort()
   const origin = `http://127.0.0.1:${port}`
   const config = readConfig({
