@@ -24,8 +24,8 @@ it('a flood of large bodies does not stay in memory while its requests wait for 
       return post({ url }, path, body)
     })
     const answers = await Promise.all(requests)
-    // 503 while too many wait for a thread.
-    expect(answers.filter(({ status }) => status !== 400 && status !== 503)).toEqual([])
+    // 503 while too many wait for a thread, and 408 where a busy machine takes long to send a body.
+    expect(answers.filter(({ status }) => ![400, 408, 503].includes(status))).toEqual([])
     expect(child.exitCode).toBeNull()
   } finally {
     await installation.close()

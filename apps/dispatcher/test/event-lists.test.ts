@@ -110,11 +110,10 @@ describe('events that share a job', () => {
       dispatcher.logLines.filter(({ msg, job_id }) => /job failed/.test(String(msg)) && job_id === bad)
     // Sent once if its delivery should be written with the result, not at all if it took so long that the row came first.
     const sent = () => arrived('/beside-bad').filter((id) => id === bad).length
-    const sentAtFirst = sent()
-    expect(sentAtFirst).toBeLessThanOrEqual(1)
     await waitFor(() => again().length >= 3)
     // What cannot be written is not sent again.
-    expect(sent()).toBe(sentAtFirst)
+    const sentAtFirst = sent()
+    expect(sentAtFirst).toBeLessThanOrEqual(1)
     await dispatcher.db.query('drop trigger refuse on webhook_deliveries')
     await untilDelivered(8)
     expect(arrivedOthers().sort()).toEqual([...others].sort())

@@ -90,7 +90,7 @@ describe('npm run bench', () => {
       'bench-deliveries.svg',
       'bench-identity.svg',
     ])
-  }, 900_000)
+  }, 3_600_000)
 })
 
 describe('npm run bench -- --help', () => {

@@ -11,7 +11,8 @@ export function useWebhooksDatabase({ connections = 25 } = {}): { readonly db: D
   let db: Db | undefined
   beforeAll(async () => {
     database = await webhooksDatabase()
-    db = new Db({ connectionString: database.url, max: connections })
+    // Tests that start a hundred transactions at once need as many of them to wait, on a busy machine for long.
+    db = new Db({ connectionString: database.url, max: connections, connectionTimeoutMs: 150_000 })
   })
   afterAll(async () => {
     await db?.close()
