@@ -8,7 +8,7 @@ import { challengeOf, type Challenge } from '../flows/pkce.js'
 import { notifyPhoneChanged } from '../mail/address-notices.js'
 import type { Mailer } from '../mail/mailer.js'
 import type { OneTimeTokenStore } from '../one-time-tokens/one-time-token-store.js'
-import type { AddressProofs } from '../proofs/address-proofs.js'
+import type { AddressHolders } from '../proofs/address-holders.js'
 import type { RequestMeta } from '../requests/request-meta.js'
 import type { SessionEnds } from '../sessions/session-ends.js'
 import { requireStrong, type SessionGate } from '../sessions/session-gate.js'
@@ -67,7 +67,7 @@ type Deps = {
   db: Db
   users: UserStore
   changes: PendingChangeStore
-  proofs: AddressProofs
+  holders: AddressHolders
   sessions: SessionStore
   gate: SessionGate
   ends: SessionEnds
@@ -206,8 +206,8 @@ export class UserUpdateService {
   }
 
   async #refuseTaken(email: string | null, phone: string | null): Promise<void> {
-    const { db, proofs } = this.deps
-    const isTaken = (kind: Address['kind'], value: string) => proofs.isTaken(db, { kind, value })
+    const { db, holders } = this.deps
+    const isTaken = (kind: Address['kind'], value: string) => holders.isTaken(db, { kind, value })
     if (email !== null && (await isTaken('email', email))) throw addressExists('email')
     if (phone !== null && (await isTaken('phone', phone))) throw addressExists('phone')
   }

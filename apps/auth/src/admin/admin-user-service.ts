@@ -6,6 +6,7 @@ import type { OneTimeTokenStore } from '../one-time-tokens/one-time-token-store.
 import { isUsableHash } from '../passwords/hash-formats.js'
 import type { PasswordHasher } from '../passwords/password-hasher.js'
 import type { PasswordRules } from '../passwords/password-rules.js'
+import type { AddressHolders } from '../proofs/address-holders.js'
 import type { AddressProofs } from '../proofs/address-proofs.js'
 import type { RequestMeta } from '../requests/request-meta.js'
 import type { SessionEnds } from '../sessions/session-ends.js'
@@ -31,6 +32,7 @@ type Deps = {
   ends: SessionEnds
   tokens: OneTimeTokenStore
   vouched: VouchedSignUps
+  holders: AddressHolders
   proofs: AddressProofs
   hasher: PasswordHasher
   rules: { role: string; audiences: readonly string[]; passwords: PasswordRules }
@@ -181,9 +183,9 @@ export class AdminUserService {
 
   /** What an administrator says about an address counts; an unproven sign-up does not. */
   async #release(tx: Tx, { email, phone }: { email: string | null; phone: string | null }): Promise<void> {
-    const { proofs } = this.deps
-    if (email !== null) await proofs.release(tx, { kind: 'email', value: email })
-    if (phone !== null) await proofs.release(tx, { kind: 'phone', value: phone })
+    const { holders } = this.deps
+    if (email !== null) await holders.release(tx, { kind: 'email', value: email })
+    if (phone !== null) await holders.release(tx, { kind: 'phone', value: phone })
   }
 
   async #insertIdentities(tx: Tx, userId: string, email: string | null, phone: string | null): Promise<void> {

@@ -7,7 +7,7 @@ import type { LinkKind, SecretMessages } from '../messages/secret-messages.js'
 import type { TokenIssuer } from '../one-time-tokens/token-issuer.js'
 import type { PasswordHasher } from '../passwords/password-hasher.js'
 import type { PasswordRules } from '../passwords/password-rules.js'
-import type { AddressProofs } from '../proofs/address-proofs.js'
+import type { AddressHolders } from '../proofs/address-holders.js'
 import type { RequestMeta } from '../requests/request-meta.js'
 import type { VouchedSignUps } from '../sign-up/vouched-sign-ups.js'
 import { withoutClaims } from '../users/identity-claims.js'
@@ -41,7 +41,7 @@ type Deps = {
   acts: AdminActs
   users: UserStore
   changes: PendingChangeStore
-  proofs: AddressProofs
+  holders: AddressHolders
   vouched: VouchedSignUps
   issuer: TokenIssuer
   messages: SecretMessages
@@ -99,8 +99,8 @@ export class LinkService {
   async #newEmail(type: GeneratedType, request: LinkRequest): Promise<string | null> {
     if (type !== 'email_change_current' && type !== 'email_change_new') return null
     const newEmail = normaliseEmail(request.new_email ?? '')
-    const { db, proofs } = this.deps
-    if (await proofs.isTaken(db, { kind: 'email', value: newEmail })) throw addressExists('email')
+    const { db, holders } = this.deps
+    if (await holders.isTaken(db, { kind: 'email', value: newEmail })) throw addressExists('email')
     return newEmail
   }
 

@@ -1,7 +1,7 @@
-import { isUniqueViolation, type Queryable, type Tx } from '@signet/db'
+import { isUniqueViolation, type Tx } from '@signet/db'
 import type { Address } from '../addresses/address.js'
 import { RestartError } from '../database/restart-error.js'
-import { addressExists, authError } from '../errors/auth-error.js'
+import { authError } from '../errors/auth-error.js'
 import type { OneTimeTokenStore } from '../one-time-tokens/one-time-token-store.js'
 import type { SessionEnds } from '../sessions/session-ends.js'
 import { isVouched, type PendingSignUp, type PendingSignUpStore } from '../users/pending-sign-up-store.js'
@@ -10,6 +10,7 @@ import { identityClaims } from '../users/identity-claims.js'
 import { withFitting } from '../users/metadata-limit.js'
 import type { UserStore } from '../users/user-store.js'
 import { isProven, type JsonObject, type User } from '../users/user.js'
+import type { AddressHolders } from './address-holders.js'
 import { Confirmations } from './confirmations.js'
 
 /** What a proof of an address adds to the account: what the sign-up brought, otherwise nothing. */
@@ -32,6 +33,7 @@ type Kind = Address['kind']
 
 type Deps = {
   users: UserStore
+  holders: AddressHolders
   identities: IdentityStore
   signUps: PendingSignUpStore
   tokens: OneTimeTokenStore
@@ -57,7 +59,7 @@ export class AddressProofs {
 
   /** Someone proved that they own the account's address of this kind. */
   async prove(tx: Tx, user: User, kind: Kind, claim: Claim | null): Promise<User> {
-    const { signUps } = this.deps
+    const { holders, signUps } = this.deps
     if (isProven(user)) {
       // The account already has an owner, so what the sign-up brought is discarded.
       await signUps.removeAll(tx, user.id)
@@ -68,7 +70,7 @@ export class AddressProofs {
     const cleared = await this.#clear(tx, user, claim?.identityId ?? null, true)
     // The other address is the same person's only if an administrator entered both.
     const areOnes = KINDS.every((each) => isVouched(administrators, each))
-    const rest = areOnes ? cleared : await this.#drop(tx, cleared, otherThan(kind))
+    const rest = areOnes ? cleared : await holders.drop(tx, cleared, otherThan(kind))
     const alone = await this.#withIdentity(tx, rest, kind)
     // Someone else wrote into it through a provider.
     const kept = hadForeign ? (administrators?.userMetadata ?? {}) : user.userMetadata
@@ -123,12 +125,12 @@ export class AddressProofs {
     { identityId, data, aud, isNew, isReturning }: Voucher,
   ): Promise<User> {
     if (isNew || isProven(user)) return this.#confirmations.confirm(tx, user, 'email')
-    const { identities, signUps } = this.deps
+    const { holders, identities, signUps } = this.deps
     const administrators = await signUps.findAdministrators(tx, user.id)
     const hadForeign = hasForeignIdentity(user, identityId)
     const cleared = await this.#clear(tx, user, identityId, isReturning)
     await identities.removeOthers(tx, user.id, identityId)
-    const { appMetadata } = await this.#drop(tx, cleared, 'phone')
+    const { appMetadata } = await holders.drop(tx, cleared, 'phone')
     // Metadata that no stranger wrote.
     const trusted = hadForeign ? (administrators?.userMetadata ?? {}) : user.userMetadata
     return this.#confirmations.confirm(tx, await this.#read(tx, user), 'email', {
@@ -150,7 +152,7 @@ export class AddressProofs {
   /** A signed-in user proved another address, which becomes the account's. */
   async adopt(tx: Tx, user: User, address: Address): Promise<User> {
     const { user: owned, passwordHash } = await this.#settle(tx, user, address.kind)
-    await this.#take(tx, user, address)
+    await this.deps.holders.take(tx, user, address)
     return this.#confirmations.set(tx, owned, address, { passwordHash }).catch(restartIfTaken)
   }
 
@@ -158,7 +160,7 @@ export class AddressProofs {
   async adoptFromProvider(tx: Tx, user: User, email: string): Promise<User> {
     const address = { kind: 'email', value: email } as const
     const { user: owned, passwordHash } = await this.#settle(tx, user, address.kind)
-    await this.#take(tx, user, address)
+    await this.deps.holders.take(tx, user, address)
     return this.#confirmations.takeFromIdentity(tx, owned, email, { passwordHash }).catch(restartIfTaken)
   }
 
@@ -167,10 +169,10 @@ export class AddressProofs {
    * nothing: the account had no claimed address before. Otherwise the account stays as confirmed or unconfirmed as it was.
    */
   async enter(tx: Tx, user: User, address: Address, { confirmed }: { confirmed: boolean }): Promise<User> {
-    const { signUps } = this.deps
+    const { holders, signUps } = this.deps
     const { kind } = address
     const isFirst = user.email === null && user.phone === null
-    await this.#take(tx, user, address)
+    await holders.take(tx, user, address)
     const said = isFirst ? await signUps.findAdministrators(tx, user.id) : null
     if (confirmed && isFirst) await signUps.removeAll(tx, user.id)
     // They were sent for another address.
@@ -193,39 +195,8 @@ export class AddressProofs {
   ): Promise<User> {
     if (lost.length === 0) return this.#confirmations.refresh(tx, user)
     await this.requireAdoptable(tx, user)
-    if (instead !== null) await this.release(tx, { kind: 'email', value: instead })
+    if (instead !== null) await this.deps.holders.release(tx, { kind: 'email', value: instead })
     return this.#confirmations.withdraw(tx, user, lost, instead)
-  }
-
-  /** An address has an owner once they proved it or an administrator said so; a mere claim does not count. */
-  async isTaken(db: Queryable, address: Address): Promise<boolean> {
-    const holder = await this.deps.users.findByAddress(db, address)
-    return holder !== null && this.#isOwner(db, holder, address.kind)
-  }
-
-  /** An account that only claims the address loses it to the person who proves it. Returns the id of an owner, who keeps it. */
-  async release(tx: Tx, address: Address): Promise<string | null> {
-    const { users, signUps, tokens } = this.deps
-    const { kind, value } = address
-    const found = await users.findByAddress(tx, address)
-    // Also an owner, who keeps it: two who exchange addresses would wait for each other at the unique index.
-    const holder = found && (await users.lockById(tx, found.id))
-    if (holder?.[kind] !== value) return null
-    if (await this.#isOwner(tx, holder, kind)) return holder.id
-    await signUps.removeUnvouched(tx, holder.id)
-    await tokens.removeAll(tx, holder.id)
-    await this.#drop(tx, holder, kind)
-    await users.removeIfAbandoned(tx, holder.id)
-    return null
-  }
-
-  async #take(tx: Tx, user: User, address: Address): Promise<void> {
-    const owner = await this.release(tx, address)
-    if (owner !== null && owner !== user.id) throw addressExists(address.kind)
-  }
-
-  async #isOwner(db: Queryable, holder: User, kind: Kind): Promise<boolean> {
-    return isProven(holder) || isVouched(await this.deps.signUps.findAdministrators(db, holder.id), kind)
   }
 
   /**
@@ -234,11 +205,11 @@ export class AddressProofs {
    */
   async #settle(tx: Tx, user: User, kind: Kind): Promise<{ user: User; passwordHash?: string }> {
     if (isProven(user)) return { user }
-    const { signUps } = this.deps
+    const { holders, signUps } = this.deps
     await this.requireAdoptable(tx, user)
     const administrators = await signUps.findAdministrators(tx, user.id)
     await signUps.removeAll(tx, user.id)
-    return { user: await this.#drop(tx, user, otherThan(kind)), ...passwordOf(administrators) }
+    return { user: await holders.drop(tx, user, otherThan(kind)), ...passwordOf(administrators) }
   }
 
   /** Never the one that the account has so far: that may be what a stranger's sign-up named. */
@@ -261,16 +232,6 @@ export class AddressProofs {
     }
     if (user.newEmail !== null || user.newPhone !== null)
       await users.update(tx, user.id, { newEmail: null, newPhone: null, emailChangeConfirmStatus: 0 }, now())
-    return this.#read(tx, user)
-  }
-
-  /** The account gives up an address, and the identity that belongs to it. */
-  async #drop(tx: Tx, user: User, kind: Kind): Promise<User> {
-    if (user[kind] === null) return user
-    const { users, identities, now } = this.deps
-    const identity = user.identities.find(({ provider }) => provider === kind)
-    if (identity !== undefined) await identities.remove(tx, identity.id)
-    await users.updateAddresses(tx, user.id, { [kind]: null }, now())
     return this.#read(tx, user)
   }
 

@@ -19,7 +19,7 @@ export function createAdministrationServices(
 ) {
   const { config, db, observer, hasher, now, databaseNow, stores } = parts
   const { users, identities, factors, levels } = stores
-  const { mailer, proofs, issuer, messages, vouched, ends } = foundation
+  const { mailer, holders, proofs, issuer, messages, vouched, ends } = foundation
   return {
     adminUsers: new AdminUserService({
       db,
@@ -30,6 +30,7 @@ export function createAdministrationServices(
       ends,
       tokens: stores.tokens,
       vouched,
+      holders,
       proofs,
       hasher,
       rules: {
@@ -56,7 +57,7 @@ export function createAdministrationServices(
       acts,
       users,
       changes: stores.pendingChanges,
-      proofs,
+      holders,
       vouched,
       issuer,
       messages,

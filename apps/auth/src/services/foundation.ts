@@ -19,6 +19,7 @@ import { Outbox } from '../outbox/outbox.js'
 import { OneTimeTokens } from '../one-time-tokens/one-time-tokens.js'
 import { SecretMessages } from '../messages/secret-messages.js'
 import { TokenIssuer } from '../one-time-tokens/token-issuer.js'
+import { AddressHolders } from '../proofs/address-holders.js'
 import { AddressProofs } from '../proofs/address-proofs.js'
 import { deriveKeys } from '../secrets/derived-keys.js'
 import { RefreshTokens } from '../sessions/refresh-token.js'
@@ -88,8 +89,10 @@ export function createFoundation(parts: Parts) {
     accountEvents: stores.accountEvents,
     now,
   })
+  const holders = new AddressHolders({ users, identities, signUps, tokens: stores.tokens, now })
   const proofs = new AddressProofs({
     users,
+    holders,
     identities,
     signUps,
     tokens: stores.tokens,
@@ -136,7 +139,7 @@ export function createFoundation(parts: Parts) {
     rules: registrationRules(config),
     now,
   })
-  const vouched = new VouchedSignUps({ users, factory, signUps, proofs, issuer, now })
+  const vouched = new VouchedSignUps({ users, factory, signUps, holders, issuer, now })
   const addresses = new AddressChanges({
     users,
     changes,
@@ -168,6 +171,7 @@ export function createFoundation(parts: Parts) {
     gate,
     sessions,
     attempts,
+    holders,
     proofs,
     vouched,
     registration,

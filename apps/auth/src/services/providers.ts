@@ -9,6 +9,7 @@ import type { SecretMessages } from '../messages/secret-messages.js'
 import type { TokenIssuer } from '../one-time-tokens/token-issuer.js'
 import type { Outbound } from '../outbound/outbound.js'
 import type { DerivedKeys } from '../secrets/derived-keys.js'
+import type { AddressHolders } from '../proofs/address-holders.js'
 import type { AddressProofs } from '../proofs/address-proofs.js'
 import type { SessionGate } from '../sessions/session-gate.js'
 import type { SessionService } from '../sessions/session-service.js'
@@ -35,6 +36,7 @@ type Parts = {
   mailer: Mailer
   sessions: SessionService
   gate: SessionGate
+  holders: AddressHolders
   proofs: AddressProofs
   issuer: TokenIssuer
   messages: SecretMessages
@@ -73,7 +75,13 @@ export function createProviderServices(parts: Parts) {
     db,
     identities,
     linking: new AccountLinking({ ...linked, rules: linkingRules(config) }),
-    targeted: new TargetedLinking({ ...linked, gate: parts.gate, tokens, invitations }),
+    targeted: new TargetedLinking({
+      ...linked,
+      holders: parts.holders,
+      gate: parts.gate,
+      tokens,
+      invitations,
+    }),
     requests,
     messages: parts.messages,
     audit,

@@ -4,7 +4,7 @@ import type { Address } from '../addresses/address.js'
 import { addressExists } from '../errors/auth-error.js'
 import type { Issued } from '../one-time-tokens/one-time-tokens.js'
 import type { TokenIssuer } from '../one-time-tokens/token-issuer.js'
-import type { AddressProofs } from '../proofs/address-proofs.js'
+import type { AddressHolders } from '../proofs/address-holders.js'
 import { withoutClaims } from '../users/identity-claims.js'
 import { refuseLargeMetadata } from '../users/metadata-limit.js'
 import type { UserStore } from '../users/user-store.js'
@@ -16,7 +16,7 @@ type Deps = {
   users: UserStore
   factory: UserFactory
   signUps: PendingSignUpStore
-  proofs: Pick<AddressProofs, 'release'>
+  holders: Pick<AddressHolders, 'release'>
   issuer: TokenIssuer
   now: () => Date
 }
@@ -39,11 +39,11 @@ export class VouchedSignUps {
     tx: Tx,
     { address, aud, data }: { address: Address; aud: string; data: JsonObject },
   ): Promise<Target> {
-    const { users, factory, proofs, now } = this.deps
+    const { users, factory, holders, now } = this.deps
     const given = withoutClaims(data)
     // An account with a phone number that claims the address belongs to someone else: this would merge two people's accounts.
     const holder = await users.findByAddress(tx, address)
-    if (holder !== null && holder.phone !== null) await proofs.release(tx, address)
+    if (holder !== null && holder.phone !== null) await holders.release(tx, address)
     const { user, isNew } = await factory.findOrInsert(tx, { address, aud, data: {} })
     if (user.emailConfirmedAt !== null) throw addressExists('email')
     const userMetadata = mergeMetadata(user.userMetadata, given)

@@ -168,8 +168,8 @@ export class UserStore {
   }
 
   /**
-   * As {@link update}, also for addresses and their confirmation. Only for AddressProofs, and for erasing a user: a new address
-   * takes nothing over from whoever claimed it.
+   * As {@link update}, also for addresses and their confirmation. Only for the classes in `proofs`, and for erasing a user: a new
+   * address takes nothing over from whoever claimed it.
    */
   updateAddresses(db: Queryable, id: string, changes: Changes, now: Date): Promise<void> {
     return this.#set(db, id, changes, now)

@@ -4,6 +4,7 @@ import type { Audit } from '../../audit/audit-log.js'
 import { addressExists, authError, invalid, userBanned } from '../../errors/auth-error.js'
 import type { OneTimeTokenStore } from '../../one-time-tokens/one-time-token-store.js'
 import { requireStrong, type SessionGate } from '../../sessions/session-gate.js'
+import type { AddressHolders } from '../../proofs/address-holders.js'
 import type { AddressProofs } from '../../proofs/address-proofs.js'
 import type { IdentityStore } from '../../users/identity-store.js'
 import type { UserStore } from '../../users/user-store.js'
@@ -20,6 +21,7 @@ type Deps = {
   identities: IdentityStore
   tokens: OneTimeTokenStore
   externals: ExternalIdentities
+  holders: AddressHolders
   proofs: AddressProofs
   invitations: Invitations
   requests: ConfirmationRequests
@@ -107,8 +109,8 @@ export class TargetedLinking {
    * lock out its real owner, or lead them into someone else's account.
    */
   async #askForEmail(tx: Tx, audit: Audit, user: User, external: External, email: string): Promise<Entered> {
-    const { proofs, requests } = this.deps
-    if (await proofs.isTaken(tx, { kind: 'email', value: email })) throw addressExists('email')
+    const { holders, requests } = this.deps
+    if (await holders.isTaken(tx, { kind: 'email', value: email })) throw addressExists('email')
     const confirmation = await requests.issueChange(tx, audit, user, { ...external, email })
     const name = providerLabel(external.provider)
     const refusal = authError(
