@@ -183,7 +183,7 @@ describe('EventPlaces', () => {
     }
   })
 
-  it('never defers for longer than five minutes, and newcomers for half a minute', () => {
+  it('never defers for longer than five minutes, and newcomers for ten seconds', () => {
     const { take, fill, end } = setUp()
     end(fill('a'), 900, 2)
     fill('a')
@@ -193,7 +193,7 @@ describe('EventPlaces', () => {
           'deferMs' in one ? one.deferMs : 0,
         ),
       )
-    expect(longestOf(false)).toBe(30_000)
+    expect(longestOf(false)).toBe(10_000)
     expect(longestOf(true)).toBe(300_000)
   })
 

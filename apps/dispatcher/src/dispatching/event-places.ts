@@ -40,7 +40,8 @@ const PERIOD_MS = 1000
 /** Deferred events come back at least this often, however few have ended: attempts end within seconds. */
 const MAX_SPACING_MS = 1000
 const MIN_DEFER_MS = 250
-const MAX_DEFER_MS = 30_000
+/** By then it is known whether the account is slow, and how slow. */
+const MAX_DEFER_MS = 10_000
 const MAX_RETRY_MS = 5 * 60_000
 /** Accounts to remember while none of their events is here. */
 const MAX_REMEMBERED = 10_000

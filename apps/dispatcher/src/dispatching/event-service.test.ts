@@ -1,5 +1,7 @@
 import { expect, it } from '@jest/globals'
+import { setImmediate as turn } from 'node:timers/promises'
 import type { EventId } from '@signet/webhook-core'
+import type { DeliverySnapshot } from '../deliveries/delivery-store.js'
 import type { PreparedBody } from '../preparing/preparation.js'
 import { AdmissionWindow } from './admission-window.js'
 import type { DispatchItem } from './dispatch-service.js'
@@ -40,4 +42,42 @@ async function dispatchedWith(bytes: number): Promise<DispatchItem[]> {
 it('dispatches a body apart from small ones where it turns out to be large', async () => {
   expect((await dispatchedWith(300 * 1024)).map(({ bytes }) => bytes)).toEqual([undefined, 300 * 1024])
   expect((await dispatchedWith(1024)).map(({ bytes }) => bytes)).toEqual([undefined, undefined])
+})
+
+it('dispatches no more than can be sent soon, and the next event when one was sent', async () => {
+  const dispatched: string[] = []
+  const sent: (() => void)[] = []
+  const service = new EventService({
+    places: new EventPlaces({ capacity: 1000 }),
+    admissionWindow: new AdmissionWindow({ min: 10, max: 10 }),
+    dispatch: {
+      run({ id }) {
+        dispatched.push(id)
+        return Promise.resolve({ created: [{} as DeliverySnapshot], unfinished: [], readAt: 0 })
+      },
+    },
+    preparation: { run: () => Promise.reject(new Error('they have bodies')) },
+    firstAttempts: {
+      run: (_id, _dispatched, run) =>
+        new Promise((resolve) =>
+          sent.push(() => {
+            run?.onSent?.()
+            resolve()
+          }),
+        ),
+    },
+  })
+  const all = Array.from({ length: 50 }, () => service.run(event))
+  await turn()
+  // Three quarters, because others may come.
+  expect(dispatched).toHaveLength(8)
+  sent.shift()?.()
+  await turn()
+  expect(dispatched).toHaveLength(9)
+  while (sent.length > 0) {
+    sent.splice(0).forEach((end) => end())
+    await turn()
+  }
+  await Promise.all(all)
+  expect(dispatched).toHaveLength(50)
 })
