@@ -36,7 +36,10 @@ function readerThatFails(broken: readonly Part[], how: () => Promise<never>): Re
 }
 
 const quoting = () => Promise.reject(new Error('cannot read "private-transcript"'))
-const never = () => new Promise<never>(() => undefined)
+const isSlow = () =>
+  Promise.reject(Object.assign(new Error('canceling statement due to statement timeout'), { code: '57014' }))
+const isMalformed = () =>
+  Promise.reject(Object.assign(new Error('invalid input syntax: "private-transcript"'), { code: '22P02' }))
 
 describe('parts of a payload that cannot be read, in the worker', () => {
   let receiver: Receiver
@@ -47,18 +50,25 @@ describe('parts of a payload that cannot be read, in the worker', () => {
   afterEach(() => dispatcher.stop())
   afterAll(() => receiver.close())
 
-  it.each<[string, Part[], () => Promise<never>, string[]]>([
-    ['without the transcript when it fails', ['transcript'], quoting, ['title', 'summaries']],
+  it.each<[string, Part[], () => Promise<never>, string[], string]>([
+    ['without the transcript when it fails', ['transcript'], quoting, ['title', 'summaries'], 'Error'],
     [
-      'without the transcript when it takes longer than its limit',
+      'without the transcript when it takes too long',
       ['transcript'],
-      never,
+      isSlow,
       ['title', 'summaries'],
+      'canceling statement due to statement timeout (57014)',
     ],
-    ['without the summaries when they fail', ['summaries'], quoting, ['title', 'transcript']],
-    ['without the recording when it fails', ['recording'], quoting, ['transcript', 'summaries']],
-    ['with the audio_id alone when all fail', ['recording', 'transcript', 'summaries'], quoting, []],
-  ])('goes out %s', async (_name, broken, how, expected) => {
+    [
+      'without the summaries when they are malformed',
+      ['summaries'],
+      isMalformed,
+      ['title', 'transcript'],
+      'Error (22P02)',
+    ],
+    ['without the recording when it fails', ['recording'], quoting, ['transcript', 'summaries'], 'Error'],
+    ['with the audio_id alone when all fail', ['recording', 'transcript', 'summaries'], quoting, [], 'Error'],
+  ])('goes out %s, and the log says why', async (_name, broken, how, expected, reason) => {
     dispatcher = await startDispatcher({
       ports: { ca: receiver.authorityCert, reader: readerThatFails(broken, how) },
     })
@@ -74,6 +84,7 @@ describe('parts of a payload that cannot be read, in the worker', () => {
       expect(text).toContain(`signet_delivery_enrichment_failures_total{part="${part}"} 1`)
     const lines = dispatcher.logLines.filter(({ msg }) => msg === 'enrichment failed')
     expect(lines.map(({ part }) => part).sort()).toEqual([...broken].sort())
+    for (const line of lines) expect(line).toMatchObject({ audio_id: 'rec_54', reason })
     expect(JSON.stringify(dispatcher.logLines)).not.toContain('private-')
   })
 

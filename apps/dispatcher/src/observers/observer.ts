@@ -1,3 +1,4 @@
+import { isUnavailable } from '@signet/db'
 import { RepeatedWarning, type Logger } from '@signet/telemetry'
 import type { DeliveryId, EndpointId, EventId } from '@signet/webhook-core'
 import { queueNames } from '@signet/webhook-core/queue'
@@ -96,9 +97,7 @@ export function createObserver(log: Logger, registry: Registry) {
 
     enrichmentFailed({ part, ref, error }: PartProblem): void {
       metrics.enrichmentFailures.inc({ part })
-      // The error's message may quote a user's transcript or summary.
-      const reason = typeof error === 'string' ? error : nameOf(error)
-      log.error('enrichment failed', { part, audio_id: ref.audioId, reason })
+      log.error('enrichment failed', { part, audio_id: ref.audioId, reason: reasonOf(error) })
     },
 
     unconverted(eventId: EventId, reason: UnconvertedReason): void {
@@ -265,4 +264,13 @@ const resultLabel = (result: string): string => (/^http_(?![1-5]\d\d$)/.test(res
 const durationLabel = (result: string) =>
   result === 'delivered' || result === 'timeout' ? result : result.startsWith('http_') ? 'refused' : 'failed'
 
-const nameOf = (error: unknown) => (error instanceof Error ? error.name : typeof error)
+/**
+ * Why a part could not be read. Has no message that may quote a user's text, as PostgreSQL's do about data (classes 22 and 23), and
+ * those of Node about JSON.
+ */
+function reasonOf(error: unknown): string {
+  if (!(error instanceof Error)) return typeof error
+  const code = 'code' in error && typeof error.code === 'string' ? error.code : ''
+  const quotesNothing = /^(?!2[23])[0-9A-Z]{5}$/.test(code) || isUnavailable(error)
+  return `${quotesNothing ? error.message : error.name}${code && ` (${code})`}`
+}
