@@ -4,7 +4,8 @@ import type { RecordingReader, RecordingRef } from '@signet/webhook-core/stores'
 import { PartsReader } from '../src/preparing/parts-reader.js'
 
 const MEBIBYTE = 1024 * 1024
-const noDatabase = { query: () => Promise.reject(new Error('no database')) }
+const absent = () => Promise.reject(new Error('no database'))
+const noDatabase = { query: absent, ping: absent }
 
 /** Recordings are empty, except for those named `large`. `sizes` are those of the batches. */
 function setUp() {
@@ -22,7 +23,7 @@ function setUp() {
   }
   const parts = new PartsReader({
     // The reader asks no database.
-    db: { until: () => noDatabase },
+    db: noDatabase,
     events: noDatabase,
     retryWhileUnavailable: (work) => work(),
     onProblem: () => undefined,

@@ -1,6 +1,6 @@
 import { createHash, randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
-import { Db, type Queryable } from '@signet/db'
+import { Db } from '@signet/db'
 import type { TestDatabase } from '@signet/testkit'
 import { newEventId, type EventId } from '@signet/webhook-core'
 import { queueSummary, queuePing, type TestSummary } from '@signet/webhook-testkit'
@@ -8,7 +8,7 @@ import { insertEndpoint, recordingReader, type RecordingReader } from '@signet/w
 import { dispatchEvents } from '../src/dispatching/dispatch-store.js'
 import { MarkdownConverter } from '../src/markdown/markdown-converter.js'
 import { ConversionScheduler } from '../src/preparing/conversion-scheduler.js'
-import { PartsReader, type PartProblem } from '../src/preparing/parts-reader.js'
+import { PartsReader, type PartProblem, type PartsReaderDeps } from '../src/preparing/parts-reader.js'
 import { Preparation } from '../src/preparing/preparation.js'
 import { webhooksDatabase } from '@signet/webhook-testkit'
 
@@ -61,7 +61,7 @@ const full = (accountId: string): TestSummary =>
 /** Prepares events, and collects what went wrong. */
 function preparing(
   changes: Partial<RecordingReader> = {},
-  { timeoutMs, events = database.db }: { timeoutMs?: number; events?: Queryable } = {},
+  { events = database.db }: { events?: PartsReaderDeps['events'] } = {},
 ) {
   const problems: PartProblem[] = []
   const preparation = new Preparation({
@@ -71,7 +71,6 @@ function preparing(
       reader: { ...recordingReader(database.db), ...changes },
       retryWhileUnavailable: (work) => work(),
       onProblem: (problem) => problems.push(problem),
-      timeoutMs,
     }),
     conversions: new ConversionScheduler({
       jobs: 300,
@@ -140,7 +139,7 @@ const LARGE = [{ label: 'Summary', content: 'x'.repeat(2 ** 20), format: 'markdo
 
 /** How large the event is said to be where there is no room for it. */
 async function roomFor(summary: TestSummary): Promise<number[]> {
-  const { preparation } = preparing(UNREADABLE, { events: { query: fails } })
+  const { preparation } = preparing(UNREADABLE, { events: { query: fails, ping: fails } })
   const sizes: number[] = []
   const makeRoom = (bytes: number) => {
     sizes.push(bytes)
@@ -185,7 +184,7 @@ describe('Preparation', () => {
 
   it('fails, so that the event is tried again, when what came with a notice cannot be read', async () => {
     const event = await queued(await withGiven({ transcript: null }))
-    const { preparation } = preparing({}, { events: { query: fails } })
+    const { preparation } = preparing({}, { events: { query: fails, ping: fails } })
     const use = () => Promise.reject(new Error('prepared'))
     await expect(preparation.run(event, {}, use)).rejects.toThrow('no')
   })
@@ -229,14 +228,13 @@ describe('Preparation', () => {
     expect(problems).toMatchObject([{ part, ref: { audioId: 'rec_1001' } }])
   })
 
-  it('sends audio_id alone when every query fails or hangs', async () => {
-    const hangs = () => new Promise<never>(() => undefined)
-    const { preparation, problems } = preparing(
-      { recording: fails, transcript: hangs, summaries: hangs },
-      { timeoutMs: 30 },
-    )
+  it('sends audio_id alone when every query fails or takes too long', async () => {
+    const hurried = new Db({ connectionString: testDatabase.url, statementTimeoutMs: 30 })
+    const isSlow = () => hurried.query('select pg_sleep(60)').then(() => [])
+    const { preparation, problems } = preparing({ recording: fails, transcript: isSlow, summaries: isSlow })
     expect(await dataOf(preparation, full(anAccount()))).toEqual({ audio_id: 'rec_1001' })
     expect(problems.map(({ part }) => part).sort()).toEqual(['recording', 'summaries', 'transcript'])
+    await hurried.close()
   })
 
   it('lets one unreadable recording cost no other event its part', async () => {
@@ -245,10 +243,8 @@ describe('Preparation', () => {
     for (const summary of summaries) await queueSummary(db, summary)
     const bad = summaries[1]?.accountId
     const { preparation, problems } = preparing({
-      transcript: (refs, signal) =>
-        refs.some(({ accountId }) => accountId === bad)
-          ? fails()
-          : recordingReader(db).transcript(refs, signal),
+      transcript: (refs) =>
+        refs.some(({ accountId }) => accountId === bad) ? fails() : recordingReader(db).transcript(refs),
     })
     const built = await bodiesOf(
       preparation,

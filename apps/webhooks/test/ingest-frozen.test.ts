@@ -7,12 +7,7 @@ import {
   type EventHeader,
   type EventId,
 } from '@signet/webhook-core'
-import {
-  ENRICHMENT_TIMEOUT_MS,
-  findGivenParts,
-  readRecordings,
-  recordingReader,
-} from '@signet/webhook-core/stores'
+import { findGivenParts, readRecordings, recordingReader } from '@signet/webhook-core/stores'
 import { aNotice, eventRows } from './support/api-data.js'
 import { useApi } from './support/api.js'
 
@@ -53,7 +48,6 @@ async function fromTheMirror(
   const ref = { accountId, audioId: event.audioId }
   const [content] = await readRecordings([{ ...ref, given }], {
     reader: recordingReader(api.db),
-    timeoutMs: ENRICHMENT_TIMEOUT_MS,
     onFailure: (_part, _ref, error) => {
       throw error
     },

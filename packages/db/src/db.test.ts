@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from '@jest/globals'
 import { ownDatabase } from '../test/own-database.js'
-import { Db, isUnavailable, isUniqueViolation, type Queryable, type TraceStatement } from './index.js'
+import { Db, isUnavailable, isUniqueViolation, type TraceStatement } from './index.js'
 
 const { url, admin, db } = ownDatabase('package')
 
@@ -104,27 +104,6 @@ describe('transaction', () => {
     expect(isUniqueViolation(error)).toBe(true)
     expect(isUniqueViolation(error, 'item_pkey')).toBe(true)
     expect(isUniqueViolation(error, 'other')).toBe(false)
-  })
-})
-
-describe('until', () => {
-  it('does not send what still waits for its connection when the caller has given up', async () => {
-    const small = new Db({ connectionString: url, max: 1 })
-    await small.query('create table sent (what text)')
-    const given = new AbortController()
-    const unhurried = small.until(new AbortController().signal)
-    const insert = (db: Queryable, what: string) => db.query('insert into sent values ($1)', [what])
-    const { late, inTime } = await small.connection(async () => {
-      const late = insert(small.until(given.signal), 'late')
-      late.catch(() => undefined) // looked at below, when the connection is free
-      const inTime = insert(unhurried, 'in time')
-      given.abort(new Error('given up'))
-      return Promise.resolve({ late, inTime })
-    })
-    await expect(late).rejects.toThrow('given up')
-    expect((await inTime).rowCount).toBe(1)
-    expect((await small.query('select what from sent')).rows).toEqual([{ what: 'in time' }])
-    await small.close()
   })
 })
 

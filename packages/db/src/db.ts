@@ -193,25 +193,6 @@ export class Db implements Queryable {
     }
   }
 
-  /**
-   * For callers that may stop waiting: statements still waiting for a connection when `signal` is aborted are not sent. Once
-   * sent, only the server can end a statement, after `statementTimeoutMs`.
-   */
-  until(signal: AbortSignal): Queryable {
-    return {
-      query: async <R extends object>(
-        text: string | { name: string; text: string },
-        values: readonly unknown[] = [],
-      ) => {
-        const result = await this.connection((connection) =>
-          signal.aborted ? Promise.resolve(null) : connection.query<R>(text, values),
-        )
-        if (result === null) throw signal.reason
-        return result
-      },
-    }
-  }
-
   /** Resolves if the database responds within `timeoutMs`. For readiness checks. */
   async ping(timeoutMs = 1000): Promise<void> {
     const message = new Error(`no answer from the database in ${timeoutMs} ms`)

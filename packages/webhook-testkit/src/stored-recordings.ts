@@ -1,13 +1,10 @@
 import type { Queryable } from '@signet/db'
 import { recordingReader, type RecordingRef } from '@signet/webhook-core/stores'
 
-const readerOf = (db: Queryable) => recordingReader({ until: () => db })
-const inTime = new AbortController().signal
-
 /** What is stored of recordings, as the bodies of events are built from it. */
 export const findRecordings = (db: Queryable, refs: readonly RecordingRef[]) =>
-  readerOf(db).recording(refs, inTime)
+  recordingReader(db).recording(refs)
 export const findTranscripts = (db: Queryable, refs: readonly RecordingRef[]) =>
-  readerOf(db).transcript(refs, inTime)
+  recordingReader(db).transcript(refs)
 export const findSummaries = (db: Queryable, refs: readonly RecordingRef[]) =>
-  readerOf(db).summaries(refs, inTime)
+  recordingReader(db).summaries(refs)

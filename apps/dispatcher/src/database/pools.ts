@@ -39,11 +39,13 @@ export function createPools(databaseUrl: string, onIdleError: (error: Error) => 
       connectionTimeoutMs: CONNECTION_TIMEOUT_MS,
       closeSilent: true,
     }),
-    /** PostgreSQL ends statements that enrichment no longer waits for, and slow ones cannot block results. */
+    /** PostgreSQL ends slow statements, and they cannot block results. */
     recordings: pool('-enrichment', {
       max: MIRROR_CONNECTIONS,
       planOnce: true,
       statementTimeoutMs: ENRICHMENT_TIMEOUT_MS,
+      connectionTimeoutMs: CONNECTION_TIMEOUT_MS,
+      closeSilent: true,
     }),
     /** Pages may be slow and must never change anything. */
     admin: pool('-admin', { max: 2, readOnly: true, statementTimeoutMs: 5_000 }),

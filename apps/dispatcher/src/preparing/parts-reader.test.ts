@@ -9,12 +9,11 @@ function heldReader() {
   const held = (accounts: unknown) =>
     new Promise<void>((resolve) => (isHeld ? batches.push({ accounts, end: resolve }) : resolve()))
   const parts = new PartsReader({
-    db: {
-      until: () => ({
-        query: (_, [accounts] = []) => held(accounts).then(() => ({ rows: [], rowCount: 0 })),
-      }),
+    db: { query: (_, [accounts] = []) => held(accounts).then(() => ({ rows: [], rowCount: 0 })) },
+    events: {
+      query: () => Promise.reject(new Error('nothing was given')),
+      ping: () => Promise.resolve(),
     },
-    events: { query: () => Promise.reject(new Error('nothing was given')) },
     retryWhileUnavailable: (work) => work(),
     onProblem: () => undefined,
     reader: {
@@ -25,8 +24,6 @@ function heldReader() {
       transcript: (refs) => Promise.resolve(refs.map(() => null)),
       summaries: (refs) => Promise.resolve(refs.map(() => [])),
     },
-    // Nothing is given up while the test holds it.
-    timeoutMs: 2 ** 31 - 1,
   })
   const endAll = () => {
     isHeld = false

@@ -1,7 +1,6 @@
 import { Batches, isUnavailable, type Db, type Queryable } from '@signet/db'
 import type { EventId } from '@signet/webhook-core'
 import {
-  ENRICHMENT_TIMEOUT_MS,
   findGivenParts,
   readRecordings,
   recordingReader,
@@ -11,24 +10,26 @@ import {
 } from '@signet/webhook-core/stores'
 import { BATCH_BYTES, BatchSize } from '../batching/batch-size.js'
 import type { RetryWhileUnavailable } from '../database/retry-while-unavailable.js'
+import { rerunAfterPauses } from '../database/rerun-after-pauses.js'
 import { findSummaryBytes } from './size-store.js'
 
 /** A part missing from a payload. Never contains text of the recording. */
 export type PartProblem = { part: keyof RecordingReader; ref: RecordingRef; error: unknown }
 
 export type PartsReaderDeps = {
-  /** Reads only recordings. Its `statement_timeout` should also be `ENRICHMENT_TIMEOUT_MS`. */
-  db: Pick<Db, 'until'>
+  /** Reads only recordings. Its `statement_timeout` should be `ENRICHMENT_TIMEOUT_MS`. */
+  db: Queryable
   /** Reads what came with the notices. It is part of the events, and has the time that they have. */
-  events: Queryable
+  events: Queryable & Pick<Db, 'ping'>
   retryWhileUnavailable: RetryWhileUnavailable
   onProblem: (problem: PartProblem) => void
-  /** Tests replace these. */
+  /** Tests replace it. */
   reader?: RecordingReader
-  timeoutMs?: number
 }
 
 const LINGER_MS = 2
+/** At one a second, about a minute: a failover behind a pooler takes less. */
+const MAX_RETRIES = 60
 
 /** `givenTo`: the event whose notice brought some of the parts. They are not read from the recording. */
 type PartsOf = RecordingRef & { givenTo?: EventId | undefined }
@@ -42,11 +43,13 @@ export class PartsReader {
   readonly #sizes: Batches<RecordingRef, number>
   readonly #small: Batches<Wanted, RecordingContent>
   readonly #large: Batches<Wanted, RecordingContent>
+  readonly #db: Queryable
   readonly #reader: RecordingReader
   readonly #size = new BatchSize()
 
   constructor(private readonly deps: PartsReaderDeps) {
-    this.#reader = deps.reader ?? recordingReader(deps.db)
+    this.#db = rerunAfterPauses(deps.db)
+    this.#reader = deps.reader ?? recordingReader(this.#db)
     const byAccountInTurn = {
       send: (wanted: readonly Wanted[]) => this.#readAll(wanted),
       shareOf: ({ accountId }: RecordingRef) => accountId,
@@ -86,24 +89,22 @@ export class PartsReader {
     return (bytes === undefined ? this.#small : this.#large).add({ ...parts, bytes })
   }
 
-  /** If the sizes cannot be read in time, the parts cannot be either. */
-  async #measureAll(refs: readonly RecordingRef[]): Promise<number[]> {
-    const { db, timeoutMs = ENRICHMENT_TIMEOUT_MS } = this.deps
-    try {
-      return await findSummaryBytes(db.until(AbortSignal.timeout(timeoutMs)), refs)
-    } catch {
-      return refs.map(() => 0)
-    }
+  /** If PostgreSQL cannot give the sizes in time, it cannot give the parts either. */
+  #measureAll(refs: readonly RecordingRef[]): Promise<number[]> {
+    return this.#retryWhileUnavailable(async (isLast) => {
+      try {
+        return await findSummaryBytes(this.#db, refs)
+      } catch (error) {
+        if (isUnavailable(error) && !isLast) throw error
+        return refs.map(() => 0)
+      }
+    })
   }
 
-  /**
-   * A part that cannot be read is missing for good, so an outage of the whole database must not count as one: reading starts
-   * over when the database is back.
-   */
-  async #readAll(wanted: readonly Wanted[]): Promise<RecordingContent[]> {
-    const { events, retryWhileUnavailable, onProblem, timeoutMs = ENRICHMENT_TIMEOUT_MS } = this.deps
+  #readAll(wanted: readonly Wanted[]): Promise<RecordingContent[]> {
+    const { events, onProblem } = this.deps
     const ids = wanted.flatMap(({ givenTo }) => givenTo ?? [])
-    return retryWhileUnavailable(async () => {
+    return this.#retryWhileUnavailable(async (isLast) => {
       const given = ids.length === 0 ? undefined : await findGivenParts(events, ids)
       const problems: PartProblem[] = []
       const recordings = wanted.map(({ accountId, audioId, givenTo }) => ({
@@ -113,18 +114,40 @@ export class PartsReader {
       }))
       const contents = await readRecordings(recordings, {
         reader: this.#reader,
-        timeoutMs,
         onFailure: (part, { accountId, audioId }, error) =>
           problems.push({ part, ref: { accountId, audioId }, error }),
       })
       const outage = problems.find(({ error }) => isUnavailable(error))
-      if (outage) throw outage.error
+      if (outage && !isLast) throw outage.error
       problems.forEach(onProblem)
       this.#size.learn(contents.filter((_, i) => wanted[i]?.bytes === undefined).map(sizeOf))
       return contents
     })
   }
+
+  /**
+   * A part that is not read is missing for good, so `work` starts over when its connections fail. While the whole database is away,
+   * nothing else can be done with the events either. If only these connections fail, `isLast` says when to do without the parts.
+   */
+  #retryWhileUnavailable<T>(work: (isLast: boolean) => Promise<T>): Promise<T> {
+    const { events, retryWhileUnavailable } = this.deps
+    let retries = 0
+    return retryWhileUnavailable(async () => {
+      try {
+        return await work(retries >= MAX_RETRIES)
+      } catch (error) {
+        if (isUnavailable(error) && (await isWorking(events))) retries += 1
+        throw error
+      }
+    })
+  }
 }
+
+const isWorking = (db: Pick<Db, 'ping'>): Promise<boolean> =>
+  db.ping().then(
+    () => true,
+    () => false,
+  )
 
 /** In bytes. Approximate: the segments repeat the transcript's text. */
 const sizeOf = ({ transcript, summaries }: RecordingContent): number =>

@@ -1,6 +1,6 @@
 import type { Db } from '@signet/db'
 import type { EventDefinition } from '@signet/webhook-core'
-import { ENRICHMENT_TIMEOUT_MS, readRecordings } from '@signet/webhook-core/stores'
+import { readRecordings } from '@signet/webhook-core/stores'
 import {
   findRecentlySummarised,
   sampleReader,
@@ -28,7 +28,6 @@ export async function recordingSamples(
     const ref = { accountId, audioId }
     const [content] = await readRecordings([ref], {
       reader,
-      timeoutMs: ENRICHMENT_TIMEOUT_MS,
       onFailure: () => undefined,
     })
     if (!content) continue

@@ -62,12 +62,9 @@ export async function findRecentlySummarised(
 // oxlint-disable-next-line signet/account-in-stores -- what it is asked for names the account
 export const sampleReader = (db: Db): RecordingReader =>
   recordingReader({
-    until: (signal) => ({
-      query: (text, values) =>
-        db.transaction(async (tx) => {
-          signal.throwIfAborted()
-          await tx.query(`select set_config('statement_timeout', $1, true)`, [String(ENRICHMENT_TIMEOUT_MS)])
-          return tx.query(text, values)
-        }),
-    }),
+    query: (text, values) =>
+      db.transaction(async (tx) => {
+        await tx.query(`select set_config('statement_timeout', $1, true)`, [String(ENRICHMENT_TIMEOUT_MS)])
+        return tx.query(text, values)
+      }),
   })

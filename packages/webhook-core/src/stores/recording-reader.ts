@@ -1,34 +1,32 @@
-import pTimeout from 'p-timeout'
-import type { Db } from '@signet/db'
+import { isStatementTimeout, isUnavailable, type Queryable } from '@signet/db'
 import type { RecordingContent, RecordingPart, RecordingRef } from '../recordings/recording-content.js'
 import type { GivenParts } from './given-parts-store.js'
 import { findRecordings, findSummaries, findTranscripts } from './recording-store.js'
 
-/**
- * Reads the parts of several recordings, in order. Once the signal is aborted, the result is ignored. Tests replace it
- * to make one part fail.
- */
+/** Reads the parts of several recordings, in order. Tests replace it to make one part fail. */
 export type RecordingReader = {
-  [Part in RecordingPart]: (
-    refs: readonly RecordingRef[],
-    signal: AbortSignal,
-  ) => Promise<RecordingContent[Part][]>
+  [Part in RecordingPart]: (refs: readonly RecordingRef[]) => Promise<RecordingContent[Part][]>
 }
 
-/** Set the `statement_timeout` of this `db` to the same time: a caller that stops waiting cannot end a statement. */
+/**
+ * The `statement_timeout` of this `db` should be `ENRICHMENT_TIMEOUT_MS`. Nothing else limits a read: a timer of this process would also
+ * count the time for which the process itself was busy, connecting or waiting for a connection.
+ */
 // oxlint-disable-next-line signet/account-in-stores -- each reference names the account
-export const recordingReader = (db: Pick<Db, 'until'>): RecordingReader => ({
-  recording: (refs, signal) => findRecordings(db.until(signal), refs),
-  transcript: (refs, signal) => findTranscripts(db.until(signal), refs),
-  summaries: (refs, signal) => findSummaries(db.until(signal), refs),
+export const recordingReader = (db: Queryable): RecordingReader => ({
+  recording: (refs) => findRecordings(db, refs),
+  transcript: (refs) => findTranscripts(db, refs),
+  summaries: (refs) => findSummaries(db, refs),
 })
 
-/** Time limit for reading one part. */
+/** How long PostgreSQL may work on one part. */
 export const ENRICHMENT_TIMEOUT_MS = 2000
+
+/** Recordings in a row that take too long on their own, after which it is not one of them that makes the others slow. */
+const MAX_SLOW = 2
 
 export type EnrichmentOptions = {
   reader: RecordingReader
-  timeoutMs: number
   onFailure: (part: RecordingPart, ref: RecordingRef, error: unknown) => void
 }
 
@@ -37,7 +35,8 @@ type WantedRecording = RecordingRef & { given?: GivenParts }
 
 /**
  * The parts of several recordings. Each part is one query for all of them. If it fails, each recording is read on its own, so
- * that one unreadable recording does not cost the others their part. What still fails is reported and omitted.
+ * that one unreadable recording does not cost the others their part. What still fails is reported and omitted, and so is
+ * everything that is left to read when the database cannot be reached (`isUnavailable`).
  */
 export async function readRecordings(
   wanted: readonly WantedRecording[],
@@ -76,26 +75,40 @@ async function readPart<Part extends RecordingPart>(
 ): Promise<(RecordingContent[Part] | undefined)[]> {
   if (refs.length === 0) return []
   try {
-    return await inTime((signal) => options.reader[part](refs, signal), options.timeoutMs)
+    return await options.reader[part](refs)
   } catch (error) {
-    const [only, ...others] = refs
-    if (only && others.length === 0) {
-      options.onFailure(part, only, error)
-      return [undefined]
-    }
-    const alone = await Promise.all(refs.map((ref) => readPart(part, [ref], options)))
-    return alone.flat()
+    if (refs.length === 1 || isUnavailable(error)) return omit(part, refs, error, options)
+    return readOneByOne(part, refs, { ...options, maxSlow: isStatementTimeout(error) ? MAX_SLOW : Infinity })
   }
 }
 
-function inTime<T>(work: (signal: AbortSignal) => Promise<T>, timeoutMs: number): Promise<T> {
-  const over = new AbortController()
-  return pTimeout(work(over.signal), {
-    milliseconds: timeoutMs,
-    fallback: () => {
-      const error = new Error(`not read in ${timeoutMs} ms`)
-      over.abort(error)
-      throw error
-    },
-  })
+/** One after the other: a database that could not answer in time must not get more to do at a time. */
+async function readOneByOne<Part extends RecordingPart>(
+  part: Part,
+  refs: readonly RecordingRef[],
+  options: EnrichmentOptions & { maxSlow: number },
+): Promise<(RecordingContent[Part] | undefined)[]> {
+  const read: (RecordingContent[Part] | undefined)[] = []
+  let slow = 0
+  for (const [i, ref] of refs.entries()) {
+    try {
+      read.push(...(await options.reader[part]([ref])))
+      slow = 0
+    } catch (error) {
+      slow = isStatementTimeout(error) ? slow + 1 : 0
+      if (isUnavailable(error) || slow === options.maxSlow)
+        return [...read, ...omit(part, refs.slice(i), error, options)]
+      read.push(...omit(part, [ref], error, options))
+    }
+  }
+  return read
+}
+
+function omit(
+  part: RecordingPart,
+  refs: readonly RecordingRef[],
+  error: unknown,
+  { onFailure }: EnrichmentOptions,
+): undefined[] {
+  return refs.map((ref) => void onFailure(part, ref, error))
 }
