@@ -33,6 +33,9 @@ await runServiceCommands({
     // The garbage of requests may grow to three quarters of what lives, where V8 alone would let it grow to several times as much
     // (infra/decisions/0152-common-requests-cost-less-than-express.md). Unlike a limit of the heap it ends no process.
     setFlagsFromString('--heap-growing-percent=75')
+    // What a request makes dies with it. V8 takes what it finds alive in the middle of requests for long-lived, makes its like in the old
+    // generation from then on, and that keeps alive whatever it refers to until all of the heap is collected.
+    setFlagsFromString('--no-allocation-site-pretenuring')
     return serve(config, environment())
   },
   async migrate(log) {
