@@ -30,7 +30,7 @@ const STOP_MS = 7_000
 /*
  * The shell becomes the program, and leaves a watcher that reads a pipe (fd 3) which only we hold. When we end in any
  * way, kill -9 included, the pipe closes and the watcher stops the program. A line says that the program is gone: its
- * pid may belong to another one by then. The watcher is no child of the program, which may wait for its children.
+ * pid may belong to another one by then. The watcher is not a child of the program, which may wait for its children.
  */
 const GUARD = `
 sig=$1; shift

@@ -66,7 +66,7 @@ export async function startInbox(options: InboxOptions = {}) {
       take().catch(done)
     },
   })
-  smtp.on('error', () => {}) // a client that breaks off is no reason to stop
+  smtp.on('error', () => {}) // a client that breaks off must not stop us
   await once(smtp.listen(options.port ?? 0, options.host ?? '127.0.0.1'), 'listening')
 
   return {

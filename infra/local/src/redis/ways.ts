@@ -22,7 +22,7 @@ export interface RedisProgram {
   container?: (port: number, name: string) => string[]
 }
 
-/** A name for people, in the list of what was tried, and a search that throws the reason when this is no way here. */
+/** A name for people, in the list of what was tried, and a search that throws the reason when this way does not work here. */
 type Way = readonly [name: string, find: (search: Search) => Promise<RedisProgram>]
 
 const NAMES = ['redis-server', 'valkey-server']
@@ -142,7 +142,7 @@ function inContainer(engine: string): Way {
     const container = (port: number, name: string): string[] => [
       ...['run', '--rm', '--name', name],
       ...['--publish', `127.0.0.1:${port}:${port}`, IMAGE, 'valkey-server'],
-      // The engine's proxy is no loopback address; from outside only this machine's own reaches it.
+      // The engine's proxy is not at a loopback address; from outside only this machine's own reaches it.
       ...['--bind', '0.0.0.0', '--protected-mode', 'no'],
     ]
     return { command, env: {}, title: `Valkey in a container of ${engine}`, container }

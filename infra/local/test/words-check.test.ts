@@ -1,0 +1,63 @@
+import { rmSync } from 'node:fs'
+import { afterEach, expect, it } from '@jest/globals'
+import { aRepository, addFiles, checked, git } from './support/repository.js'
+
+let folder: string
+afterEach(() => {
+  rmSync(folder, { recursive: true })
+})
+
+function check(files: Readonly<Record<string, string>>) {
+  folder = aRepository(files)
+  return checked('words.mjs', folder)
+}
+
+const FAULT = 'It is no row.'
+const FOUND = '"is no row": say is not a …'
+
+it('finds a phrase in Markdown, comments and YAML', () => {
+  const { status, problems } = check({
+    'code.mts': `/**\n * ${FAULT}\n */`,
+    'code.ts': `run() //${' '}${FAULT}`,
+    'infra/databases.sql': `select 1; -- ${FAULT}`,
+    'page.md': FAULT,
+    'rules.yaml': `summary: ${FAULT}`,
+  })
+  expect([status, ...problems]).toEqual([
+    1,
+    `code.mts:2  ${FOUND}`,
+    `code.ts:1  ${FOUND}`,
+    `infra/databases.sql:1  ${FOUND}`,
+    `page.md:1  ${FOUND}`,
+    `rules.yaml:1  ${FOUND}`,
+  ])
+})
+
+it('finds each phrase of a page', () => {
+  const text = ['This is to be done.', 'They were not to be sent.', 'Such a one is sent.', 'Well done.']
+  expect(check({ 'page.md': text.join('\n') }).problems).toEqual([
+    'page.md:1  "is to be": say must be, or will be',
+    'page.md:2  "were not to be": say must be, or will be',
+    'page.md:3  "Such a one": name it',
+  ])
+})
+
+it('accepts good English, and what is quoted, code, a migration or a change log', () => {
+  const files = {
+    'page.md': `There is no row, it is no longer there, and one is no faster.\nNot \`${FAULT}\` and not "${FAULT}"`,
+    'code.ts': `const text = '${FAULT}'`,
+    'infra/databases.sql': `select '${FAULT}';`,
+    'apps/auth/migrations/1_users.sql': `-- ${FAULT}`,
+    'apps/auth/CHANGELOG.md': FAULT,
+  }
+  expect(check(files)).toEqual({ status: 0, problems: [] })
+})
+
+it('reads the subjects of commits that are not pushed yet', () => {
+  folder = aRepository({ 'page.md': 'one' })
+  git(folder, 'commit', '--quiet', '-m', 'Pushed: this is no row')
+  git(folder, 'update-ref', 'refs/remotes/origin/main', 'HEAD')
+  addFiles(folder, { 'page.md': 'two' })
+  git(folder, 'commit', '--quiet', '-m', 'Here: this is no row')
+  expect(checked('words.mjs', folder).problems).toEqual([`commit "Here: this is no row"  ${FOUND}`])
+})
