@@ -3,13 +3,20 @@
 // document that is not in the repository.
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join, normalize } from 'node:path'
+import { parseArgs } from 'node:util'
 import { root, run } from '../local/bootstrap.mjs'
 
-const TEXT = /\.(ts|mjs|cjs|js|sql|md|json|jsonc|ya?ml|example|conf|toml)$|(^|\/)Dockerfile$/
+const { values } = parseArgs({ options: { folder: { type: 'string', default: root } } })
+const { folder } = values
+
+const TEXT =
+  /\.(ts|mts|mjs|cjs|js|sql|md|json|jsonc|ya?ml|env|example|conf|toml|hcl|pml|py|go|sh|rs|rb|php)$|(^|\/)Dockerfile$/
 /** From the root of the repository, or from the folder of the app. */
 const DOCUMENT = /(?<![\w./-])((?:apps|packages|infra|docs)\/(?:[\w-]+\/)*[\w-]+\.md)(?:#([\w-]+))?/g
 /** With as much of its path as there is. */
 const TEST_FILE = /(?:[\w-]+\/)*[\w-]{2,}\.test\.ts\b/g
+/** Strings in these are names of files that need not exist, so only comments are read for test files. */
+const CODE = /\.(ts|mts|mjs|cjs|js)$/
 const COMMENT = /\/\/ .*|^\s*\/?\*.*/
 /** The numbers after the word, or in a path. */
 const RECORD = /(?<=\bdecisions? (?:\d{4}(?:, | and ))*)\d{4}\b|(?<=\bdecisions\/)\d{4}\b/g
@@ -21,31 +28,33 @@ const CITATION =
 const NO_CITATIONS =
   /(^|\/)LICENSE$|^infra\/local\/recordings\/|^infra\/checks\/references\.mjs$|(^|\/)CHANGELOG\.md$/
 
-/** Where these checks are tested, with names of files that do not exist. */
-const EXAMPLES = /^infra\/local\/test\//
+/** Where checks are tested, with names that do not exist. */
+const EXAMPLES = /^infra\/local\/test\/(paths|[\w-]+-check)\.test\.ts$/
 
 const anchors = new Map()
-const files = (await trackedFiles()).filter((path) => TEXT.test(path) && existsSync(join(root, path)))
+const files = (await trackedFiles()).filter((path) => TEXT.test(path) && existsSync(join(folder, path)))
 const testFiles = files.filter((path) => path.endsWith('.test.ts'))
 const cited = new Set()
-const records = readdirSync(join(root, 'infra/decisions')).filter((name) => /^\d{4}-.*\.md$/.test(name))
+const records = readdirSync(join(folder, 'infra/decisions')).filter((name) => /^\d{4}-.*\.md$/.test(name))
 const problems = [...files.flatMap(problemsOf), ...uncitedProblems(), ...indexProblems(), ...mapProblems()]
 for (const problem of problems) console.log(problem)
 process.exitCode = problems.length > 0 ? 1 : 0
 
 async function trackedFiles() {
-  const { output } = await run('git', ['ls-files', '--cached', '--others', '--exclude-standard'])
+  const options = ['--cached', '--others', '--exclude-standard']
+  const { output } = await run('git', ['-C', folder, 'ls-files', ...options])
   return output.split('\n').filter(Boolean)
 }
 
 function problemsOf(path) {
+  if (EXAMPLES.test(path)) return []
   const found = []
-  readFileSync(join(root, path), 'utf8')
+  readFileSync(join(folder, path), 'utf8')
     .split('\n')
     .forEach((line, index) => {
       const report = (problem) => found.push(`${path}:${index + 1}  ${problem}`)
-      if (!EXAMPLES.test(path)) checkDocuments(path, line, report)
-      if (!EXAMPLES.test(path)) checkTestFiles(path, line, report)
+      checkDocuments(path, line, report)
+      checkTestFiles(path, line, report)
       checkRecords(path, line, report)
       if (path.endsWith('.md')) checkLinks(path, line, report)
       if (!NO_CITATIONS.test(path) && CITATION.test(line))
@@ -57,17 +66,17 @@ function problemsOf(path) {
 }
 
 function checkDocuments(path, line, report) {
-  const [folder = ''] = /^(apps|packages)\/[^/]+\//.exec(path) ?? []
+  const [app = ''] = /^(apps|packages)\/[^/]+\//.exec(path) ?? []
   for (const [reference, document, anchor] of line.matchAll(DOCUMENT)) {
-    const to = document.startsWith('docs/') ? folder + document : document
-    if (!existsSync(join(root, to)) || (anchor && !anchorsOf(to).has(anchor)))
+    const to = document.startsWith('docs/') ? app + document : document
+    if (!existsSync(join(folder, to)) || (anchor && !anchorsOf(to).has(anchor)))
       report(`${reference} leads nowhere`)
   }
 }
 
 function checkTestFiles(path, line, report) {
   if (NO_CITATIONS.test(path)) return
-  const text = path.endsWith('.md') ? line : (COMMENT.exec(line)?.[0] ?? '')
+  const text = CODE.test(path) ? (COMMENT.exec(line)?.[0] ?? '') : line
   for (const [name] of text.matchAll(TEST_FILE))
     if (!testFiles.some((file) => `/${file}`.endsWith(`/${name}`))) report(`there is no ${name}`)
 }
@@ -91,7 +100,7 @@ function checkLinks(path, line, report) {
   for (const [, target, anchor] of line.replaceAll(/`[^`]*`/g, '').matchAll(LINK)) {
     if (/^[a-z]+:/.test(target)) continue
     const to = target === '' ? path : normalize(join(dirname(path), decodeURIComponent(target)))
-    if (!existsSync(join(root, to))) report(`the link to ${target} leads nowhere`)
+    if (!existsSync(join(folder, to))) report(`the link to ${target} leads nowhere`)
     else if (anchor && to.endsWith('.md') && !anchorsOf(to).has(anchor))
       report(`${to} has no section #${anchor}`)
   }
@@ -100,9 +109,9 @@ function checkLinks(path, line, report) {
 /** Every record is in the index under its own title, and the index lists nothing else. */
 function indexProblems() {
   const path = 'infra/decisions/README.md'
-  const index = readFileSync(join(root, path), 'utf8')
+  const index = readFileSync(join(folder, path), 'utf8')
   return records.flatMap((name) => {
-    const [heading] = readFileSync(join(root, 'infra/decisions', name), 'utf8').split('\n')
+    const [heading] = readFileSync(join(folder, 'infra/decisions', name), 'utf8').split('\n')
     const title = /^# \d{4} (.+)$/.exec(heading)?.[1]
     if (title === undefined)
       return [`infra/decisions/${name}:1  the heading must have the form "# 0000 Title"`]
@@ -114,15 +123,15 @@ function indexProblems() {
 
 /** The table "Folder of `src`" of an app's README has each folder once, and no other. */
 function mapProblems() {
-  return readdirSync(join(root, 'apps')).flatMap((app) => {
+  return readdirSync(join(folder, 'apps')).flatMap((app) => {
     const path = `apps/${app}/README.md`
-    const rows = /^\| Folder of `src`[^]*?\n\n/m.exec(readFileSync(join(root, path), 'utf8'))?.[0] ?? ''
+    const rows = /^\| Folder of `src`[^]*?\n\n/m.exec(readFileSync(join(folder, path), 'utf8'))?.[0] ?? ''
     const cells = rows
       .split('\n')
       .slice(2)
       .map((row) => row.split('|')[1] ?? '')
     const named = cells.flatMap((cell) => [...cell.matchAll(/`([\w-]+)`/g)].map(([, name]) => name)).sort()
-    const sources = readdirSync(join(root, `apps/${app}/src`), { withFileTypes: true })
+    const sources = readdirSync(join(folder, `apps/${app}/src`), { withFileTypes: true })
     const folders = sources.filter((entry) => entry.isDirectory()).map(({ name }) => name)
     return [
       ...folders.filter((name) => !named.includes(name)),
@@ -138,8 +147,8 @@ function anchorsOf(path) {
 }
 
 function readAnchors(path) {
-  if (!existsSync(join(root, path))) return new Set()
-  const headings = readFileSync(join(root, path), 'utf8').matchAll(/^#{1,6} (.+)$/gm)
+  if (!existsSync(join(folder, path))) return new Set()
+  const headings = readFileSync(join(folder, path), 'utf8').matchAll(/^#{1,6} (.+)$/gm)
   return new Set([...headings].map(([, text]) => slug(text)))
 }
 
