@@ -19,7 +19,8 @@ const hasher: PasswordHasher = {
   ...real,
   hash: (password, signal) => (stalling ? stall(signal) : real.hash(password, signal)),
   verify: (hash, password, signal) => (stalling ? stall(signal) : real.verify(hash, password, signal)),
-  verifyDummy: (password, signal) => (stalling ? stall(signal) : real.verifyDummy(password, signal)),
+  firstMatch: (hashes, password, signal) =>
+    stalling ? stall(signal) : real.firstMatch(hashes, password, signal),
 }
 
 let server: TestServer

@@ -3,20 +3,32 @@ import { startThread } from '@signet/threads'
 import type { BcryptChoice } from './bcrypt.js'
 import type { HashAnswer, HashJob } from './hash-job.js'
 
-type Result = string | boolean
-type Task = { job: HashJob; resolve: (result: Result) => void; reject: (reason: unknown) => void }
+/** What the job with this index answered. */
+type Outcome = { index: number; result: string | true }
+type Task = {
+  jobs: readonly HashJob[]
+  /** How many of its jobs have been done. */
+  done: number
+  signal: AbortSignal | undefined
+  resolve: (outcome: Outcome | null) => void
+  reject: (reason: unknown) => void
+}
 type Thread = { worker: Worker | undefined; tasks: Task[] }
 
 /** One job runs and one waits in each thread, so the thread stays busy while the main thread does something else. */
 const TASKS_PER_THREAD = 2
+/** One turn in so many goes to a task that has begun, so that new ones cannot hold it up for ever. */
+const TURNS = 4
 
 /**
- * Threads that hash, one job after the other, and the jobs that wait for them. A job whose signal is aborted while it
- * waits is dropped; one that a thread has started is finished (decision 0031).
+ * Threads that hash, and the tasks that wait for them. A task is a list of jobs, done one after the other until one answers
+ * something other than `false`. Tasks that have not begun go first: a right password needs only its first job, and does not
+ * wait for the second ones of wrong passwords (decision 0031).
  */
 export class HashThreads {
   readonly #threads: Thread[]
-  readonly #waiting = new Set<Task>()
+  readonly #waiting = { fresh: new Set<Task>(), begun: new Set<Task>() }
+  #turn = 0
   #closed = false
 
   constructor(
@@ -26,27 +38,35 @@ export class HashThreads {
     this.#threads = Array.from({ length: threads }, () => ({ worker: undefined, tasks: [] }))
   }
 
-  /** Unfinished jobs. */
+  /** Unfinished tasks. */
   get pending(): number {
-    return this.#threads.reduce((sum, { tasks }) => sum + tasks.length, this.#waiting.size)
+    const waiting = this.#waiting.fresh.size + this.#waiting.begun.size
+    return this.#threads.reduce((sum, { tasks }) => sum + tasks.length, waiting)
   }
 
-  run(job: HashJob, signal?: AbortSignal): Promise<Result> {
-    return new Promise<Result>((resolve, reject) => {
+  /**
+   * The first answer that is not `false`, otherwise null. Given up before it has begun, it fails; after that, it ends as
+   * if the remaining jobs had answered `false`, because a password that was compared counts as a guess.
+   */
+  run(jobs: readonly HashJob[], signal?: AbortSignal): Promise<Outcome | null> {
+    return new Promise((resolve, reject) => {
       if (signal?.aborted) return reject(signal.reason as Error)
       const giveUp = () => {
-        if (this.#waiting.delete(task)) reject(signal?.reason as Error)
+        if (this.#waiting.fresh.delete(task)) reject(signal?.reason as Error)
+        if (this.#waiting.begun.delete(task)) resolve(null)
       }
       const task: Task = {
-        job,
-        resolve(result) {
+        jobs,
+        done: 0,
+        signal,
+        resolve(outcome) {
           signal?.removeEventListener('abort', giveUp)
-          resolve(result)
+          resolve(outcome)
         },
         reject,
       }
       signal?.addEventListener('abort', giveUp, { once: true })
-      this.#waiting.add(task)
+      this.#waiting.fresh.add(task)
       this.#assign()
     })
   }
@@ -54,22 +74,43 @@ export class HashThreads {
   async close(): Promise<void> {
     this.#closed = true
     await Promise.all(this.#threads.map(async ({ worker }) => worker?.terminate()))
-    for (const task of this.#waiting) task.reject(new Error('the threads are closed'))
-    this.#waiting.clear()
+    for (const waiting of Object.values(this.#waiting)) {
+      for (const task of waiting) task.reject(new Error('the threads are closed'))
+      waiting.clear()
+    }
   }
 
   #assign(): void {
-    for (const task of this.#waiting) {
+    for (;;) {
       const [thread] = this.#threads.toSorted((one, other) => one.tasks.length - other.tasks.length)
       if (!thread || thread.tasks.length >= TASKS_PER_THREAD) return
-      this.#waiting.delete(task)
+      const task = this.#takeNext()
+      const job = task?.jobs[task.done]
+      if (!task || !job) return
       thread.tasks.push(task)
       // Started only now: before its first job, because many processes hash nothing, and after a failure, because a worker that
       // cannot start must not be restarted in a loop.
       thread.worker ??= this.#start(thread)
       thread.worker.ref()
-      thread.worker.postMessage(task.job)
+      thread.worker.postMessage(job)
     }
+  }
+
+  #takeNext(): Task | undefined {
+    const { fresh, begun } = this.#waiting
+    this.#turn = (this.#turn + 1) % TURNS
+    const [task] = this.#turn === 0 ? [...begun, ...fresh] : [...fresh, ...begun]
+    if (task && !fresh.delete(task)) begun.delete(task)
+    return task
+  }
+
+  #settle(task: Task, answer: HashAnswer): void {
+    if ('error' in answer) return task.reject(answer.error)
+    const { result } = answer
+    if (result !== false) return task.resolve({ index: task.done, result })
+    task.done += 1
+    if (task.done === task.jobs.length || task.signal?.aborted) return task.resolve(null)
+    this.#waiting.begun.add(task)
   }
 
   #start(thread: Thread): Worker {
@@ -80,8 +121,7 @@ export class HashThreads {
     worker.on('message', (answer: HashAnswer) => {
       const task = thread.tasks.shift()
       if (thread.tasks.length === 0) worker.unref()
-      if ('error' in answer) task?.reject(answer.error)
-      else task?.resolve(answer.result)
+      if (task) this.#settle(task, answer)
       this.#assign()
     })
     let failure: unknown = new Error('the thread ended')

@@ -1,8 +1,7 @@
 import { getPriority, setPriority } from 'node:os'
 import { parentPort, workerData } from 'node:worker_threads'
-import { BCRYPT_MAX_BYTES, loadBcrypt, type Bcrypt, type BcryptChoice } from './bcrypt.js'
-import { verifyFirebaseScrypt } from './firebase-scrypt.js'
-import { parseHash } from './hash-formats.js'
+import { loadBcrypt, type Bcrypt, type BcryptChoice } from './bcrypt.js'
+import { compare } from './compare.js'
 import type { HashAnswer, HashJob } from './hash-job.js'
 
 /**
@@ -29,29 +28,8 @@ async function answerTo(bcrypt: Bcrypt, job: HashJob): Promise<HashAnswer> {
     // The libraries encode lone surrogates differently; U+FFFD makes them agree.
     const password = Buffer.from(job.password).toString()
     if (job.kind === 'hash') return { result: bcrypt.hash(password, job.cost) }
-    const result = await verify(bcrypt, job.hash, password)
-    if (!result && job.elseAlso !== undefined) bcrypt.verify(password, job.elseAlso)
-    return { result }
+    return { result: await compare(bcrypt, job.comparison, password) }
   } catch (error) {
     return { error }
-  }
-}
-
-async function verify(bcrypt: Bcrypt, hash: string, password: string): Promise<boolean> {
-  const format = parseHash(hash)
-  if (format === null) return false
-  switch (format.algorithm) {
-    case 'bcrypt': {
-      // Passwords that bcrypt would truncate must not match; the work is done anyway, so that timing reveals nothing.
-      const matches = bcrypt.verify(password, hash)
-      return matches && Buffer.byteLength(password) <= BCRYPT_MAX_BYTES
-    }
-    // Loaded on the first such hash: most databases have none, and each thread would load its own copy.
-    case 'argon2': {
-      const { verifySync } = await import('@node-rs/argon2')
-      return verifySync(hash, password)
-    }
-    case 'firebase-scrypt':
-      return verifyFirebaseScrypt(format.parameters, password)
   }
 }

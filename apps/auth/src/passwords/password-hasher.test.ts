@@ -99,7 +99,7 @@ describe('PasswordHasher', () => {
       const unknown: number[] = []
       for (let round = 0; round < 9; round++) {
         known.push(await timeOf(() => costly.verify(hash, 'wrong')))
-        unknown.push(await timeOf(() => costly.verifyDummy('wrong')))
+        unknown.push(await timeOf(() => costly.firstMatch([null], 'wrong')))
       }
       const ratio = median(unknown) / median(known)
       expect(ratio).toBeGreaterThan(0.6)
@@ -118,7 +118,7 @@ describe('PasswordHasher', () => {
       const [wrong, unknown]: [number[], number[]] = [[], []]
       for (let round = 0; round < 9; round++) {
         wrong.push(await timeOf(() => costly.verify(hash, 'wrong')))
-        unknown.push(await timeOf(() => costly.verifyDummy('wrong')))
+        unknown.push(await timeOf(() => costly.firstMatch([null], 'wrong')))
       }
       expect(median(wrong) / median(unknown)).toBeGreaterThan(0.8)
     })
@@ -148,6 +148,44 @@ describe('PasswordHasher', () => {
     await expect(small.hash('secret', given.signal)).rejects.toMatchObject({ kind: 'timeout' })
   })
 
+  describe('with a queue of wrong passwords', () => {
+    /** The answers in their order, for `count` wrong passwords and then the others. */
+    async function answersBeside(count: number, ...others: (() => Promise<string>)[]): Promise<string[]> {
+      const answered: string[] = []
+      const wrong = async () => `wrong ${await hasher.firstMatch([null, null], 'wrong')}`
+      const all = [...Array.from({ length: count }, () => wrong), ...others]
+      await Promise.all(all.map(async (ask) => answered.push(await ask())))
+      return answered
+    }
+
+    it('answers a right one before their second comparisons', async () => {
+      const hash = await hasher.hash('secret')
+      const right = async () => `right ${await hasher.firstMatch([hash, null], 'secret')}`
+      const answered = await answersBeside(30, right)
+      // Every fourth turn goes to a second comparison, so 31 first ones let at most eleven through, and two may be under way.
+      expect(answered.indexOf('right 0')).toBeLessThan(14)
+      expect(answered.filter((answer) => answer === 'wrong -1')).toHaveLength(30)
+    })
+
+    it('does not keep them waiting for ever behind new ones', async () => {
+      const hashes = Array.from({ length: 30 }, () => async () => `new ${await hasher.hash('a')}`)
+      const answered = await answersBeside(5, ...hashes)
+      expect(answered.lastIndexOf('wrong -1')).toBeLessThan(30)
+    })
+
+    it('answers those that were compared once and then given up, so that they count as guesses', async () => {
+      const given = new AbortController()
+      const hash = await hasher.hash('secret')
+      const compared = Array.from({ length: 4 }, () => hasher.firstMatch([hash, null], 'wrong', given.signal))
+      const later = Array.from({ length: 6 }, () => hasher.hash('a'))
+      // The thread answers in order, so their first comparisons are over.
+      await later[0]
+      given.abort()
+      await expect(Promise.all(compared)).resolves.toEqual([-1, -1, -1, -1])
+      await Promise.all(later)
+    })
+  })
+
   it('reports what fails in a thread, which lives on', async () => {
     const jobs: string[] = []
     const hasher = aHasher({ observe: (operation, phase) => jobs.push(`${operation} ${phase}`) })
@@ -167,8 +205,8 @@ describe('PasswordHasher', () => {
 
   it('leaves the event loop free while all threads hash', async () => {
     const busy = aHasher({ cost: 10, threads: 2 })
-    await busy.verifyDummy('warm up')
-    const work = Promise.all(Array.from({ length: 12 }, () => busy.verifyDummy('secret')))
+    await busy.firstMatch([null], 'warm up')
+    const work = Promise.all(Array.from({ length: 12 }, () => busy.firstMatch([null], 'secret')))
     let turns = 0
     let done = false
     void work.then(() => (done = true))

@@ -1,24 +1,26 @@
 import { availableParallelism } from 'node:os'
 import { authError } from '../errors/auth-error.js'
 import { BCRYPT_MAX_BYTES, type BcryptChoice } from './bcrypt.js'
+import { comparisonWith } from './compare.js'
 import { parseHash } from './hash-formats.js'
 import type { HashJob } from './hash-job.js'
 import { HashThreads } from './hash-threads.js'
 
 /**
- * Hashes and checks passwords off the event loop. All three throw `unavailable` while the queue is full, and `timeout` for
+ * Hashes and checks passwords off the event loop. These throw `unavailable` while the queue is full, and `timeout` for
  * a job whose signal was aborted before its turn came.
  */
 export type PasswordHasher = {
   /** A bcrypt hash of a password of at most 72 bytes. */
   hash(password: string, signal?: AbortSignal): Promise<string>
-  /**
-   * Whether the password matches the hash: bcrypt, argon2i/argon2id (PHC) or Firebase scrypt. A wrong password takes at least
-   * as long as for an unknown user, even if the hash is cheaper.
-   */
+  /** Whether the password matches the hash: bcrypt, argon2i/argon2id (PHC) or Firebase scrypt. */
   verify(hash: string, password: string, signal?: AbortSignal): Promise<boolean>
-  /** Costs as much as `verify` without a result: for unknown users, so that timing does not reveal them. */
-  verifyDummy(password: string, signal?: AbortSignal): Promise<void>
+  /**
+   * The index of the first hash that the password matches, or -1. A hash that does not match takes at least as long as one of
+   * the service's own, even if it is cheaper or null: time does not tell a stranger what there is to compare. Once the first has
+   * been compared it no longer fails, so that every guess can be counted: for an aborted signal the others do not match.
+   */
+  firstMatch(hashes: readonly (string | null)[], password: string, signal?: AbortSignal): Promise<number>
   /** True when the stored hash was not made with bcrypt at the configured cost. */
   needsRehash(hash: string): boolean
   close(): Promise<void>
@@ -47,39 +49,38 @@ export function createPasswordHasher(options: PasswordHasherOptions = {}): Passw
   const { cost = DEFAULT_COST, threads = availableParallelism(), observe = () => undefined } = options
   const { maxQueue = threads * DEFAULT_QUEUE_PER_THREAD } = options
   const pool = new HashThreads(threads, options.bcrypt ?? 'auto')
-  const dummyHash = `$2b$${String(cost).padStart(2, '0')}$${'.'.repeat(53)}`
 
-  /** What other formats cost is not known, so it is taken for less. */
-  const mayBeCheaper = (hash: string): boolean => {
-    const format = parseHash(hash)
-    return format?.algorithm !== 'bcrypt' || format.cost < cost
-  }
-
-  async function run<Result>(job: HashJob, signal: AbortSignal | undefined): Promise<Result> {
+  async function run(kind: HashJob['kind'], jobs: readonly HashJob[], signal: AbortSignal | undefined) {
     if (pool.pending >= threads + maxQueue) throw busy()
-    observe(job.kind, 'submitted')
+    observe(kind, 'submitted')
     try {
-      return (await pool.run(job, signal)) as Result
+      return await pool.run(jobs, signal)
     } catch (error) {
       throw signal?.aborted ? givenUp(error) : error
     } finally {
-      observe(job.kind, 'completed')
+      observe(kind, 'completed')
     }
+  }
+
+  const firstMatch: PasswordHasher['firstMatch'] = async (hashes, password, signal) => {
+    const jobs = hashes.map((hash) => ({
+      kind: 'verify' as const,
+      password,
+      comparison: comparisonWith(hash, cost),
+    }))
+    return (await run('verify', jobs, signal))?.index ?? -1
   }
 
   return {
     async hash(password, signal) {
       if (Buffer.byteLength(password) > BCRYPT_MAX_BYTES)
         throw new RangeError('password longer than 72 bytes')
-      return run<string>({ kind: 'hash', password, cost }, signal)
+      const made = await run('hash', [{ kind: 'hash', password, cost }], signal)
+      if (typeof made?.result !== 'string') throw new TypeError('a job to hash a password made no hash')
+      return made.result
     },
-    verify(hash, password, signal) {
-      const job = { kind: 'verify', hash, password } as const
-      return run<boolean>(mayBeCheaper(hash) ? { ...job, elseAlso: dummyHash } : job, signal)
-    },
-    async verifyDummy(password, signal) {
-      await run<boolean>({ kind: 'verify', hash: dummyHash, password }, signal)
-    },
+    verify: async (hash, password, signal) => (await firstMatch([hash], password, signal)) === 0,
+    firstMatch,
     needsRehash(hash) {
       const format = parseHash(hash)
       return format?.algorithm !== 'bcrypt' || format.cost !== cost

@@ -17,7 +17,7 @@ export type Attempt = {
   readonly user: User | null
   /** Of a sign-up with this address that nobody has confirmed: the client's newest, otherwise the newest of all. */
   readonly pendingHash: string | null
-  /** Compares. A password that could not be compared, because the server was busy or the client left, is not a guess. */
+  /** Compares. A password that could not be compared, because the server was busy or the client left first, is not a guess. */
   check<T>(compare: () => Promise<T>): Promise<T>
   takeBack(): Promise<void>
   /** As `takeBack`, for an `open` that takes back the guess in its own statement: one round trip instead of two. */

@@ -31,6 +31,8 @@ type Deps = {
 
 /** What a password fits: the account, or a sign-up with its address that nobody has confirmed. */
 type Matched = 'the_password' | 'a_sign_up' | 'nothing'
+/** In the order of the hashes that are compared. */
+const MATCHES: readonly Matched[] = ['the_password', 'a_sign_up']
 
 /** The second attempt covers a hash that was renewed, or a password that was changed, during the first. */
 const MAX_ROUNDS = 3
@@ -110,13 +112,8 @@ export class PasswordService {
     password: string,
     { signal }: RequestMeta,
   ): Promise<Matched> {
-    const { hasher } = this.deps
-    const hash = user?.passwordHash ?? null
-    if (hash === null) await hasher.verifyDummy(password, signal)
-    else if (await hasher.verify(hash, password, signal)) return 'the_password'
-    if (pendingHash === null) await hasher.verifyDummy(password, signal)
-    else if (await hasher.verify(pendingHash, password, signal)) return 'a_sign_up'
-    return 'nothing'
+    const hashes = [user?.passwordHash ?? null, pendingHash]
+    return MATCHES[await this.deps.hasher.firstMatch(hashes, password, signal)] ?? 'nothing'
   }
 
   async #rehash({ id, passwordHash: hash }: User, password: string): Promise<void> {

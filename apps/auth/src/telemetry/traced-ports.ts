@@ -49,5 +49,5 @@ export const tracedHasher = (hasher: PasswordHasher, tracing: Tracing): Password
   ...hasher,
   hash: (...job) => tracing.span('hash password', {}, () => hasher.hash(...job)),
   verify: (...job) => tracing.span('verify password', {}, () => hasher.verify(...job)),
-  verifyDummy: (...job) => tracing.span('verify password', {}, () => hasher.verifyDummy(...job)),
+  firstMatch: (...job) => tracing.span('verify password', {}, () => hasher.firstMatch(...job)),
 })
