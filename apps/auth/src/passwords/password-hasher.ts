@@ -17,7 +17,7 @@ export type PasswordHasher = {
   verify(hash: string, password: string, signal?: AbortSignal): Promise<boolean>
   /**
    * The index of the first hash that the password matches, or -1. A hash that does not match takes at least as long as one of
-   * the service's own, even if it is cheaper or null: time does not tell a stranger what there is to compare. Once the first has
+   * the service's own, even if it is cheaper or null: time does not tell a stranger which hashes exist. Once the first has
    * been compared it no longer fails, so that every guess can be counted: for an aborted signal the others do not match.
    */
   firstMatch(hashes: readonly (string | null)[], password: string, signal?: AbortSignal): Promise<number>
