@@ -1,6 +1,7 @@
 import { execFile } from 'node:child_process'
 import { once } from 'node:events'
-import { type AddressInfo, createServer } from 'node:net'
+import { readFileSync } from 'node:fs'
+import { type AddressInfo, connect, createServer } from 'node:net'
 import { networkInterfaces } from 'node:os'
 import { promisify } from 'node:util'
 import { describe, expect, it } from '@jest/globals'
@@ -9,6 +10,7 @@ import { leaseNextPort, leasePort } from './ports.js'
 const hasIpv6 = Object.values(networkInterfaces()).some((all) =>
   all?.some(({ address }) => address === '::1'),
 )
+const onLinux = process.platform === 'linux' ? it : it.skip
 const PORTS = new URL('../dist/ports.js', import.meta.url).href
 
 /** What another process gets that asks for this port or the next. */
@@ -37,6 +39,15 @@ describe('leaseNextPort', () => {
     const port = await leasePort()
     expect(await leaseNextPort(port)).toBeGreaterThan(port)
     expect(await leaseElsewhere(port)).toBeGreaterThan(port)
+  })
+
+  onLinux('has the system keep the port, by a socket on which nobody listens', async () => {
+    const port = await leasePort()
+    // The list of all sockets, with hexadecimal addresses.
+    const sockets = readFileSync('/proc/net/tcp', 'utf8').matchAll(/^ *\d+: \w+:(\w+)/gm)
+    const bound = new Set([...sockets].map(([, hex = '']) => parseInt(hex, 16)))
+    expect(bound.has(port)).toBe(true)
+    await expect(once(connect(port, '127.0.0.1'), 'connect')).rejects.toMatchObject({ code: 'ECONNREFUSED' })
   })
 
   it('leaves the port itself free for the server that is to have it', async () => {

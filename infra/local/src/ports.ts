@@ -1,7 +1,6 @@
-import { randomInt } from 'node:crypto'
 import { createSocket, type Socket } from 'node:dgram'
 import { once } from 'node:events'
-import { createServer } from 'node:net'
+import { type AddressInfo, connect, createServer, type Socket as Connection } from 'node:net'
 
 /**
  * Ports that this process has leased, each with the UDP socket of the same number that proves it. Servers here listen on
@@ -12,10 +11,32 @@ const leases = new Map<number, Socket>()
 /** Errors of machines without IPv6 for ::1: no other process listens there either. */
 const WITHOUT_IPV6 = new Set(['EADDRNOTAVAIL', 'EAFNOSUPPORT'])
 
-/** Leases a free port of 127.0.0.1 for the life of this process, for a server that must be told its port. */
-export const leasePort = (): Promise<number> =>
-  // Below the ranges that Linux and macOS give to outgoing connections and to `listen(0)`: nobody gets one by chance.
-  leaseNextPort(randomInt(15_000, 32_000))
+/**
+ * A free port of 127.0.0.1, picked and kept by the system for the life of this process: for a server that must be told its port, also
+ * when it starts again, and for tests of ports where nobody listens. A server that can listen on port 0 does not need it.
+ */
+export async function leasePort(): Promise<number> {
+  for (;;) {
+    const connection = await connectFromFreePort()
+    const { localPort = 0 } = connection
+    if (await lease(localPort)) return localPort
+    connection.destroy()
+  }
+}
+
+/**
+ * While it is open, the system gives its port to nobody who wants any, connections to it are refused, and only a server that names the
+ * port can listen there, with SO_REUSEADDR. All of ours have that: they start again while connections of their last run end.
+ */
+async function connectFromFreePort(): Promise<Connection> {
+  const server = createServer((end) => end.unref().resume()).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  const connection = connect({ port, host: '127.0.0.1', localAddress: '127.0.0.1' }).unref()
+  await Promise.all([once(connection, 'connect'), once(server, 'connection')])
+  server.close()
+  return connection
+}
 
 /** Leases the first free port from `wanted` upwards, passing over those in `avoid`. */
 export async function leaseNextPort(wanted: number, avoid: ReadonlySet<number> = new Set()): Promise<number> {

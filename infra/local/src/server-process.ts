@@ -26,6 +26,7 @@ const ATTEMPTS = 8
 /** Launches a server and resolves when it is ready. Tries again after a temporary failure. */
 export async function startServer({ name, port: wanted, logFile, launch, isReady, passing }: Launch) {
   for (let attempt = 1; ; attempt += 1) {
+    // PostgreSQL and Redis cannot pick one themselves.
     const port = wanted ?? (await leasePort())
     const log = logFrom(logFile)
     const lastOutput = () => lastLines(log())

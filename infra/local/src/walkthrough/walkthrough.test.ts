@@ -50,6 +50,7 @@ describe('the recordings that are shipped', () => {
 })
 
 it('the walk-through names the step that failed', async () => {
+  // Nobody listens on a port that is only leased.
   const nowhere = `http://127.0.0.1:${await leasePort()}`
   expect(await walkThrough({ ...world, authUrl: nowhere })).toBeUndefined()
   expect(console.log).toHaveBeenCalledWith(
