@@ -17,6 +17,11 @@ import { type PrintedLine, terminalPicture } from './support/terminal-picture.js
 
 const read = (file: string) => readFileSync(join(repository, file), 'utf8')
 const whereCurlIs = succeeds('curl', ['--version']) ? it : it.skip
+/** macOS has zsh, which does not split the values of variables into words. */
+const shells = ['sh', 'zsh'].map((name) => ({
+  name,
+  itRuns: succeeds(name, ['-c', 'command -v curl']) ? it : it.skip,
+}))
 const inBrowser = chromiumPath() === null ? it.skip : it
 
 let stack: RunningStack
@@ -30,7 +35,7 @@ afterAll(async () => {
 })
 
 /** What a shell prints for all commands of a page, in a home and on a port of its own. */
-async function runAll(page: string): Promise<{ stdout: string; stderr: string }> {
+async function runAll(page: string, shell = 'sh'): Promise<{ stdout: string; stderr: string }> {
   const env = {
     PATH: process.env['PATH'],
     HOME: mkdtempSync(join(stack.folder, 'home-')),
@@ -38,20 +43,20 @@ async function runAll(page: string): Promise<{ stdout: string; stderr: string }>
     PORT: String(await leaseNextPort(20_000, new Set())),
   }
   const options = { cwd: stack.folder, signal: end.signal, env }
-  return promisify(execFile)('sh', ['-euc', codeBlocks(page, 'sh').join('\n')], options)
+  return promisify(execFile)(shell, ['-euc', codeBlocks(page, 'sh').join('\n')], options)
 }
 
-describe('the first requests', () => {
-  whereCurlIs('of the README end on a delivery that arrived and was verified', async () => {
+describe.each(shells)('the first requests, in $name', ({ name: shell, itRuns }) => {
+  itRuns('of the README end on a delivery that arrived and was verified', async () => {
     const [, firstRequest = ''] = /## First request\n([^]*?)\n## /.exec(read('README.md')) ?? []
     const [ending = 'nothing promised'] = codeBlocks(firstRequest, 'text')
-    expect((await runAll(firstRequest)).stdout.endsWith(ending)).toBe(true)
+    expect((await runAll(firstRequest, shell)).stdout.endsWith(ending)).toBe(true)
   })
 
-  whereCurlIs('with curl lead to the same, and to the dispatcher', async () => {
+  itRuns('with curl lead to the same, and to the dispatcher', async () => {
     const page = read('infra/site/first-requests.md')
     const [ending = 'nothing promised'] = codeBlocks(page, 'text')
-    const { stdout, stderr } = await runAll(page)
+    const { stdout, stderr } = await runAll(page, shell)
     expect(stderr).toBe('')
     expect(stdout).toContain(ending)
     expect(stdout.slice(stdout.indexOf(ending))).toMatch(/"status":"ready"[^]*signet_delivery_attempts_total/)
@@ -101,16 +106,17 @@ describe('the tutorials', () => {
     }
   }
 
-  async function runsAsPrinted(name: string): Promise<void> {
+  async function runsAsPrinted(name: string, shell = 'sh'): Promise<void> {
     const page = tutorial(name)
     save(page)
-    const { stdout } = await runAll(page)
+    const { stdout } = await runAll(page, shell)
     const promised = codeBlocks(page, 'text').flatMap((text) => text.trim().split('\n'))
     expect(promised.length).toBeGreaterThan(2)
     expect(stdout.split('\n').filter((line) => promised.includes(line))).toEqual(promised)
   }
 
-  whereCurlIs('receive: the commands print what the page says', () => runsAsPrinted('receive'))
+  for (const { name, itRuns } of shells)
+    itRuns(`receive: the commands print what the page says, in ${name}`, () => runsAsPrinted('receive', name))
 
   /** README_PICTURES=1 replaces the picture of the page. */
   whereCurlIs(
@@ -124,6 +130,9 @@ describe('the tutorials', () => {
       if (process.env['README_PICTURES']) writeFileSync(PICTURE, picture)
     },
   )
+
+  for (const { name, itRuns } of shells.filter(({ name }) => name !== 'sh'))
+    itRuns(`publish: the commands print what the page says, in ${name}`, () => runsAsPrinted('publish', name))
 
   inBrowser(
     'sign-in: a person creates an account, and the page knows who that is, until they sign out',

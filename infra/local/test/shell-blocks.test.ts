@@ -1,0 +1,49 @@
+import { execFileSync } from 'node:child_process'
+import { existsSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, it } from '@jest/globals'
+import { codeBlocks } from './support/code-blocks.js'
+import { repository } from './support/running-stack.js'
+import { unquotedVariables } from './support/unquoted-variables.js'
+
+// Commands of documents are pasted into the reader's shell, which on macOS is zsh.
+
+const documents = execFileSync('git', ['-C', repository, 'ls-files', '*.md'], { encoding: 'utf8' })
+  .split('\n')
+  .filter((file) => file !== '' && existsSync(join(repository, file)))
+
+/** What is wrong with the commands of all documents, with the names of the documents. */
+const problems = (find: (script: string) => string[]): string[] =>
+  documents.flatMap((file) =>
+    ['sh', 'bash', 'console', 'shell']
+      .flatMap((language) => codeBlocks(readFileSync(join(repository, file), 'utf8'), language))
+      .flatMap((script) => find(script).map((problem) => `${file}: ${problem}`)),
+  )
+
+describe('the commands of documents', () => {
+  it('leave no variable unquoted, which zsh would not split into words', () => {
+    expect(problems(unquotedVariables)).toEqual([])
+  })
+})
+
+describe('unquoted variables', () => {
+  it.each([
+    ['signet webhooks $WEBHOOK', ['$WEBHOOK']],
+    ['ops resume --why "it is over" $by', ['$by']],
+    ['run "$(list $ids)"', ['$ids']],
+    ["echo 'the value'$more ${and}", ['$more', '${and}']],
+    ['f() { echo $1; }', ['$1']],
+  ])('%s', (script, found) => {
+    expect(unquotedVariables(script)).toEqual(found)
+  })
+
+  it.each([
+    'signet webhooks test "${WEBHOOK#test }"',
+    'PORT=${PORT:-3000} PID=$!',
+    'LINK=$(curl -s "$INBOX/api?to=$EMAIL" | grep -o \'$nothing [^" ]*\')',
+    'node -e "found.$1" # what $1 is',
+    'echo "\\"$quoted\\""',
+  ])('has none: %s', (script) => {
+    expect(unquotedVariables(script)).toEqual([])
+  })
+})
