@@ -24,6 +24,11 @@ describe('the commands of documents', () => {
   it('leave no variable unquoted, which zsh would not split into words', () => {
     expect(problems(unquotedVariables)).toEqual([])
   })
+
+  it('repeat no pipeline until a command succeeds that always does', () => {
+    const ends = /\b(?:until|while) [^;\n]*\| *(?:sed|tail|head|cat|tr|sort)\b[^;\n]*/g
+    expect(problems((script) => [...script.matchAll(ends)].map(([loop]) => loop))).toEqual([])
+  })
 })
 
 describe('unquoted variables', () => {

@@ -1,5 +1,14 @@
 import { execFile, spawn } from 'node:child_process'
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
@@ -116,7 +125,15 @@ describe('the tutorials', () => {
   }
 
   for (const { name, itRuns } of shells)
-    itRuns(`receive: the commands print what the page says, in ${name}`, () => runsAsPrinted('receive', name))
+    itRuns(
+      `receive: the commands print what the page says, in ${name}, and leave no file behind`,
+      async () => {
+        const files = () => readdirSync(stack.folder).filter((file) => !file.startsWith('home-'))
+        const before = files()
+        await runsAsPrinted('receive', name)
+        expect(files()).toEqual(before)
+      },
+    )
 
   /** README_PICTURES=1 replaces the picture of the page. */
   whereCurlIs(
