@@ -1,5 +1,5 @@
 export { type Authority, createAuthority, issueCertificate, loadAuthority } from './certificate.js'
-export { unpackedProgram, unpackPackage } from './distribution-package.js'
+export { unpackedProgram, unpackPackage } from './debian-package.js'
 export { type Guarded, startGuarded } from './child.js'
 export { type Inbox, type SmtpFault, startInbox } from './inbox/inbox.js'
 export type { Mail, MailFilter } from './inbox/mail.js'

@@ -1,45 +1,37 @@
 import { spawnSync } from 'node:child_process'
-import { existsSync, readdirSync } from 'node:fs'
+import { existsSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { MUSL, familySync } from 'detect-libc'
-import { findPrograms, noServer, thisSystem } from './programs.js'
+import { findPrograms, noServer } from './programs.js'
 
-/** The oldest that has `nulls not distinct`, which a migration uses. */
-const MINIMUM = 15
-/** Where package managers keep a folder for each version, such as postgresql17, 17, pgsql-17 or postgresql@17. */
-const PARENTS = [
-  ...['/usr/libexec', '/usr/lib/postgresql', '/usr'],
-  ...['/opt/homebrew/opt', '/usr/local/opt', '/opt/local/lib'],
-]
-const VERSION = /^(?:postgresql@?|pgsql-)?(\d+)$/
+/** The oldest that has `nulls not distinct`, which a migration uses, and one that is not out yet. */
+const [MINIMUM, MAXIMUM] = [15, 30]
 
 /** The folder of a PostgreSQL of this system, for where the embedded one does not run; throws what to do when there is none. */
-export function installedPostgres({
-  env = process.env,
-  folders = versionFolders(),
-  system = thisSystem(),
-} = {}): string {
-  const found = findPrograms(['postgres'], env['PATH'], folders)
+export function installedPostgres({ path = process.env['PATH'], folders = usualFolders() } = {}): string {
+  const found = findPrograms(['postgres'], path, folders)
   const usable = found.find(
     (postgres) => existsSync(join(dirname(postgres), 'initdb')) && majorOf(postgres) >= MINIMUM,
   )
   if (usable !== undefined) return dirname(usable)
-  const reason = familySync() === MUSL ? 'they need glibc, and this system has musl' : 'they do not run here'
   const tried = [
-    `the embedded programs for ${process.platform}-${process.arch}: ${reason}`,
+    `the embedded programs for ${process.platform}-${process.arch}: they need glibc, and do not run here`,
     `programs of this system of version ${MINIMUM} or newer: none (others: ${found.join(', ') || 'none'})`,
   ]
-  const or = 'DATABASE_URL to a running server'
-  throw noServer(system, { server: 'postgresql', name: 'PostgreSQL', tried, or })
+  const waysOut = [`install PostgreSQL ${MINIMUM} or newer`, 'set DATABASE_URL to a running server']
+  throw noServer('PostgreSQL', tried, waysOut)
 }
 
-/** The newest version first. */
-const versionFolders = (): string[] =>
-  PARENTS.filter(existsSync)
-    .flatMap((parent) => readdirSync(parent).map((name) => ({ parent, name, match: VERSION.exec(name) })))
-    .filter(({ match }) => match !== null)
-    .sort((a, b) => Number(b.match?.[1]) - Number(a.match?.[1]))
-    .flatMap(({ parent, name }) => [join(parent, name, 'bin'), join(parent, name)])
+/** Where package managers keep a folder for each version. The newest version first. */
+const usualFolders = (): string[] =>
+  Array.from({ length: MAXIMUM - MINIMUM + 1 }, (_, index) => MAXIMUM - index).flatMap((version) => [
+    ...[
+      `/usr/libexec/postgresql${version}`,
+      `/usr/lib/postgresql/${version}/bin`,
+      `/usr/pgsql-${version}/bin`,
+    ],
+    ...[`/opt/homebrew/opt/postgresql@${version}/bin`, `/usr/local/opt/postgresql@${version}/bin`],
+    `/opt/local/lib/postgresql${version}/bin`,
+  ])
 
 function majorOf(postgres: string): number {
   const { stdout } = spawnSync(postgres, ['--version'], { encoding: 'utf8' })

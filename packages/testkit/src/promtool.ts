@@ -14,6 +14,6 @@ export async function findPromtool(env: NodeJS.ProcessEnv = process.env): Promis
   if (installed) return installed
   const say = () => undefined // progress does not belong in a test's output
   const wanted = { name: 'prometheus', title: 'promtool', alone: true, cacheDir: CACHE, env, say }
-  await unpackPackage('apt-get', wanted).catch(() => {})
+  await unpackPackage(wanted).catch(() => {})
   return unpackedProgram(CACHE, NAMES) ?? null
 }

@@ -1,14 +1,8 @@
 import { execFile } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
-import {
-  lastLine,
-  type PackageManager,
-  unpackedEnvironment,
-  unpackedProgram,
-  unpackPackage,
-} from '../distribution-package.js'
-import { findPrograms, noServer, type System, thisSystem } from '../programs.js'
+import { unpackedEnvironment, unpackedProgram, unpackPackage } from '../debian-package.js'
+import { findPrograms, noServer } from '../programs.js'
 
 const runFile = promisify(execFile)
 
@@ -49,27 +43,25 @@ type Search = ReturnType<typeof usualSearch>
 /** In the order in which they are tried. */
 export const WAYS: readonly Way[] = [
   ['PATH and usual folders', findInstalled],
-  ['unpacked earlier', ({ cacheDir }) => findUnpacked(cacheDir)],
-  fromPackage('apt-get', ['redis-server']),
-  fromPackage('dnf', ['valkey', 'redis']),
-  fromPackage('apk', ['valkey', 'redis']),
+  ['apt-get', findUnpacked],
   ...['docker', 'podman', 'nerdctl'].map(inContainer),
 ]
 
 /** A Redis or Valkey to start: REDIS_SERVER_BIN, else the first way that leads to one. One error names all that was tried. */
 export async function findRedis({
   ways = WAYS,
-  system = thisSystem(),
   ...given
-}: Partial<Search> & { system?: System; ways?: readonly Way[] } = {}): Promise<RedisProgram> {
+}: Partial<Search> & { ways?: readonly Way[] } = {}): Promise<RedisProgram> {
   const search = { ...usualSearch(), ...given }
   const named = search.env['REDIS_SERVER_BIN']
   if (named) return checked(named)
   const { found, reasons } = await firstThatWorks(ways, ([, find]) => find(search))
   if (found) return found
   const tried = ways.map(([name], index) => `${name}: ${reasons[index]}`)
-  const or = 'REDIS_SERVER_BIN to the program, or REDIS_URL to a running server'
-  throw noServer(system, { server: 'redis', name: 'Redis server', tried, or })
+  throw noServer('Redis server', tried, [
+    'install Redis or Valkey with the package manager of this system, such as `sudo apt-get install redis-server`',
+    'set REDIS_SERVER_BIN to the program, or REDIS_URL to a running server',
+  ])
 }
 
 /** What the first candidate gives that does not fail, or the reasons of all. */
@@ -106,24 +98,13 @@ async function findInstalled({ env, usualFolders }: Search): Promise<RedisProgra
   throw new Error(reasons.join('; ') || `no ${NAMES.join(', no ')}`)
 }
 
-async function findUnpacked(folder: string): Promise<RedisProgram> {
-  const command = unpackedProgram(folder, NAMES)
-  if (command === undefined) throw new Error('nothing')
-  return checked(command, unpackedEnvironment(folder))
-}
-
-/** The first of these packages that the distribution has. */
-function fromPackage(manager: PackageManager, packages: readonly string[]): Way {
-  const find: Way[1] = async ({ env, cacheDir, say }) => {
-    if (findPrograms([manager], env['PATH']).length === 0) throw new Error('not here')
-    const { found, reasons } = await firstThatWorks(packages, async (name) => {
-      await unpackPackage(manager, { name, title: 'a Redis server', cacheDir, env, say })
-      return findUnpacked(cacheDir)
-    })
-    if (found) return found
-    throw new Error(reasons[0])
-  }
-  return [manager, find]
+/** The one that was unpacked earlier, else the distribution's. */
+async function findUnpacked({ cacheDir, env, say }: Search): Promise<RedisProgram> {
+  const unpacked = () => checked(unpackedProgram(cacheDir, NAMES) ?? '', unpackedEnvironment(cacheDir))
+  return unpacked().catch(async () => {
+    await unpackPackage({ name: 'redis-server', title: 'a Redis server', cacheDir, env, say })
+    return unpacked()
+  })
 }
 
 /** A container is gone when its server stops, its data with it: what Redis holds is a schedule, which the sweeper writes again. */
@@ -148,4 +129,9 @@ function inContainer(engine: string): Way {
     return { command, env: {}, title: `Valkey in a container of ${engine}`, container }
   }
   return [engine, find]
+}
+
+function lastLine(error: unknown): string {
+  const { stderr, message } = error as { stderr?: string; message?: string }
+  return (stderr?.trim() || message || String(error)).trim().split('\n').at(-1) ?? ''
 }
