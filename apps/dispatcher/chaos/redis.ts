@@ -1,7 +1,7 @@
-import { rmSync } from 'node:fs'
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { join } from 'node:path'
-import { startRedis, startSentinel, type RedisServer, type ServerProcess } from '@signet/local'
+import { startRedis, type RedisServer } from '@signet/local'
 import { Redis } from 'ioredis'
 
 const GROUP = 'chaos'
@@ -14,7 +14,7 @@ export class ChaosRedis {
   readonly #dir: string
   #server: RedisServer
   #replica: RedisServer | undefined
-  #sentinels: readonly ServerProcess[] = []
+  #sentinels: readonly RedisServer[] = []
 
   private constructor(server: RedisServer, dir: string) {
     this.#server = server
@@ -80,17 +80,29 @@ export class ChaosRedis {
     const replica = await startRedis({
       dir: join(this.#dir, 'replica'),
       appendOnly: true,
-      replicaOf: masterPort,
+      settings: ['--replicaof', `127.0.0.1 ${masterPort}`],
     })
     this.#replica = replica
-    const rules = { group: GROUP, masterPort, quorum: QUORUM, downAfterMs: DOWN_AFTER_MS }
     this.#sentinels = await Promise.all(
       Array.from({ length: SENTINELS }, (_, n) =>
-        startSentinel({ dir: join(this.#dir, `sentinel-${n}`), ...rules }),
+        startSentinel(join(this.#dir, `sentinel-${n}`), masterPort),
       ),
     )
     await Promise.all(this.#sentinels.map(untilComplete))
   }
+}
+
+/** Makes a replica the master when enough sentinels agree that the master is gone. Keeps its file of rules up to date itself. */
+function startSentinel(dir: string, masterPort: number): Promise<RedisServer> {
+  const file = join(dir, 'sentinel.conf')
+  const rules = [
+    `sentinel monitor ${GROUP} 127.0.0.1 ${masterPort} ${QUORUM}`,
+    `sentinel down-after-milliseconds ${GROUP} ${DOWN_AFTER_MS}`,
+    `sentinel failover-timeout ${GROUP} ${4 * DOWN_AFTER_MS}`,
+  ]
+  mkdirSync(dir, { recursive: true })
+  writeFileSync(file, `${rules.join('\n')}\n`)
+  return startRedis({ dir, settings: [file, '--sentinel'] })
 }
 
 async function masterOf(sentinel: Redis): Promise<number> {
@@ -99,7 +111,7 @@ async function masterOf(sentinel: Redis): Promise<number> {
 }
 
 /** Until a sentinel knows the replica and the other sentinels, it cannot fail over. */
-async function untilComplete({ port }: ServerProcess): Promise<void> {
+async function untilComplete({ port }: RedisServer): Promise<void> {
   const sentinel = new Redis(port, '127.0.0.1')
   const isComplete = async (): Promise<boolean> => {
     const [facts = []] = (await sentinel.call('sentinel', 'masters')) as string[][]

@@ -20,7 +20,7 @@ export {
   type Receiver,
   startReceiver,
 } from './receiver/receiver.js'
-export { type RedisServer, startRedis, startSentinel } from './redis.js'
+export { type RedisServer, startRedis } from './redis.js'
 export { type ServerProcess } from './server-process.js'
 export { scratchFolder } from './scratch-folder.js'
 export { type ServiceName, serviceEnvironments } from './stack/environment.js'

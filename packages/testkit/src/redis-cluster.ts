@@ -1,6 +1,6 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
-import { scratchFolder, startRedis } from '@signet/local'
+import { leasePort, type RedisServer, scratchFolder, startRedis } from '@signet/local'
 import { Redis } from 'ioredis'
 import { waitFor } from './wait-for.js'
 
@@ -17,7 +17,7 @@ const SLOTS = 16_384
 export async function startRedisCluster(): Promise<RedisCluster> {
   const folder = mkdtempSync(join(scratchFolder(), 'signet-cluster-'))
   const servers = await Promise.all(
-    Array.from({ length: NODES }, (_, i) => startRedis({ dir: join(folder, String(i)), cluster: true })),
+    Array.from({ length: NODES }, (_, i) => startNode(join(folder, String(i)))),
   )
   const clients = servers.map(({ port }) => new Redis({ host: '127.0.0.1', port }))
   try {
@@ -35,6 +35,12 @@ export async function startRedisCluster(): Promise<RedisCluster> {
       rmSync(folder, { recursive: true, force: true })
     },
   }
+}
+
+/** The default port of the cluster's own traffic is 10000 higher than the other, and may not exist or not be free. */
+async function startNode(dir: string): Promise<RedisServer> {
+  const settings = ['--cluster-enabled', 'yes', '--cluster-port', String(await leasePort())]
+  return startRedis({ dir, settings })
 }
 
 async function formCluster(clients: Redis[], ports: number[]): Promise<void> {
