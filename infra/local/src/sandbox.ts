@@ -1,7 +1,6 @@
 import { startInbox } from './inbox/inbox.js'
 import { inboxRoutes } from './inbox/inbox-pages.js'
 import { kitRoutes } from './pages/local-page.js'
-import { welcomePage } from './pages/welcome-page.js'
 import { type ReceiverOptions, startReceiver } from './receiver/receiver.js'
 import { receiverRoutes } from './receiver/receiver-pages.js'
 import { type Routes, serve } from './web-server.js'
@@ -17,7 +16,7 @@ interface SandboxOptions extends Omit<ReceiverOptions, 'port'> {
 export async function startSandbox({ ports, host, ...certificate }: SandboxOptions) {
   const receiver = await startReceiver({ port: ports.receiver, host, ...certificate })
   const inbox = await startInbox({ port: ports.smtp, host })
-  const routes = [kitRoutes, welcomePage, inboxRoutes(inbox), receiverRoutes(receiver), health]
+  const routes = [kitRoutes, inboxRoutes(inbox), receiverRoutes(receiver), health]
   const pages = await serve((router) => routes.forEach((add) => add(router)), { port: ports.inbox, host })
   return {
     ...{ name: 'mail inbox and webhook receiver', inbox, receiver, url: pages.url },

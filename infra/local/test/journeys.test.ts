@@ -48,7 +48,7 @@ describeInBrowser('a person', () => {
       { eventType: 'webhook.ping', verified: true },
     ])
     await page.goto(`${journey.stack.world.sandboxUrl}/`)
-    await page.click('text=new@journeys.test')
+    await page.click('tr:has-text("new@journeys.test") a')
     await page.frameLocator('iframe').locator('body').waitFor()
     await journey.picture(page, 'inbox', 'infra/site/images')
     await page.goto(`${journey.stack.world.sandboxUrl}/receiver`)

@@ -14,22 +14,35 @@ import type { Routes } from '../web-server.js'
 import de from './texts/de.json' with { type: 'json' }
 import en from './texts/en.json' with { type: 'json' }
 
-type LocalKey = keyof typeof en
+export type LocalKey = keyof typeof en
 export type LocalTexts = PageTexts<LocalKey>
 
 export const localCatalogues: Catalogues<LocalKey> = { en, de }
 
+/** The two tools that have pages. */
+export const TOOLS = {
+  inbox: { name: 'inbox', path: '/' },
+  receiver: { name: 'receiver', path: '/receiver' },
+} as const
+export type Tool = (typeof TOOLS)[keyof typeof TOOLS]
+
 const textsIn = pageTextsOf(localCatalogues)
 const SCRIPT_PATH = '/form.js'
 const ICON_PATH = '/favicon.svg'
+const STYLE = `${wideStyle}
+.right { color: var(--good) }
+.wrong { color: var(--bad) }
+td { overflow-wrap: anywhere }
+iframe { width: 100%; height: 34rem; border: 1px solid var(--line); border-radius: var(--radius) }
+`
 
 /** Serves a page in the language that the browser prefers. */
 export function servePage(
   router: Router,
-  paths: string | string[],
+  path: string,
   pageFor: (t: LocalTexts, request: Request) => Page & { status?: number },
 ): void {
-  router.get(paths, (request, response) => {
+  router.get(path, (request, response) => {
     const t = textsIn(preferredLanguage({ acceptLanguage: request.get('accept-language') }))
     const { status, ...page } = pageFor(t, request)
     const kit = { formScript: formScript.at(SCRIPT_PATH), icon: ICON_PATH }
@@ -48,18 +61,16 @@ const send = (
   { status = 200, headers = {}, body }: ReturnType<typeof pageAnswer>,
 ): void => void response.status(status).set(headers).send(body)
 
-type Content = Pick<Page, 'title' | 'body' | 'allow'> & { here: 'inbox' | 'receiver'; style?: string }
-
-/** The frame of both tools. What arrives shows up by itself where scripts run. */
-export const toolPage = (t: LocalTexts, { here, style = '', body, ...page }: Content): Page => ({
-  ...page,
-  polls: true,
-  style: `${wideStyle}${style}`,
+/** The frame of both tools. */
+export const toolPage = (t: LocalTexts, tool: Tool, title: string, body: Html): Page => ({
+  title,
+  style: STYLE,
+  allow: { 'frame-src': ["'self'"] },
   body: html`<nav aria-label="${t('nav')}">
-      ${link('/', t('inbox'), here === 'inbox')} ${link('/receiver', t('receiver'), here === 'receiver')}
+      ${Object.values(TOOLS).map(
+        (one) =>
+          html`<a href="${one.path}" aria-current="${one === tool ? 'page' : 'false'}">${t(one.name)}</a> `,
+      )}
     </nav>
-    ${contentHeading(page.title)} ${body}`,
+    ${contentHeading(title)} ${body}`,
 })
-
-const link = (path: string, label: string, isHere: boolean): Html =>
-  html`<a href="${path}" aria-current="${isHere ? 'page' : 'false'}">${label}</a>`

@@ -1,5 +1,6 @@
-import { facts, html, live, table, time, type Html } from '@signet/pages'
-import { servePage, toolPage, type LocalTexts } from '../pages/local-page.js'
+import { facts, html, time, type Html } from '@signet/pages'
+import { serveArrivals } from '../pages/arrivals.js'
+import { TOOLS, type LocalTexts } from '../pages/local-page.js'
 import type { Routes } from '../web-server.js'
 import { type Hook, parseLeniently, type ReceivedDelivery, type Receiver } from './receiver.js'
 
@@ -10,14 +11,6 @@ export type DeliveryView = Omit<ReceivedDelivery, 'body' | 'event'> & {
   eventType: string
 }
 
-/** Newest deliveries that the list has. */
-const LISTED = 100
-
-const style = `
-.right { color: var(--good) }
-.wrong { color: var(--bad) }
-`
-
 /**
  * What the receiver got. For people: a list, and each delivery with its body. For programs: `PUT /api/hooks`
  * `{path, secret?, answers?, otherwise?}`, `GET /api/deliveries?path=&after=`, `GET /api/deliveries/:number` for the body as it came.
@@ -25,7 +18,6 @@ const style = `
 export const receiverRoutes =
   ({ deliveries, hook, url }: Pick<Receiver, 'deliveries' | 'hook' | 'url'>): Routes =>
   (router) => {
-    const find = (number: unknown) => deliveries().find((delivery) => delivery.number === Number(number))
     router.put('/api/hooks', ({ body }, response) => {
       const { path, ...wanted } = body as Hook & { path: string }
       hook(path, wanted)
@@ -36,22 +28,25 @@ export const receiverRoutes =
       response.json({ items: deliveries(filter).map(view) })
     })
     router.get('/api/deliveries/:number', ({ params }, response) => {
-      const found = find(params.number)
+      const found = deliveries().find(({ number }) => number === Number(params.number))
       if (found) response.type('json').send(found.body)
       else response.sendStatus(404)
     })
-    servePage(router, '/receiver', (t, request) => {
-      const arriving = live(t, { here: request.originalUrl, now: new Date() }, list(t, deliveries()))
-      const body = html`<p>${t('receiver.about')}</p>
-        ${arriving}`
-      return toolPage(t, { title: t('receiver'), here: 'receiver', style, body })
-    })
-    servePage(router, '/receiver/:number', (t, { params: { number = '' } }) => {
-      const found = find(number)
-      const title = t('receiver.delivery', { number: String(number) })
-      const body = found ? details(t, found) : html`<p role="alert">${t('receiver.gone')}</p>`
-      const status = found ? 200 : 404
-      return { ...toolPage(t, { title, here: 'receiver', style, body }), polls: false, status }
+    serveArrivals(router, {
+      ...{ tool: TOOLS.receiver, itemPath: '/receiver' },
+      all: () => deliveries(),
+      numberOf: ({ number }) => number,
+      textOf: ({ path, headers }) => `${path} ${typeOf(headers)}`,
+      texts: { count: 'receiver.count', list: 'receiver.list', filter: 'receiver.filter' },
+      columns: ['receiver.number', ...COLUMNS],
+      titleOf: (t, { number }) => t('receiver.delivery', { number: String(number) }),
+      cells: cellsOf,
+      details: (t, delivery) => {
+        const cells = cellsOf(t, delivery)
+        return html`${facts(COLUMNS.map((column, index) => [t(column), cells[index] ?? null]))}
+        ${section(t('receiver.headers'), headersOf(delivery))}
+        ${section(t('receiver.body'), bodyOf(delivery))}`
+      },
     })
   }
 
@@ -60,38 +55,21 @@ const view = ({ body, event, ...rest }: ReceivedDelivery): DeliveryView => ({
   ...{ bytes: body.length, eventId: event?.id ?? '', eventType: event?.type ?? '' },
 })
 
-const COLUMNS = ['time', 'path', 'event', 'size', 'signature', 'answer'] as const
+const COLUMNS = [
+  ...(['time', 'receiver.path', 'receiver.event', 'receiver.size'] as const),
+  ...(['receiver.signature', 'receiver.answer'] as const),
+]
 
-/** What the list and the delivery's own page say about it. */
-const cellsOf = (t: LocalTexts, delivery: ReceivedDelivery): Record<(typeof COLUMNS)[number], Html> => ({
-  time: time(new Date(delivery.receivedAt), t.language),
-  path: html`${delivery.path}`,
-  event: html`${String(delivery.headers['x-service-event'] ?? '—')}`,
-  size: html`${delivery.body.length.toLocaleString(t.language)} B`,
-  signature: signatureOf(t, delivery),
-  answer: answerOf(t, delivery),
-})
+const cellsOf = (t: LocalTexts, delivery: ReceivedDelivery): Html[] => [
+  time(new Date(delivery.receivedAt), t.language),
+  html`${delivery.path}`,
+  html`${typeOf(delivery.headers)}`,
+  html`${delivery.body.length.toLocaleString(t.language)} B`,
+  signatureOf(t, delivery),
+  answerOf(t, delivery),
+]
 
-function list(t: LocalTexts, all: readonly ReceivedDelivery[]): Html {
-  const columns = (['number', ...COLUMNS] as const).map((column) => t(`receiver.column.${column}`))
-  const rows = all
-    .slice(-LISTED)
-    .reverse()
-    .map((delivery) => [linkTo(t, delivery), ...Object.values(cellsOf(t, delivery))])
-  return html`<p role="status">${t('receiver.count', { count: all.length })}</p>
-    ${table(t('receiver.deliveries'), columns, rows, t)}
-    ${all.length > LISTED && html`<p class="soft">${t('receiver.more', { count: LISTED })}</p>`}`
-}
-
-const linkTo = (t: LocalTexts, { number }: ReceivedDelivery): Html =>
-  html`<a href="/receiver/${number}" aria-label="${t('receiver.delivery', { number })}">${number}</a>`
-
-function details(t: LocalTexts, delivery: ReceivedDelivery): Html {
-  const cells = cellsOf(t, delivery)
-  return html`${facts(COLUMNS.map((column) => [t(`receiver.column.${column}`), cells[column]]))}
-    ${section(t('receiver.headers'), headersOf(delivery))} ${section(t('receiver.body'), bodyOf(delivery))}
-    <p><a href="/receiver">${t('receiver.back')}</a></p>`
-}
+const typeOf = (headers: ReceivedDelivery['headers']): string => String(headers['x-service-event'] ?? '—')
 
 const section = (title: string, text: string): Html =>
   html`<h2>${title}</h2>

@@ -34,7 +34,7 @@ const PLENTY = '1000'
 /** All settings of the three services on a developer's machine; there are no others. */
 export function serviceEnvironments(input: EnvironmentInput): Record<ServiceName, Variables> {
   const { addresses, secrets, authorityFile, retryDelaysSeconds } = input
-  const { authUrl, webhooksUrl, internalUrl, dispatcherUrl, sandboxUrl, redisUrl } = addresses
+  const { authUrl, webhooksUrl, internalUrl, dispatcherUrl, redisUrl } = addresses
   const databaseUrl = (name: string) => Object.assign(new URL(addresses.postgresUrl), { pathname: name }).href
   const smtpPort = String(addresses.smtpPort)
   const common = { NODE_ENV: 'development' }
@@ -56,7 +56,7 @@ export function serviceEnvironments(input: EnvironmentInput): Record<ServiceName
       // There is no load balancer in front that has to stop sending requests first.
       AUTH_API_DRAIN_DURATION: '0',
       // Where people land after following a link in an email.
-      AUTH_SITE_URL: `${sandboxUrl}/welcome`,
+      AUTH_SITE_URL: `${webhooksUrl}/portal`,
       AUTH_PASSKEY_ENABLED: 'true',
       AUTH_MFA_WEB_AUTHN_ENROLL_ENABLED: 'true',
       AUTH_MFA_WEB_AUTHN_VERIFY_ENABLED: 'true',
