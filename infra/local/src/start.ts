@@ -1,11 +1,9 @@
-import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { takeLock } from '../lock.mjs'
 import { type Stack, startStack } from './stack/stack.js'
 import { Supervisor } from './stack/supervisor.js'
 import { bold, dim, green, red, say, secondsSince, table } from './terminal.js'
-import { worldFile } from './walk.js'
-import { walkThrough, type WalkthroughResult, type World } from './walkthrough/index.js'
+import { walkThrough, type WalkthroughResult } from './walkthrough/index.js'
 
 const INTERRUPTED = 130
 const NPM_POLL_MS = 500
@@ -50,21 +48,16 @@ async function run(root: string, { reset, once, demo }: Options, supervisor: Sup
   const folder = join(root, '.data')
   const stack = await startStack(supervisor, { root, folder, reset, shortRetries: demo })
   say(`\n  ${green('Everything is up')} ${dim(`after ${secondsSince(startedAt)}`)}`)
-  const { internalToken } = stack.secrets
-  const world: World = { ...stack.addresses, internalToken }
-  writeFileSync(worldFile(root), JSON.stringify(world, null, 2), { mode: 0o600 })
   // After a failure the services stay for a look at what went wrong.
-  const result = demo ? await walkThrough(world) : undefined
-  if (result) writeFileSync(demoFile(folder), JSON.stringify(result, null, 2), { mode: 0o600 })
+  const { internalToken } = stack.secrets
+  const result = demo ? await walkThrough({ ...stack.addresses, internalToken }) : undefined
   if (once) return result ? 0 : 1
-  say(`\n${overview(stack, folder, demo)}\n`)
+  say(`\n${overview(stack, folder, result)}\n`)
   say(dim('  Ctrl-C stops everything; the data stays in .data for the next start.\n'))
   return new Promise<never>(() => {})
 }
 
-const demoFile = (folder: string): string => join(folder, 'demo.json')
-
-function overview({ addresses, secrets }: Stack, folder: string, demoJustRan: boolean): string {
+function overview({ addresses, secrets }: Stack, folder: string, demo?: WalkthroughResult): string {
   const rows: [string, string][] = [
     ['Identity (auth)', `${addresses.authUrl}   sign-in pages /ui, API page /docs`],
     ['Webhooks and OAuth', `${addresses.webhooksUrl}   portal /portal, API page /docs, MCP /mcp`],
@@ -77,11 +70,9 @@ function overview({ addresses, secrets }: Stack, folder: string, demoJustRan: bo
     ['Redis', addresses.redisUrl],
     ['Logs', join(folder, 'logs')],
   ]
-  if (existsSync(demoFile(folder))) {
-    const { person, accessToken } = JSON.parse(readFileSync(demoFile(folder), 'utf8')) as WalkthroughResult
-    rows.push(['Demo account', `${person.email}   password ${person.password}`])
-    // The token of an earlier run has most likely expired.
-    if (demoJustRan) rows.push(['  its access token', `${accessToken}   for /v1, one hour`])
+  if (demo) {
+    rows.push(['Demo account', `${demo.person.email}   password ${demo.person.password}`])
+    rows.push(['  its access token', `${demo.accessToken}   for /v1, one hour`])
   }
   return `${bold('  Where everything is')}\n\n${table(rows)}`
 }

@@ -1,5 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { parseEnv } from 'node:util'
 import { say } from './terminal.js'
 import { walkThrough, type World } from './walkthrough/index.js'
 
@@ -15,16 +16,30 @@ function composeWorld(): World {
   }
 }
 
-/** Where `npm start` notes the addresses of the running stack. */
-export const worldFile = (root: string): string => join(root, '.data', 'world.json')
+/** Of the running `npm start` of this folder, as it noted them for shells. */
+export function localWorld(root: string): World | undefined {
+  const file = join(root, '.data/env/addresses.sh')
+  if (!existsSync(file)) return undefined
+  const {
+    AUTH = '',
+    WEBHOOKS = '',
+    INTERNAL = '',
+    INGEST_TOKEN = '',
+    INBOX = '',
+  } = parseEnv(readFileSync(file, 'utf8'))
+  return {
+    authUrl: AUTH,
+    webhooksUrl: WEBHOOKS,
+    internalUrl: INTERNAL,
+    internalToken: INGEST_TOKEN,
+    sandboxUrl: INBOX,
+  }
+}
 
 /** The walk-through by itself: against the running `npm start`, or with `--compose` against containers. */
 export async function walk(root: string, args: string[]): Promise<number> {
-  const world = args.includes('--compose') ? composeWorld() : readWorld(worldFile(root))
+  const world = args.includes('--compose') ? composeWorld() : localWorld(root)
   if (world) return (await walkThrough(world)) ? 0 : 1
   say('No stack is known here: run `npm start` in another terminal first, or give --compose.')
   return 2
 }
-
-const readWorld = (file: string): World | undefined =>
-  existsSync(file) ? (JSON.parse(readFileSync(file, 'utf8')) as World) : undefined

@@ -119,9 +119,7 @@ describeInBrowser('the pages of the local stack in Chromium', () => {
 
   it('speak German to those who prefer it', async () => {
     const texts = await Promise.all(
-      ['/', '/receiver'].map(async (path) =>
-        (await fetch(sandbox.url + path, { headers: GERMAN })).text(),
-      ),
+      ['/', '/receiver'].map(async (path) => (await fetch(sandbox.url + path, { headers: GERMAN })).text()),
     )
     for (const [index, words] of ['Posteingang', 'Webhook-Empfänger'].entries())
       expect(texts[index]).toContain(`>${words}<`)

@@ -1,10 +1,11 @@
 import { spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { copyFileSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { localWorld } from '../src/walk.js'
 import type { World } from '../src/walkthrough/index.js'
 import { removePostgresData } from '../src/index.js'
 import { waitUntil } from '../src/wait-until.js'
@@ -48,8 +49,11 @@ function aRepository(): string {
 
 const start = (...args: string[]): Starter => startIn(root, args)
 
-const world = (folder = root): World =>
-  JSON.parse(readFileSync(join(folder, '.data/world.json'), 'utf8')) as World
+function world(folder = root): World {
+  const known = localWorld(folder)
+  if (!known) throw new Error('no stack was started there')
+  return known
+}
 
 async function answers(url: string): Promise<boolean> {
   try {

@@ -2,14 +2,14 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { loadAuthority } from '../certificate.js'
 import { SANDBOX_PORTS, startSandbox } from '../sandbox.js'
-import { green, reported, say } from '../terminal.js'
+import { green, say } from '../terminal.js'
 import { leaseNextPort } from '../ports.js'
 import { createDatabase } from '../postgres.js'
 import { providePostgres, provideRedis, resetStores } from './databases.js'
 import { DATABASES, type ServiceName, serviceEnvironments, type StackAddresses } from './environment.js'
 import { loadSecrets, type LocalSecrets } from './secrets.js'
 import { startService } from './service.js'
-import type { Part, Supervisor } from './supervisor.js'
+import type { Supervisor } from './supervisor.js'
 
 interface StackOptions {
   root: string
@@ -38,10 +38,10 @@ export async function startStack(supervisor: Supervisor, options: StackOptions) 
   mkdirSync(join(folder, 'logs'), { recursive: true, mode: 0o711 })
   const secrets = loadSecrets(join(folder, 'secrets.json'))
   const ports = await choosePorts()
-  const [postgres, redis] = await supervisor.start(
-    () => reported(() => providePostgres(folder)),
-    () => reported(() => provideRedis(folder)),
-  )
+  const [postgres, redis] = await Promise.all([
+    supervisor.start(() => providePostgres(folder)),
+    supervisor.start(() => provideRedis(folder)),
+  ])
   for (const name of Object.values(DATABASES)) await createDatabase(postgres.url, name)
   const authority = await loadAuthority(join(folder, 'authority'))
   await supervisor.start(() => startSandbox({ ports, authority }))
@@ -56,15 +56,15 @@ export async function startStack(supervisor: Supervisor, options: StackOptions) 
   writeVariables(join(folder, 'env'), environments, addresses, secrets)
   const start = (name: ServiceName, healthUrl: string) => {
     const logFile = join(folder, 'logs', `${name}.log`)
-    return reported(() => startService({ name, root, env: environments[name], logFile }, healthUrl))
+    return supervisor.start(() => startService({ name, root, env: environments[name], logFile }, healthUrl))
   }
-  let webhooks: Promise<Part>
-  await supervisor.start(
-    () => start('auth', `${addresses.authUrl}/health`),
-    () => (webhooks = start('webhooks', `${addresses.webhooksUrl}/readyz`)),
-    // Its database is that of webhooks, which brings it up to date.
-    () => webhooks.then(() => start('dispatcher', `${addresses.dispatcherUrl}/readyz`)),
-  )
+  await Promise.all([
+    start('auth', `${addresses.authUrl}/health`),
+    // The dispatcher's database is that of webhooks, which brings it up to date.
+    start('webhooks', `${addresses.webhooksUrl}/readyz`).then(() =>
+      start('dispatcher', `${addresses.dispatcherUrl}/readyz`),
+    ),
+  ])
   return { addresses, secrets }
 }
 

@@ -1,31 +1,41 @@
-import { expect, it } from '@jest/globals'
+import { afterEach, beforeEach, expect, it, jest } from '@jest/globals'
 import { Supervisor } from './supervisor.js'
 
-const part = (name: string, stopped: string[]) => () =>
-  Promise.resolve({
-    name,
-    stop: () => {
-      stopped.push(name)
-      return Promise.resolve()
-    },
-  })
+beforeEach(() => {
+  jest.spyOn(console, 'log').mockImplementation(() => {})
+})
+afterEach(() => {
+  jest.restoreAllMocks()
+})
+
+const part = (name: string, stopped: string[], stop = () => Promise.resolve()) => ({
+  name,
+  stop: () => {
+    stopped.push(name)
+    return stop()
+  },
+})
 
 it('stops what was started last first, and only once', async () => {
   const stopped: string[] = []
   const supervisor = new Supervisor()
-  await supervisor.start(part('database', stopped), part('queue', stopped))
-  await supervisor.start(part('service', stopped))
+  for (const name of ['database', 'queue', 'service'])
+    await supervisor.start(() => Promise.resolve(part(name, stopped)))
   await Promise.all([supervisor.stop(), supervisor.stop()])
-  expect(stopped).toEqual(['service', 'database', 'queue'])
+  expect(stopped).toEqual(['service', 'queue', 'database'])
 })
 
-it('still stops the parts whose neighbour failed to start', async () => {
+it('still stops the parts whose neighbour failed to start, or to stop', async () => {
   const stopped: string[] = []
   const supervisor = new Supervisor()
-  const starting = supervisor.start(part('database', stopped), () => Promise.reject(new Error('no Redis')))
+  await supervisor.start(() => Promise.resolve(part('database', stopped)))
+  await supervisor.start(() =>
+    Promise.resolve(part('mail', stopped, () => Promise.reject(new Error('busy')))),
+  )
+  const starting = supervisor.start(() => Promise.reject(new Error('no Redis')))
   await expect(starting).rejects.toThrow('no Redis')
   await supervisor.stop()
-  expect(stopped).toEqual(['database'])
+  expect(stopped).toEqual(['mail', 'database'])
 })
 
 it('reports a part that ends by itself, with its last output, but not one that was stopped', async () => {

@@ -1,4 +1,5 @@
 import type { Exit } from '../child.js'
+import { reported } from '../terminal.js'
 
 /** Something that runs as part of the stack. Without `stop` it is not ours to stop. */
 export interface Part {
@@ -10,12 +11,9 @@ export interface Part {
   lastOutput?: () => string
 }
 
-/**
- * Holds what runs. Parts stop in the reverse order of their start, those started together at the same time: services
- * before what they depend on.
- */
+/** Holds what runs. What was started last stops first: services before what they depend on. */
 export class Supervisor {
-  readonly #generations: Part[][] = []
+  readonly #parts: Part[] = []
   #stopping: Promise<void> | undefined
   #reportEnd: (end: string) => void = () => {}
   /** Settles with a sentence when a part ends unexpectedly. */
@@ -23,19 +21,18 @@ export class Supervisor {
     this.#reportEnd = resolve
   })
 
-  /** Starts parts together. When one fails the others are still known, so `stop` reaches them. */
-  async start<T extends readonly Part[]>(...starts: { [K in keyof T]: () => Promise<T[K]> }): Promise<T> {
-    if (this.#stopping) throw new Error('the stack is stopping')
-    const generation: Part[] = []
-    this.#generations.push(generation)
-    const parts = starts.map(async (begin) => {
-      const part = await begin()
-      generation.push(part)
-      this.#watch(part)
-      return part
+  /** Starts a part. One that is up only after `stop` was asked for ends with this process. */
+  async start<T extends Part>(begin: () => Promise<T>): Promise<T> {
+    const part = await reported(begin)
+    this.#parts.unshift(part)
+    void part.exited?.then(({ code, signal }) => {
+      if (this.#stopping) return
+      const how = signal ? `signal ${signal}` : `exit code ${code}`
+      this.#reportEnd(
+        [`${part.name} ended by itself (${how})`, part.lastOutput?.()].filter(Boolean).join(':\n'),
+      )
     })
-    await Promise.allSettled(parts)
-    return (await Promise.all(parts)) as unknown as T
+    return part
   }
 
   /** Stops everything, once, however often it is asked. */
@@ -45,18 +42,6 @@ export class Supervisor {
   }
 
   async #stopAll(): Promise<void> {
-    for (const generation of this.#generations.reverse()) {
-      await Promise.allSettled(generation.map(async (part) => part.stop?.()))
-    }
-  }
-
-  #watch(part: Part): void {
-    void part.exited?.then((exit) => {
-      if (this.#stopping) return
-      const output = part.lastOutput?.()
-      this.#reportEnd(`${part.name} ended by itself (${describe(exit)})${output ? `:\n${output}` : ''}`)
-    })
+    for (const part of this.#parts) await Promise.resolve(part.stop?.()).catch(() => {})
   }
 }
-
-const describe = ({ code, signal }: Exit): string => (signal ? `signal ${signal}` : `exit code ${code}`)

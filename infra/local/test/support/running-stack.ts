@@ -1,8 +1,9 @@
-import { mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs'
+import { mkdtempSync, rmSync, symlinkSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { removePostgresData } from '../../src/index.js'
+import { localWorld } from '../../src/walk.js'
 import type { World } from '../../src/walkthrough/index.js'
 import { startIn } from './starter.js'
 
@@ -16,9 +17,11 @@ export async function runningStack(): Promise<RunningStack> {
   for (const name of ['apps', 'infra', 'packages']) symlinkSync(join(repository, name), join(folder, name))
   const starter = startIn(folder, ['--no-demo'])
   await starter.said('Ctrl-C stops everything')
+  const world = localWorld(folder)
+  if (!world) throw new Error('no addresses were noted')
   return {
     folder,
-    world: JSON.parse(readFileSync(join(folder, '.data/world.json'), 'utf8')) as World,
+    world,
     async stop() {
       starter.process.kill('SIGTERM')
       await starter.exitCode
