@@ -64,7 +64,10 @@ export function readBytes(
       }, refuse)
     }
 
-    const abort = () => refuse(failure('request.aborted'))
+    const abort = () => {
+      // Also called when a request ends that was read long ago, where an error with its stack would be waste.
+      if (!isOver) refuse(failure('request.aborted'))
+    }
     if (end.isGone) return abort()
     end.onceGone(abort)
     source.on('error', () => refuse(failure('encoding.malformed')))
