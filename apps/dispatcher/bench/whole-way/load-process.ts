@@ -12,8 +12,6 @@ const OTHER_BYTES = 420
 process.on('message', (ask: LoadAsk) => void run(ask).then((tell) => process.send?.(tell)))
 process.once('disconnect', () => process.exit())
 
-const now = () => performance.timeOrigin + performance.now()
-
 async function run({ to, bytes, content = 'transcript', events, perSecond }: LoadAsk): Promise<LoadTell> {
   const text = TEXTS[content](Math.max(1, bytes - OTHER_BYTES))
   const publisher =
@@ -83,7 +81,7 @@ type Publish = (number: number, due: number) => Promise<void>
 async function asFastAsAnswered(events: number, publish: Publish): Promise<void> {
   let next = 0
   const worker = async () => {
-    while (next < events) await publish(next++, now())
+    while (next < events) await publish(next++, Date.now())
   }
   await Promise.all(Array.from({ length: CONNECTIONS }, worker))
 }
@@ -91,9 +89,9 @@ async function asFastAsAnswered(events: number, publish: Publish): Promise<void>
 /** Each at its time, whatever became of the ones before: a server that falls behind shows it in every later event. */
 async function atRate(events: number, perSecond: number, publish: Publish): Promise<void> {
   const open: Promise<void>[] = []
-  const startedAt = now()
+  const startedAt = Date.now()
   while (open.length < events) {
-    const due = Math.min(events, Math.floor(((now() - startedAt) / 1000) * perSecond))
+    const due = Math.min(events, 1 + Math.floor(((Date.now() - startedAt) / 1000) * perSecond))
     while (open.length < due) open.push(publish(open.length, startedAt + (1000 * open.length) / perSecond))
     await sleep(1)
   }

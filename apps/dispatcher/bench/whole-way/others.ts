@@ -105,7 +105,7 @@ async function pingPublisher(system: OwnContender, redisUrl: string) {
   const endpointId = rows[0]?.id
   if (endpointId === undefined) throw new Error('the account has no endpoint')
   const publishOne = async (): Promise<Sent[number]> => {
-    const due = performance.timeOrigin + performance.now()
+    const due = Date.now()
     const eventId = newEventId(new Date())
     await queuePing(db, { eventId, accountId, endpointId })
     await queues.addEvents([{ id: eventId, accountId }])

@@ -203,7 +203,7 @@ export class Stage {
     const expected = (await this.#ask(false)).count + deliveries
     this.parts.receiver.tell({ kind: 'note' })
     const before = spent()
-    const startedAt = performance.timeOrigin + performance.now()
+    const startedAt = Date.now()
     const { sent } = await load.ask(ask)
     await this.#untilArrived(expected)
     await untilDone?.()
