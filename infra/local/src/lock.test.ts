@@ -1,4 +1,6 @@
-import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, readlinkSync, rmSync, symlinkSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, expect, it } from '@jest/globals'
@@ -17,14 +19,39 @@ it('refuses a second one and names the process of the first', () => {
 
 it('takes over the lock of a process that is gone', () => {
   takeLock(lock('stale')).release?.()
-  writeFileSync(lock('stale'), '999999999')
-  takeLock(lock('stale')).release?.()
-  expect(existsSync(lock('stale'))).toBe(false)
+  symlinkSync('999999999', lock('stale'))
+  const { release } = takeLock(lock('stale'))
+  expect(readlinkSync(lock('stale'))).toBe(String(process.pid))
+  release?.()
+  expect(() => readlinkSync(lock('stale'))).toThrow('ENOENT')
 })
 
 it('does not release a lock that somebody else holds by now', () => {
   const { release } = takeLock(lock('other'))
-  writeFileSync(lock('other'), '1')
+  rmSync(lock('other'))
+  symlinkSync('1', lock('other'))
   release?.()
-  expect(existsSync(lock('other'))).toBe(true)
+  expect(readlinkSync(lock('other'))).toBe('1')
+})
+
+it('is given to one of many processes that find a stale one at the same time', async () => {
+  takeLock(lock('race')).release?.()
+  const module = new URL('../lock.mjs', import.meta.url).href
+  const script = `
+    import { takeLock } from '${module}'
+    const { release } = takeLock(${JSON.stringify(lock('race'))})
+    console.log(release ? 'mine' : 'taken')
+    process.stdin.resume()` // those that have it must live while others look
+  for (let round = 0; round < 3; round += 1) {
+    symlinkSync('999999999', lock('race'))
+    const racers = Array.from({ length: 6 }, () =>
+      spawn(process.execPath, ['--input-type=module', '-e', script], { stdio: ['pipe', 'pipe', 'inherit'] }),
+    )
+    const said = await Promise.all(
+      racers.map(async ({ stdout }) => String((await once(stdout, 'data'))[0]).trim()),
+    )
+    expect(said.filter((word) => word === 'mine')).toHaveLength(1)
+    for (const racer of racers) racer.kill('SIGKILL')
+    rmSync(lock('race'))
+  }
 })
