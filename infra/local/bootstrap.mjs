@@ -17,7 +17,6 @@ export const jestCommand = [
 
 const SITE = '@signet/site'
 const MINIMUM = [20, 19]
-const HEARTBEAT_MS = 15_000
 const LOCK_POLL_MS = 200
 
 /** Path of the command line tool of an installed package, to be run with this Node. */
@@ -58,14 +57,14 @@ export const seconds = (startedAt) => `${((performance.now() - startedAt) / 1000
 
 /**
  * Installs the pinned packages and compiles the given projects (folders or tsconfig files); both are skipped
- * quickly when nothing changed. Prints a line per step that took time. Throws BootstrapError with the output.
+ * quickly when nothing changed. Throws BootstrapError.
  */
 export async function bootstrap({ projects = [] } = {}) {
   refuseUnfit()
   await underLock(async () => {
     await installOnce('.signet-installed', 'packages', `--filter=!${SITE}`)
-    const compile = () => run(process.execPath, [tool('typescript-7/bin/tsc'), '-b', ...projects])
-    if (projects.length > 0) await step('compiling', compile, { quietBelowMs: 1500 })
+    const compiler = [tool('typescript-7/bin/tsc'), '-b', ...projects]
+    if (projects.length > 0) await step('compiling', process.execPath, compiler)
   })
 }
 
@@ -104,9 +103,8 @@ async function installOnce(stampName, what, filter) {
   if (existsSync(stampFile) && readFileSync(stampFile, 'utf8') === installStamp()) return
   const { packageManager } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
   const [command, prefix] = pnpmCommand(packageManager)
-  await step(`installing ${what} with ${packageManager}`, () =>
-    run(command, [...prefix, 'install', filter, '--frozen-lockfile', '--reporter=append-only']),
-  )
+  const install = [...prefix, 'install', filter, '--frozen-lockfile', '--reporter=append-only']
+  await step(`installing ${what} with ${packageManager}`, command, install)
   mkdirSync(dirname(stampFile), { recursive: true })
   writeFileSync(stampFile, installStamp())
 }
@@ -139,37 +137,27 @@ export function workspaceFolders() {
   )
 }
 
-/** Runs one step with a heartbeat; prints how long it took unless it was too short to be worth a line. */
-async function step(title, work, { quietBelowMs = 0 } = {}) {
-  const startedAt = performance.now()
-  const heartbeat = setInterval(() => console.log(`  … ${title} (${seconds(startedAt)})`), HEARTBEAT_MS)
-  if (quietBelowMs === 0) console.log(`  ${title} …`)
-  try {
-    const { ok, output } = await work()
-    if (!ok) throw new BootstrapError(`${output.trim()}\n\nFailed: ${title} (${seconds(startedAt)})`)
-  } finally {
-    clearInterval(heartbeat)
-  }
-  if (performance.now() - startedAt >= quietBelowMs) console.log(`  ✓ ${title} (${seconds(startedAt)})`)
+/** Runs one step, whose command shows its own progress. */
+async function step(title, command, args) {
+  console.log(`  ${title} …`)
+  const { ok } = await run(command, args, { inherit: true })
+  if (!ok) throw new BootstrapError(`Failed: ${title}`)
 }
 
 /** Two commands in two terminals must not install or compile into the same folders at once. */
 async function underLock(work) {
-  const folder = join(root, '.cache')
-  mkdirSync(folder, { recursive: true })
-  const lock = join(folder, 'bootstrap.lock')
-  let saidSo = false
-  let release
-  while (!(release = takeLock(lock).release)) {
-    if (!saidSo) console.log('  waiting for another command of this tree to finish installing or compiling …')
-    saidSo = true
+  const file = join(root, '.cache', 'bootstrap.lock')
+  let lock = takeLock(file)
+  if (!lock.release) console.log('  waiting for another command of this tree to finish installing or compiling …')
+  while (!lock.release) {
     await new Promise((resolve) => setTimeout(resolve, LOCK_POLL_MS))
+    lock = takeLock(file)
   }
-  process.once('exit', release)
+  process.once('exit', lock.release)
   try {
     return await work()
   } finally {
-    process.off('exit', release)
-    release()
+    process.off('exit', lock.release)
+    lock.release()
   }
 }
