@@ -2,7 +2,7 @@ import { AddressGuard, guardedAgent, type Resolver } from '@signet/address-guard
 import { databaseNow } from '@signet/db'
 import { Drain } from '@signet/http'
 import { createLogger, createRegistry, type Logger } from '@signet/telemetry'
-import { RetrySchedule, type EventId } from '@signet/webhook-core'
+import { RetrySchedule, SharedClock, type EventId } from '@signet/webhook-core'
 import { createLimiter } from '@signet/rate-limits'
 import { connectRedis, redisSettings } from '@signet/redis'
 import { WebhookQueues } from '@signet/webhook-core/queue'
@@ -82,7 +82,6 @@ export type Context = ReturnType<typeof createContext>
 /** The composition root: the only place that opens connections. Nothing runs before `engine.start()`. */
 export function createContext(config: DispatcherConfig, ports: Partial<Ports> = {}) {
   const log = ports.log ?? createLogger({ level: config.logLevel, component })
-  const now = ports.now ?? (() => new Date())
   const registry = createRegistry({ runtime: config.nodeEnv !== 'test' })
   const observer = createObserver(log, registry)
   const stopRetries = new AbortController()
@@ -94,6 +93,8 @@ export function createContext(config: DispatcherConfig, ports: Partial<Ports> = 
 
   const pools = createPools(config.databaseUrl, (error) => observer.databaseUnavailable(error, 1))
   const { db } = pools
+  const clock = new SharedClock(db)
+  const now = ports.now ?? clock.now
   const redis = redisSettings(config)
   const workerRedis = connectRedis(redis, 'worker')
   const producerRedis = connectRedis(redis, 'request')
@@ -206,6 +207,7 @@ export function createContext(config: DispatcherConfig, ports: Partial<Ports> = 
       createAttemptWorker({ queue, concurrency: jobConcurrency, attempts, observer }),
     ],
     limiter,
+    clock,
     sweeper,
     retention,
     recoverer,

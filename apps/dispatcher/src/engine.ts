@@ -1,3 +1,5 @@
+import { Periodic } from '@signet/periodic'
+import { CLOCK_INTERVAL_MS, type SharedClock } from '@signet/webhook-core'
 import pTimeout from 'p-timeout'
 import type { Worker } from 'bullmq'
 import type { BacklogCanceller } from './attempts/backlog-canceller.js'
@@ -11,6 +13,7 @@ import type { Sweeper } from './sweeping/sweeper.js'
 export type EngineDeps = {
   workers: readonly Worker[]
   limiter: EndpointLimiter
+  clock: Pick<SharedClock, 'adjust'>
   sweeper: Sweeper
   retention: Retention
   recoverer: Pick<Recoverer, 'start' | 'stop'>
@@ -32,9 +35,29 @@ const ABORT_GRACE_MS = 1_000
 
 /** Starts and stops everything that runs in the background. */
 export class Engine {
-  constructor(private readonly deps: EngineDeps) {}
+  readonly #clock: Periodic
+  #hasBegun = false
 
+  constructor(private readonly deps: EngineDeps) {
+    this.#clock = new Periodic({
+      everyMs: CLOCK_INTERVAL_MS,
+      run: async () => {
+        await deps.clock.adjust()
+        this.#begin()
+      },
+      // It goes on as it was. Whatever else needs the database says that it is unavailable.
+      onError: () => undefined,
+    })
+  }
+
+  /** Begins to work as soon as it knows the time. */
   start(): void {
+    this.#clock.start()
+  }
+
+  #begin(): void {
+    if (this.#hasBegun || this.#clock.stopping.aborted) return
+    this.#hasBegun = true
     const { workers, sweeper, retention, recoverer, redisWatch, onError } = this.deps
     for (const worker of workers) worker.run().catch(onError)
     sweeper.start()
@@ -61,7 +84,10 @@ export class Engine {
       onError,
     } = this.deps
     limiter.close()
+    // First, because its first run would start what is stopped here.
+    const stopped = this.#clock.stop()
     const closed = Promise.all([
+      stopped,
       sweeper.stop(),
       retention.stop(),
       recoverer.stop(),

@@ -4,6 +4,7 @@ import { Db, isUnavailable, withAdvisoryLock } from '@signet/db'
 import { connectRedis } from '@signet/redis'
 import { waitFor } from '@signet/testkit'
 import type { DeliveryId } from '@signet/webhook-core'
+import { eventJobId } from '@signet/webhook-core/queue'
 import { startTcpProxy } from '../chaos/tcp-proxy.js'
 import { PauseSwitch } from '../src/operations/pause-switch.js'
 import { JobPresence } from '../src/queues/job-presence.js'
@@ -176,6 +177,45 @@ describe('the sweeper', () => {
     expect(await queues.deliveries.getJobState(`dlv_${far?.id}`)).toBe('waiting')
     expect(await queues.deliveries.getJobState(`dlv_${deferred?.id}`)).toBe('delayed')
     expect(await dispatcher.sweeper.sweep()).toEqual({ events: 0, deliveries: 0 })
+  })
+
+  it('starts jobs that a process whose clock was ten minutes fast has delayed', async () => {
+    const subscriber = dispatcher.subscriber()
+    const { id: endpointId } = await subscriber.endpoint('https://127.0.0.1:9/')
+    const [row] = await dispatcher.scheduled(subscriber)
+    const eventId = await subscriber.withoutQueues().summary()
+    await emptyQueues()
+    const { queues } = dispatcher
+    const { accountId } = subscriber
+    const delayMs = 10 * MINUTE_MS
+    await queues.addDeliveries([{ id: row?.id as unknown as DeliveryId, endpointId, accountId, delayMs }])
+    await queues.splitOff({ eventId, accountId }, { delayMs, priority: 0 })
+    dispatcher.clock.advance(MINUTE_MS)
+    await dispatcher.sweeper.sweep()
+    expect(await queues.deliveries.getJobState(`dlv_${row?.id}`)).toBe('waiting')
+    expect(await queues.events.getJobState(eventJobId(eventId))).toBe('waiting')
+  })
+
+  it('starts jobs whose time has come while the clocks of all workers are ten minutes slow', async () => {
+    const subscriber = dispatcher.subscriber()
+    const { id: endpointId } = await subscriber.endpoint('https://127.0.0.1:9/')
+    const [row] = await dispatcher.scheduled(subscriber)
+    const [later] = await dispatcher.scheduled(subscriber)
+    const eventId = await subscriber.withoutQueues().summary()
+    await emptyQueues()
+    const { queues } = dispatcher
+    const { accountId } = subscriber
+    const add = (delivery: typeof row, delayMs: number) =>
+      queues.addDeliveries([{ id: delivery?.id as unknown as DeliveryId, endpointId, accountId, delayMs }])
+    // No worker runs here, so nothing else starts them.
+    await add(row, MINUTE_MS)
+    await add(later, 3 * MINUTE_MS)
+    await queues.splitOff({ eventId, accountId }, { delayMs: MINUTE_MS, priority: 0 })
+    dispatcher.clock.advance(2 * MINUTE_MS)
+    expect(await dispatcher.sweeper.sweep()).toEqual({ events: 0, deliveries: 0 })
+    expect(await queues.deliveries.getJobState(`dlv_${row?.id}`)).toBe('waiting')
+    expect(await queues.deliveries.getJobState(`dlv_${later?.id}`)).toBe('delayed')
+    expect(await queues.events.getJobState(eventJobId(eventId))).toBe('waiting')
   })
 
   it('goes on cancelling for a disabled endpoint where a process left off', async () => {

@@ -5,6 +5,7 @@ import { createLogger, createRegistry, RepeatedWarning, type Logger } from '@sig
 import { AddressGuard, type Resolver } from '@signet/address-guard'
 import { connectRedis, redisSettings } from '@signet/redis'
 import { WebhookQueues } from '@signet/webhook-core/queue'
+import { SharedClock } from '@signet/webhook-core'
 import { UrlPolicy } from './endpoints/url-policy.js'
 import type { Registry } from 'prom-client'
 import { AccountService } from './accounts/account-service.js'
@@ -50,7 +51,6 @@ export type Ports = { log: Logger; registry: Registry; now: () => Date; resolver
 export function createContext(config: WebhooksConfig, ports: Partial<Ports> = {}) {
   const log = ports.log ?? createLogger({ level: config.logLevel, component })
   const registry = ports.registry ?? createRegistry({ runtime: true })
-  const now = ports.now ?? (() => new Date())
   const db = new Db({
     connectionString: config.databaseUrl,
     max: config.databasePoolSize,
@@ -59,6 +59,8 @@ export function createContext(config: WebhooksConfig, ports: Partial<Ports> = {}
     preferIndexes: true,
     onIdleError: (error) => log.warn('idle database connection lost', { error }),
   })
+  const clock = new SharedClock(db)
+  const now = ports.now ?? clock.now
   const redis = connectRedis(redisSettings(config), 'request')
   const redisUnavailable = new RepeatedWarning(log, 'redis unavailable', now)
   redis
@@ -82,7 +84,13 @@ export function createContext(config: WebhooksConfig, ports: Partial<Ports> = {}
 
   const drain = new Drain(config.drainSeconds * 1000)
   const health = healthHandlers({
-    required: { database: () => db.ping() },
+    required: {
+      async database() {
+        await db.ping()
+        // Nothing that arrives may be dated by a clock that was never compared with the database's.
+        await clock.adjust()
+      },
+    },
     // Events are accepted without it, and the dispatcher's sweeper finds them (decision 0155).
     optional: { redis: () => queues.assertConnected() },
     drain,
@@ -93,6 +101,7 @@ export function createContext(config: WebhooksConfig, ports: Partial<Ports> = {}
     config,
     log,
     registry,
+    clock,
     now,
     db,
     redis,

@@ -1,4 +1,5 @@
 import { listen, type Listener, type Service } from '@signet/http'
+import { CLOCK_INTERVAL_MS } from '@signet/webhook-core'
 import { Periodic, type PeriodicOptions } from '@signet/periodic'
 import { createInternalApp, createPublicApp } from './app.js'
 import { createContext, type Context, type Ports } from './context.js'
@@ -10,6 +11,8 @@ export type WebhooksService = Service & { ctx: Context; port: number; internalPo
 /** Listens on both ports and closes in reverse order: first no more requests, then what they used. */
 export async function serve(config: WebhooksConfig, ports: Partial<Ports> = {}): Promise<WebhooksService> {
   const ctx = createContext(config, ports)
+  // Without an answer the service starts as well, and is ready once it has one.
+  await ctx.clock.adjust().catch(() => undefined)
   const { main, internal } = await openListeners(ctx).catch(async (error: unknown) => {
     await ctx.close()
     throw error
@@ -52,7 +55,7 @@ const MINUTE_MS = 60_000
 const HOUR_MS = 60 * MINUTE_MS
 
 /** What the API does now and then, in any of its processes. */
-function startJobs({ cleanup, webhooks, log }: Context): readonly Periodic[] {
+function startJobs({ cleanup, clock, webhooks, log }: Context): readonly Periodic[] {
   const job = (name: string, everyMs: number, run: PeriodicOptions['run']) =>
     new Periodic({
       everyMs,
@@ -65,6 +68,12 @@ function startJobs({ cleanup, webhooks, log }: Context): readonly Periodic[] {
     job('hourly clean-up', HOUR_MS, (stop) => cleanup.runHourly(stop)),
     job('removal of deleted accounts', MINUTE_MS, (stop) => webhooks.accountRemoval.purgeAll(stop)),
     job('daily clean-up', 24 * HOUR_MS, (stop) => cleanup.runDaily(stop)),
+    new Periodic({
+      everyMs: CLOCK_INTERVAL_MS,
+      run: () => clock.adjust(),
+      // It goes on as it was, and readiness tells about the database.
+      onError: () => undefined,
+    }),
   ]
   for (const each of jobs) each.start()
   return jobs

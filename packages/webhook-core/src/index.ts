@@ -10,6 +10,8 @@ export {
   type EventId,
 } from './ids.js'
 
+export { CLOCK_INTERVAL_MS, SharedClock } from './clock/shared-clock.js'
+
 export {
   definitionOf,
   eventSchema,

@@ -116,7 +116,7 @@ describe('WebhookQueues', () => {
       { ...due, id: waiting, delayMs: 0 },
       { ...due, id: delayed },
     ])
-    expect(await queues.startDelayed([{ id: waiting }, { id: delayed }, { id: gone }])).toBe(1)
+    expect(await queues.startDelayed('deliveries', [waiting, delayed, gone].map(deliveryJobId))).toBe(1)
     expect(await queues.deliveries.getDelayedCount()).toBe(0)
     expect(await queues.deliveries.getJobCountByTypes('waiting', 'prioritized')).toBe(2)
   })

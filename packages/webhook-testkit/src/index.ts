@@ -16,3 +16,4 @@ export {
   type TestSummary,
 } from './rows.js'
 export { findRecordings, findSummaries, findTranscripts } from './stored-recordings.js'
+export { shiftSystemClock } from './system-clock.js'

@@ -1,5 +1,5 @@
 import { Db } from '@signet/db'
-import type { DeliveryId } from '@signet/webhook-core'
+import { SharedClock, type DeliveryId } from '@signet/webhook-core'
 import { connectRedis, redisSettings } from '@signet/redis'
 import { WebhookQueues } from '@signet/webhook-core/queue'
 import type { ReplayTarget } from './replay-store.js'
@@ -69,6 +69,8 @@ async function withOperations<T>(
   try {
     const redisReady = ready(redis, { firstTryOnly: readOnly })
     if (!readOnly) await redisReady
+    const clock = new SharedClock(db)
+    await clock.adjust()
     return await work(
       new Operations({
         db,
@@ -76,7 +78,7 @@ async function withOperations<T>(
         presence: new JobPresence(redis, queues),
         redisReady,
         secretBox: config.secretBox,
-        now: () => new Date(),
+        now: clock.now,
       }),
     )
   } finally {

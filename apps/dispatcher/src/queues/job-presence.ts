@@ -27,17 +27,24 @@ export class JobPresence {
     return rows.filter((_, index) => !exists[index])
   }
 
-  /** Returns the deliveries whose job waits until after `at`. */
-  async deliveriesDelayedBeyond<Row extends { id: DeliveryId }>(
-    rows: readonly Row[],
-    at: Date,
-  ): Promise<Row[]> {
+  /** Returns the ids of up to a page of jobs that wait until a time from `from` to `to`, in milliseconds. */
+  delayedBetween(
+    queue: 'events' | 'deliveries',
+    { from = 0, to = Infinity }: { from?: number; to?: number },
+  ): Promise<string[]> {
+    const scoreOf = (ms: number) => (ms === Infinity ? '+inf' : ms * SCORE_PER_MS)
+    const key = this.queues[queue].toKey('delayed')
+    return this.connection.zrangebyscore(key, scoreOf(from), scoreOf(to), 'LIMIT', 0, PAGE)
+  }
+
+  /** Returns the job ids of the deliveries whose job waits until after `at`. */
+  async deliveriesDelayedBeyond(rows: readonly { id: DeliveryId }[], at: Date): Promise<string[]> {
     const key = this.queues.deliveries.toKey('delayed')
     const jobIds = rows.map(({ id }) => deliveryJobId(id))
     const scores = await this.#pipelined<string | null>(jobIds, (pipeline, jobId) =>
       pipeline.zscore(key, jobId),
     )
-    return rows.filter((_, index) => Number(scores[index] ?? 0) / SCORE_PER_MS > at.getTime())
+    return jobIds.filter((_, index) => Number(scores[index] ?? 0) / SCORE_PER_MS > at.getTime())
   }
 
   /** Returns the events that have no job of their own. They may be in one together with others. */

@@ -2,6 +2,7 @@ import type { Db } from '@signet/db'
 import type { WebhookQueues } from '@signet/webhook-core/queue'
 import { findOverdueDeliveries, type OverdueDelivery } from '../deliveries/delivery-store.js'
 import type { JobPresence } from '../queues/job-presence.js'
+import { MAX_DEFERRAL_MS } from './mistimed-jobs.js'
 import { eachPage, PAGE } from './pages.js'
 
 export type LostDeliveriesDeps = {
@@ -10,9 +11,6 @@ export type LostDeliveriesDeps = {
   presence: JobPresence
   now: () => Date
 }
-
-/** Overdue deliveries wait for their turn for minutes at most. A job that waits longer was made when its row said another time. */
-const MAX_DEFERRAL_MS = 10 * 60_000
 
 /** Adds a job for each delivery, due before `before`, that has none, and starts one that waits far beyond the time when it is due. */
 export function requeueOverdueDeliveries(
@@ -27,7 +25,7 @@ export function requeueOverdueDeliveries(
       await queues.addDeliveries(lost)
       const latest = new Date(now().getTime() + MAX_DEFERRAL_MS)
       const delayed = await presence.deliveriesDelayedBeyond(page, latest)
-      return lost.length + (await queues.startDelayed(delayed))
+      return lost.length + (await queues.startDelayed('deliveries', delayed))
     },
     stop,
   )

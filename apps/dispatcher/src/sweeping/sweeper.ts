@@ -16,9 +16,11 @@ import {
   type LostEventsDeps,
   type MayBeInWork,
 } from './lost-events.js'
+import { startMistimedJobs, type MistimedJobsDeps } from './mistimed-jobs.js'
 
 export type SweeperDeps = LostEventsDeps &
   LostDeliveriesDeps &
+  MistimedJobsDeps &
   EndedBacklogsDeps & {
     queues: WebhookQueues
     pauseSwitch: Pick<PauseSwitch, 'apply'>
@@ -40,8 +42,8 @@ const LOCK = 'dispatcher-sweeper'
 
 /**
  * Recovers work that Redis lost: adds a job for every undispatched event, every event with open first attempts and every
- * delivery that is overdue or due soon and has none, and starts a job that waits far beyond the time when its delivery is due. It removes nothing, and
- * adding a job that exists changes nothing.
+ * delivery that is overdue or due soon and has none, and starts jobs that wait for too long. It removes nothing, and adding a job that
+ * exists changes nothing.
  */
 export class Sweeper {
   readonly #sweeps: Periodic
@@ -117,7 +119,8 @@ export class Sweeper {
       const found = {
         events:
           (await requeueLostEvents(deps, unpublished, stop)) +
-          (await requeueLostFirstAttempts(deps, before, stop)),
+          (await requeueLostFirstAttempts(deps, before, stop)) +
+          (await startMistimedJobs(deps, stop)),
         deliveries:
           (await requeueOverdueDeliveries(deps, before, stop)) +
           (await requeueUpcomingDeliveries(deps, AHEAD_MS, stop)),

@@ -109,16 +109,16 @@ export class WebhookQueues {
     )
   }
 
-  /** Makes delayed jobs of these deliveries due now, and returns how many. Rejects if Redis is unavailable. */
-  async startDelayed(deliveries: readonly { id: DeliveryId }[]): Promise<number> {
-    if (deliveries.length === 0) return 0
+  /** Makes these delayed jobs due now, and returns how many. Rejects if Redis is unavailable. */
+  async startDelayed(queue: keyof typeof queueNames, jobIds: readonly string[]): Promise<number> {
+    if (jobIds.length === 0) return 0
     this.assertConnected()
-    const started = await Promise.all(deliveries.map(({ id }) => this.#startDelayed(id)))
+    const started = await Promise.all(jobIds.map((jobId) => this.#startDelayed(queue, jobId)))
     return started.filter(Boolean).length
   }
 
-  async #startDelayed(id: DeliveryId): Promise<boolean> {
-    const job = await this.deliveries.getJob(deliveryJobId(id))
+  async #startDelayed(queue: keyof typeof queueNames, jobId: string): Promise<boolean> {
+    const job = await this[queue].getJob(jobId)
     if (!job) return false
     try {
       await job.promote()

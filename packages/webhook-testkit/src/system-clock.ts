@@ -1,0 +1,18 @@
+/**
+ * Makes the clock of this process wrong, for all code that is loaded by the test file. Returns how to make it right again. Steady
+ * clocks, timers and other processes keep going as they are.
+ */
+export function shiftSystemClock(offsetMs: number): () => void {
+  const RightDate = Date
+  const now = () => RightDate.now() + offsetMs
+  globalThis.Date = new Proxy(RightDate, {
+    construct: (target, given: unknown[], newTarget) =>
+      Reflect.construct(target, given.length === 0 ? [now()] : given, newTarget) as object,
+    apply: () => new RightDate(now()).toString(),
+    get: (target, name, receiver) =>
+      name === 'now' ? now : (Reflect.get(target, name, receiver) as unknown),
+  })
+  return () => {
+    globalThis.Date = RightDate
+  }
+}
