@@ -28,22 +28,15 @@ export const fetchIn =
     })
     if (!quiet && origin !== world.sandboxUrl) {
       const took = dim(`${(performance.now() - startedAt).toFixed(0)} ms`)
-      const status = bold(String(response.status))
-      say(
-        `     ${cyan(method.padEnd(6))} ${nameOf(origin, world)} ${shorten(pathname, SHOWN_PATH)} ${dim('→')} ${status} ${took}`,
-      )
+      const result = `${dim('→')} ${bold(String(response.status))} ${took}`
+      tell(`${cyan(method.padEnd(6))} ${nameOf(origin, world)} ${shorten(pathname, SHOWN_PATH)} ${result}`)
     }
     return response
   }
 
-function nameOf(origin: string, world: World): string {
-  const names = {
-    [world.authUrl]: 'auth',
-    [world.webhooksUrl]: 'webhooks',
-    [world.internalUrl]: 'webhooks (internal)',
-  }
-  return names[origin] ?? 'your app'
-}
+const nameOf = (origin: string, { authUrl, webhooksUrl, internalUrl }: World): string =>
+  ({ [authUrl]: 'auth', [webhooksUrl]: 'webhooks', [internalUrl]: 'webhooks (internal)' })[origin] ??
+  'your app'
 
 export async function send(
   world: World,
