@@ -167,8 +167,16 @@ export async function createContext(config: AuthConfig, ports: Partial<Ports> = 
       now,
     }),
   ]
+  // One connection, and never one of the pool, which may have only one.
+  const presenceDb = new Db({
+    connectionString: config.databaseUrl,
+    max: 1,
+    applicationName: 'signet-auth-sender',
+    statementTimeoutMs: LOCK_TIMEOUT_MS,
+  })
   const outboxSender = new OutboxSender({
     db,
+    presenceDb,
     store: stores.outbox,
     outbox: services.outbox,
     audit: services.audit,
@@ -233,6 +241,7 @@ export async function createContext(config: AuthConfig, ports: Partial<Ports> = 
       await outbound.close()
       await eventOutbound.close()
       redis?.disconnect()
+      await presenceDb.close()
       await db.close()
       await log.close()
     },

@@ -32,7 +32,7 @@ const add = (recipient: string, more: Partial<OutboxMessage> = {}) =>
 const claimThrough = (db: Queryable, ordered: boolean, busy: readonly Buffer[] = []) => {
   const now = server.clock.now()
   const until = new Date(now.getTime() + 60_000)
-  return server.context.stores.outbox.claim(db, { kind, ordered, busy, now, until })
+  return server.context.stores.outbox.claim(db, { kind, ordered, busy, now, until, sender: null })
 }
 
 /** Of each message of the kind, in order, whether it is behind another one. */
@@ -50,6 +50,7 @@ function aSender(handler: OutboxHandler<{ text: string }>) {
   const now = server.clock.now
   const sender = new OutboxSender({
     db,
+    presenceDb: db,
     store: stores.outbox,
     outbox,
     audit,

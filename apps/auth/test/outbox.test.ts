@@ -52,8 +52,8 @@ function aHandler(overrides: Partial<OutboxHandler<Note, Undo>> & { kind: string
 function aSender(...handlers: OutboxHandler<Note, Undo>[]) {
   const { db, stores, outbox, audit, observer } = server.context
   const now = server.clock.now
-  const deps = { db, store: stores.outbox, outbox, audit, observer, now, handlers, pollMs: 20 }
-  const sender = new OutboxSender(deps)
+  const shared = { db, presenceDb: db, store: stores.outbox, outbox, audit, observer, now }
+  const sender = new OutboxSender({ ...shared, handlers, pollMs: 20 })
   const stop = sender.start()
   stops.push(stop)
   return { sender, stop }
@@ -114,7 +114,7 @@ describe('the outbox', () => {
     const { db, stores, audit, observer, outbox } = server.context
     const start = performance.now()
     const now = () => new Date(server.clock.now().getTime() + performance.now() - start)
-    const shared = { db, store: stores.outbox, outbox, audit, observer, now }
+    const shared = { db, presenceDb: db, store: stores.outbox, outbox, audit, observer, now }
     const sender = new OutboxSender({ ...shared, handlers: [handler], pollMs: 3_600_000 })
     stops.push(sender.start())
     await sender.poll()
@@ -150,7 +150,14 @@ describe('the outbox', () => {
     const { db, stores } = server.context
     await add(aNote(kind, 'one'))
     const now = server.clock.now()
-    const claim = { kind, ordered: false, busy: [], now, until: new Date(now.getTime() + 60_000) }
+    const claim = {
+      kind,
+      ordered: false,
+      busy: [],
+      now,
+      until: new Date(now.getTime() + 60_000),
+      sender: null,
+    }
     await db.transaction(async (tx) => {
       expect(await stores.outbox.claim(tx, claim)).not.toBeNull()
       expect(await stores.outbox.claim(db, claim)).toBeNull()

@@ -71,7 +71,7 @@ export const serverSettings = {
   dbMaxPoolSize: integer({
     env: 'AUTH_DB_MAX_POOL_SIZE',
     fallback: 0,
-    doc: 'Maximum number of database connections. 0 leaves the limit to PostgreSQL: ten, plus one for each connection in use for longer than 50 ms while others wait.',
+    doc: 'Maximum number of database connections. 0 leaves the limit to PostgreSQL: ten, plus one for each connection in use for longer than 50 ms while others wait. One more shows other servers that this one lives.',
   }),
   outboxPollInterval: timer({
     env: 'AUTH_OUTBOX_POLL_INTERVAL',
@@ -96,7 +96,7 @@ export const serverSettings = {
     env: 'AUTH_OUTBOX_ATTEMPT_TIMEOUT',
     fallback: 30_000,
     minMs: 100,
-    doc: 'Time for one attempt to send a message. A few seconds after that, another server sends what a dead one had claimed.',
+    doc: 'Time for one attempt to send a message. Messages claimed by a server that died are sent within seconds; those of one that hangs or is cut off, a few seconds after this time.',
   }),
   // A trigger writes what is sent there, so no code path can forget it (decision 0140).
   eventsUrl: httpUrl({

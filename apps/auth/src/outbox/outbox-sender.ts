@@ -1,12 +1,15 @@
 import { AsyncResource } from 'node:async_hooks'
 import { Periodic } from '@signet/periodic'
 import type { OutboxHandler } from './outbox-handler.js'
-import { OutboxWorker, type OutboxWorkerDeps } from './outbox-worker.js'
+import { claimMs, OutboxWorker, type OutboxWorkerDeps } from './outbox-worker.js'
+import { SenderPresence, type PresenceDeps } from './sender-presence.js'
 
 /** Timers may fire a little early, and what is not due yet would wait for the next poll. */
 const TIMER_TOLERANCE_MS = 5
+/** The longest of PostgreSQL's. */
+const MAX_TIMEOUT_MS = 2 ** 31 - 1
 
-type Deps = OutboxWorkerDeps & { pollMs: number; handlers: readonly OutboxHandler<object>[] }
+type Deps = OutboxWorkerDeps & PresenceDeps & { pollMs: number; handlers: readonly OutboxHandler<object>[] }
 
 /**
  * Sends the messages of the outbox, in the process that answers requests. Each kind has its own worker, so a slow mail
@@ -15,6 +18,7 @@ type Deps = OutboxWorkerDeps & { pollMs: number; handlers: readonly OutboxHandle
 export class OutboxSender {
   readonly #workers: ReadonlyMap<string, OutboxWorker>
   readonly #polls: Periodic
+  readonly #presence: SenderPresence
 
   constructor(private readonly deps: Deps) {
     this.#polls = new Periodic({
@@ -22,7 +26,13 @@ export class OutboxSender {
       run: () => this.#poll(),
       onError: (error) => deps.observer.outboxUnreachable('all', error),
     })
-    this.#workers = new Map(deps.handlers.map((handler) => [handler.kind, new OutboxWorker(handler, deps)]))
+    this.#presence = new SenderPresence(
+      deps,
+      Math.min(Math.max(...deps.handlers.map(claimMs)), MAX_TIMEOUT_MS),
+    )
+    this.#workers = new Map(
+      deps.handlers.map((handler) => [handler.kind, new OutboxWorker(handler, deps, this.#presence)]),
+    )
   }
 
   /**
@@ -37,6 +47,7 @@ export class OutboxSender {
       if (delayMs === 0) wake()
       else setTimeout(wake, delayMs + TIMER_TOLERANCE_MS).unref()
     })
+    const leave = this.#presence.start()
     this.#polls.start()
     return async () => {
       store.onCommitted = () => undefined
@@ -44,6 +55,7 @@ export class OutboxSender {
       const stopped = [...this.#workers.values()].map((worker) => worker.stop())
       await this.#polls.stop()
       await Promise.all(stopped)
+      await leave()
     }
   }
 
@@ -62,6 +74,7 @@ export class OutboxSender {
 
   async #poll(): Promise<void> {
     const { db, store, now } = this.deps
+    await this.#presence.releaseAbandoned()
     for (const kind of await store.dueKinds(db, [...this.#workers.keys()], now()))
       this.#workers.get(kind)?.wake()
   }

@@ -41,6 +41,8 @@ export type Claim = {
   now: Date
   /** When the row becomes due again if this process never reports back. */
   until: Date
+  /** The key under which this process shows that it lives; null if it does not. */
+  sender: string | null
 }
 
 /** How many messages of a kind wait, and since when the oldest of them. */
@@ -87,21 +89,23 @@ export class OutboxStore {
    * Claims the due row that has waited longest. It may be locked for the key by a transaction that adds a message behind it, which
    * takes as long as that transaction likes. Rows behind others are not looked at, however many there are.
    */
-  async claim(db: Queryable, { kind, ordered, busy, now, until }: Claim): Promise<ClaimedRow | null> {
+  async claim(db: Queryable, { kind, ordered, busy, now, until, sender }: Claim): Promise<ClaimedRow | null> {
     // Messages added at the same time do not see one another, so several of one recipient may be in front.
     const head = `and not exists (select from ${this.t.outbox} e
       where e.kind = o.kind and e.recipient = o.recipient and e.position < o.position)`
     const { rows } = await db.query<Row>(
       {
         name: ordered ? 'outbox_claim_ordered' : 'outbox_claim',
-        text: `update ${this.t.outbox} set attempts = attempts + 1, next_attempt_at = $4 where id = (
+        text: `update ${this.t.outbox} set attempts = attempts + 1, next_attempt_at = $4,
+            claimed_by = $5::bigint, claimed_on = pg_postmaster_start_time(), claimed_attempt = attempts + 1
+          where id = (
             select o.id from ${this.t.outbox} o
             where o.kind = $1 and not o.behind and o.next_attempt_at <= $2 and o.recipient <> all($3::bytea[])
               ${ordered ? head : ''}
             order by o.next_attempt_at, o.position limit 1 for no key update skip locked)
           returning id, recipient, payload, undo, attempts, expires_at, created_at`,
       },
-      [kind, now, busy, until],
+      [kind, now, busy, until, sender],
     )
     return rows[0] ? toClaimed(rows[0]) : null
   }
@@ -142,11 +146,45 @@ export class OutboxStore {
     await tx.query(`select from ${this.t.outbox} where id = $1 and attempts = $2 for update`, [id, attempts])
     await tx.query(
       `with deferred as (
-         update ${this.t.outbox} set next_attempt_at = $3 where id = $1 and attempts = $2 returning kind, recipient)
+         update ${this.t.outbox} set next_attempt_at = $3, claimed_by = null where id = $1 and attempts = $2 returning kind, recipient)
        update ${this.t.outbox} set behind = false where behind and not $4 and id = (
          select o.id from ${this.t.outbox} o join deferred d on o.kind = d.kind and o.recipient = d.recipient
          where o.behind order by o.position limit 1)`,
       [id, attempts, until, ordered],
+    )
+  }
+
+  /** Shows others that a sender lives, until `tx` ends or the server has not heard of it for `silentMs`. */
+  async showSender(tx: Tx, sender: string, silentMs: number): Promise<void> {
+    await tx.query(
+      `select set_config('idle_in_transaction_session_timeout', $2, true), set_config('tcp_user_timeout', $2, true),
+         pg_advisory_xact_lock($1::bigint)`,
+      [sender, String(silentMs)],
+    )
+  }
+
+  /**
+   * Other senders with claims that do not show that they live. A server that has started since a claim knows nothing about its sender,
+   * so that claim lasts as long as it may.
+   */
+  async absentSenders(db: Queryable, self: string, now: Date): Promise<string[]> {
+    const { rows } = await db.query<{ sender: string }>(
+      {
+        name: 'outbox_absent_senders',
+        text: `with senders as materialized (
+            select distinct claimed_by from ${this.t.outbox} where claimed_by <> $1::bigint and ${UNDER_WAY})
+          select claimed_by::text as sender from senders where pg_try_advisory_xact_lock_shared(claimed_by)`,
+      },
+      [self, now],
+    )
+    return rows.map(({ sender }) => sender)
+  }
+
+  /** Ends the claims of a sender: their messages are due at once. */
+  async release(db: Queryable, sender: string, now: Date): Promise<void> {
+    await db.query(
+      `update ${this.t.outbox} set next_attempt_at = $2 where claimed_by = $1::bigint and ${UNDER_WAY}`,
+      [sender, now],
     )
   }
 
@@ -157,6 +195,10 @@ export class OutboxStore {
     return rows.map(({ kind, waiting, since }) => ({ kind, rows: waiting, since }))
   }
 }
+
+/** With the time as the second parameter. */
+const UNDER_WAY =
+  'next_attempt_at > $2 and claimed_attempt = attempts and claimed_on = pg_postmaster_start_time()'
 
 const toClaimed = (row: Row): ClaimedRow => ({
   id: row.id,

@@ -10,6 +10,7 @@ import {
 } from './outbox-handler.js'
 import type { ClaimedRow, OutboxStore } from './outbox-store.js'
 import type { Outbox } from './outbox.js'
+import type { SenderPresence } from './sender-presence.js'
 
 export type OutboxWorkerDeps = {
   db: Db
@@ -19,6 +20,10 @@ export type OutboxWorkerDeps = {
   observer: Observer
   now: () => Date
 }
+
+/** How long a claim lasts if nothing is heard of its sender. */
+export const claimMs = ({ attemptMs, reportMs = REPORT_MS }: OutboxHandler<object>): number =>
+  attemptMs + reportMs
 
 const REPORT_MS = 5000
 const UNKNOWN_ORIGIN: MessageOrigin = { requestId: '', route: '', ip: '' }
@@ -33,6 +38,7 @@ export class OutboxWorker {
   constructor(
     private readonly handler: OutboxHandler<object>,
     private readonly deps: OutboxWorkerDeps,
+    private readonly presence: Pick<SenderPresence, 'key'>,
   ) {}
 
   get kind(): string {
@@ -85,14 +91,15 @@ export class OutboxWorker {
 
   async #takeOne(): Promise<boolean> {
     const { store, db, now } = this.deps
-    const { kind, ordered, attemptMs, reportMs = REPORT_MS } = this.handler
+    const { kind, ordered } = this.handler
     const at = now()
     const row = await store.claim(db, {
       kind,
       ordered,
       busy: [...this.#inFlight.values()].map(({ recipient }) => recipient),
       now: at,
-      until: new Date(at.getTime() + attemptMs + reportMs),
+      until: new Date(at.getTime() + claimMs(this.handler)),
+      sender: this.presence.key,
     })
     if (row === null) return false
     const done = this.#attempt(row)

@@ -1,0 +1,83 @@
+import { randomInt } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Db } from '@signet/db'
+import type { Observer } from '../observers/observer.js'
+import type { OutboxStore } from './outbox-store.js'
+
+export type PresenceDeps = {
+  /** For the one connection that shows that this sender lives. */
+  presenceDb: Pick<Db, 'transaction'>
+  db: Db
+  store: OutboxStore
+  observer: Pick<Observer, 'outboxUnreachable'>
+  now: () => Date
+}
+
+const RENEW_MS = 500
+const RETRY_MS = 1000
+/** Time for a sender that lost its connection to come back. */
+const ABSENCE_MS = 2000
+
+/**
+ * Ends claims with the sender that made them, so that a message need not wait until nobody could be sending it any more
+ * (decision 0127). A sender holds an advisory lock in a transaction of its own while it lives. Others take over what it claimed once they
+ * found nobody with that lock for two seconds. Without the lock, a claim lasts as long as it may.
+ */
+export class SenderPresence {
+  readonly #key = String(randomInt(1, 2 ** 48 - 1))
+  #absentSince: ReadonlyMap<string, number> = new Map()
+  #isShown = false
+
+  /** `silentMs`: how long a sender of which nothing is heard, because it is frozen or cut off, may still be sending. */
+  constructor(
+    private readonly deps: PresenceDeps,
+    private readonly silentMs: number,
+  ) {}
+
+  /** What new claims are marked with. */
+  get key(): string | null {
+    return this.#isShown ? this.#key : null
+  }
+
+  start(): () => Promise<void> {
+    const stop = new AbortController()
+    const shown = this.#show(stop.signal)
+    return () => {
+      stop.abort()
+      return shown
+    }
+  }
+
+  /** Ends the claims of senders that are gone. */
+  async releaseAbandoned(): Promise<void> {
+    const { db, store, now } = this.deps
+    const at = now()
+    const absent = await store.absentSenders(db, this.#key, at)
+    const known = this.#absentSince
+    this.#absentSince = new Map(absent.map((sender) => [sender, known.get(sender) ?? at.getTime()]))
+    for (const [sender, since] of this.#absentSince)
+      if (at.getTime() - since >= ABSENCE_MS) await store.release(db, sender, at)
+  }
+
+  async #show(stopping: AbortSignal): Promise<void> {
+    while (!stopping.aborted) {
+      try {
+        await this.deps.presenceDb.transaction(async (tx) => {
+          while (!stopping.aborted) {
+            await this.deps.store.showSender(tx, this.#key, this.silentMs)
+            this.#isShown = true
+            await pause(RENEW_MS, stopping)
+          }
+        })
+      } catch (error) {
+        this.deps.observer.outboxUnreachable('all', error)
+        // A lost connection is replaced at once.
+        if (!this.#isShown) await pause(RETRY_MS, stopping)
+      }
+      this.#isShown = false
+    }
+  }
+}
+
+const pause = (ms: number, stopping: AbortSignal): Promise<void> =>
+  sleep(ms, undefined, { signal: stopping, ref: false }).catch(() => undefined)
