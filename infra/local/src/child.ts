@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { closeSync, openSync } from 'node:fs'
+import { closeSync, fstatSync, openSync, readFileSync } from 'node:fs'
 import type { Writable } from 'node:stream'
 
 export interface GuardedOptions {
@@ -44,6 +44,7 @@ exec "$@" 3<&-
  */
 export async function startGuarded({ command, args, stopSignal, logFile, ...place }: GuardedOptions) {
   const log = openSync(logFile, 'a', 0o600)
+  const { size: before } = fstatSync(log)
   const child = spawn('/bin/sh', ['-c', GUARD, 'guard', stopSignal, command, ...args], {
     ...place,
     detached: true,
@@ -60,6 +61,8 @@ export async function startGuarded({ command, args, stopSignal, logFile, ...plac
   return {
     pid: child.pid ?? NaN,
     exited,
+    /** What it has printed so far. */
+    log: (): string => readFileSync(logFile).subarray(before).toString('utf8'),
     get running(): boolean {
       return child.exitCode === null && child.signalCode === null
     },

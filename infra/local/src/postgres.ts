@@ -35,9 +35,7 @@ export async function startPostgres({ test = false, settings = [], port, ...opti
   const password = initialise(join(programs, 'initdb'), dataDir)
   const all = [...SETTINGS, ...(test ? DURABILITY_OFF : []), ...settings]
   const server = await startServer({
-    name: 'PostgreSQL',
-    port,
-    logFile,
+    ...{ name: 'PostgreSQL', port },
     launch: (port) =>
       startGuarded({
         command: join(programs, 'postgres'),

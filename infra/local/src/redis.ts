@@ -34,7 +34,7 @@ export async function startRedis({ dir, port, appendOnly, settings = [], ...give
   mkdirSync(dir, { recursive: true })
   const logFile = join(dir, 'redis.log')
   const server = await startServer({
-    ...{ name: 'Redis', port, logFile },
+    ...{ name: 'Redis', port },
     launch: async (port) => {
       const name = `signet-redis-${randomUUID()}`
       const args = [...settings, '--port', String(port), ...ALWAYS, ...place, ...kept]
@@ -46,7 +46,7 @@ export async function startRedis({ dir, port, appendOnly, settings = [], ...give
       const kill = (signal: string) => void spawnSync(command, ['kill', '--signal', signal, name])
       return container ? Object.assign(program, { kill }) : program
     },
-    isReady: ({ port }) =>
+    isReady: (_, port) =>
       inRedis(`redis://127.0.0.1:${port}`, (client) => client.ping()).then(
         () => true,
         () => false,

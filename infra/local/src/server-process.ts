@@ -1,4 +1,3 @@
-import { readFileSync, statSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Guarded } from './child.js'
 import { leasePort } from './ports.js'
@@ -9,42 +8,36 @@ export type ServerProcess = Awaited<ReturnType<typeof startServer>>
 
 interface Launch {
   name: string
-  /** A free one when left out. */
+  /** A free one when left out: PostgreSQL and Redis cannot pick one themselves. */
   port?: number
-  logFile: string
   launch: (port: number) => Promise<Guarded>
-  isReady: (started: { port: number; pid: number; log: () => string }) => boolean | Promise<boolean>
+  isReady: (server: Guarded, port: number) => boolean | Promise<boolean>
   /** Matches the log after a temporary failure, when another attempt may succeed. */
   passing?: RegExp
 }
 
-/** As PostgreSQL, Redis and container engines say it. */
-const PORT_IS_TAKEN = /address already in use|port is already allocated/i
 const READY_TIMEOUT_MS = 120_000
 const ATTEMPTS = 8
 
 /** Launches a server and resolves when it is ready. Tries again after a temporary failure. */
-export async function startServer({ name, port: wanted, logFile, launch, isReady, passing }: Launch) {
+export async function startServer({ name, port: wanted, launch, isReady, passing }: Launch) {
+  const port = wanted ?? (await leasePort())
   for (let attempt = 1; ; attempt += 1) {
-    // PostgreSQL and Redis cannot pick one themselves.
-    const port = wanted ?? (await leasePort())
-    const log = logFrom(logFile)
-    const lastOutput = () => lastLines(log())
     const server = await launch(port)
-    const started = { port, pid: server.pid, log }
+    const { pid, exited, stop } = server
+    const lastOutput = () => lastLines(server.log())
     const answer = { describe: `answer from ${name}`, seen: lastOutput, timeoutMs: READY_TIMEOUT_MS }
     try {
-      await waitUntil(async () => !server.running || (await isReady(started)) || undefined, answer)
+      await waitUntil(async () => !server.running || (await isReady(server, port)) || undefined, answer)
     } catch (error) {
-      await server.stop()
+      await stop()
       throw error
     }
     if (server.running) {
-      const { pid, exited } = server
       return {
         ...{ name, port, pid, exited, lastOutput },
         /** Orderly: what was committed is on disk. */
-        stop: async () => void (await server.stop()),
+        stop: async () => void (await stop()),
         /** For tests of crashes; the returned promise ends when the server is gone. */
         async kill(signal: NodeJS.Signals): Promise<void> {
           server.kill(signal)
@@ -52,17 +45,10 @@ export async function startServer({ name, port: wanted, logFile, launch, isReady
         },
       }
     }
-    const said = lastOutput()
-    const mayPass = passing?.test(said) || (wanted === undefined && PORT_IS_TAKEN.test(said))
-    if (attempt === ATTEMPTS || !mayPass) throw new Error(`${name} did not start on port ${port}:\n${said}`)
+    if (attempt === ATTEMPTS || !passing?.test(lastOutput()))
+      throw new Error(`${name} did not start on port ${port}:\n${lastOutput()}`)
     await sleep(250)
   }
-}
-
-/** Reads what a log gets from now on. */
-export function logFrom(file: string): () => string {
-  const start = statSync(file, { throwIfNoEntry: false })?.size ?? 0
-  return () => readFileSync(file).subarray(start).toString('utf8')
 }
 
 export const lastLines = (log: string): string => log.trimEnd().split('\n').slice(-15).join('\n')

@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { type Guarded, startGuarded } from '../child.js'
-import { lastLines, logFrom, startServer } from '../server-process.js'
+import { lastLines, startServer } from '../server-process.js'
 import type { ServiceName } from './environment.js'
 
 export interface Service {
@@ -37,9 +37,8 @@ function launch({ name, root, env, logFile, command, nodeArguments = [] }: Servi
 
 /** Only brings its database up to date, for those who copy it. */
 export async function migrateService(service: Service): Promise<void> {
-  const log = logFrom(service.logFile)
-  const { code } = await (await launch({ ...service, command: 'migrate' })).exited
-  if (code !== 0) throw new Error(`${service.name} migrate failed:\n${lastLines(log())}`)
+  const { exited, log } = await launch({ ...service, command: 'migrate' })
+  if ((await exited).code !== 0) throw new Error(`${service.name} migrate failed:\n${lastLines(log())}`)
 }
 
 /**
@@ -50,9 +49,8 @@ export const startService = (service: Service, healthUrl: string) =>
   startServer({
     name: service.name,
     port: Number(new URL(healthUrl).port),
-    logFile: service.logFile,
     launch: () => launch(service),
-    isReady: async ({ port, log }) =>
+    isReady: async ({ log }, port) =>
       new RegExp(`"port":${port}\\b`).test(log()) && (await answersOk(healthUrl)),
   })
 
