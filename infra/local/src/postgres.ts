@@ -1,9 +1,10 @@
+import { execFileSync } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { chownSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import pg from 'pg'
 import { startGuarded } from './child.js'
-import { ACCOUNT, postgresPrograms, runAsServer, serverFolder } from './postgres-installation.js'
+import { ACCOUNT, postgresPrograms, serverFolder } from './postgres-installation.js'
 import { startServer } from './server-process.js'
 
 export interface PostgresOptions {
@@ -76,10 +77,9 @@ function initialise(initdb: string, dataDir: string): string {
   writeFileSync(pwFile, password, { mode: 0o600 })
   try {
     if (ACCOUNT.uid !== undefined) chownSync(pwFile, ACCOUNT.uid, ACCOUNT.uid)
-    runAsServer(initdb, [
-      ...['-D', dataDir, '-U', USER, '-A', 'scram-sha-256', `--pwfile=${pwFile}`],
-      ...['-E', 'UTF8', '--locale=C.UTF-8', '--no-sync'],
-    ])
+    const access = ['-U', USER, '-A', 'scram-sha-256', `--pwfile=${pwFile}`]
+    const args = ['-D', dataDir, ...access, '-E', 'UTF8', '--locale=C.UTF-8', '--no-sync']
+    execFileSync(initdb, args, { ...ACCOUNT, cwd: '/', stdio: 'pipe' })
   } finally {
     rmSync(pwFile, { force: true })
   }

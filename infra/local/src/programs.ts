@@ -10,15 +10,3 @@ export function findPrograms(
   const folders = [...(path ? [path] : []), ...furtherFolders].join(delimiter)
   return names.flatMap((name) => which.sync(name, { all: true, nothrow: true, path: folders }) ?? [])
 }
-
-/** For the error where there is none: what was tried, and the ways out. */
-export const noServer = (name: string, tried: readonly string[], waysOut: readonly string[]): Error =>
-  new Error(
-    [
-      `No ${name} was found or fetched.`,
-      ...tried.map((line, index) => `  ${index === 0 ? 'tried:' : '      '} ${line}`),
-      ...waysOut.map(
-        (line, index) => `  ${index === 0 ? 'Fix:' : '    '} ${index === 0 ? '' : 'or '}${line}`,
-      ),
-    ].join('\n'),
-  )

@@ -24,20 +24,20 @@ export async function startServer({ name, port: wanted, launch, isReady, passing
   const port = wanted ?? (await leasePort())
   for (let attempt = 1; ; attempt += 1) {
     const server = await launch(port)
-    const { pid, exited, stop } = server
+    const { pid, exited } = server
     const lastOutput = () => lastLines(server.log())
     const answer = { describe: `answer from ${name}`, seen: lastOutput, timeoutMs: READY_TIMEOUT_MS }
     try {
       await waitUntil(async () => !server.running || (await isReady(server, port)) || undefined, answer)
     } catch (error) {
-      await stop()
+      await server.stop()
       throw error
     }
     if (server.running) {
       return {
         ...{ name, port, pid, exited, lastOutput },
         /** Orderly: what was committed is on disk. */
-        stop: async () => void (await stop()),
+        stop: async () => void (await server.stop()),
         /** For tests of crashes; the returned promise ends when the server is gone. */
         async kill(signal: NodeJS.Signals): Promise<void> {
           server.kill(signal)

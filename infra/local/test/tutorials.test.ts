@@ -49,7 +49,7 @@ async function runAll(page: string, shell = 'sh'): Promise<{ stdout: string; std
     PATH: process.env['PATH'],
     HOME: mkdtempSync(join(stack.folder, 'home-')),
     SIGNET_CREDENTIAL_STORE: 'file',
-    PORT: String(await leaseNextPort(20_000, new Set())),
+    PORT: String(await leaseNextPort(20_000)),
   }
   const options = { cwd: stack.folder, signal: end.signal, env }
   return promisify(execFile)(shell, ['-euc', codeBlocks(page, 'sh').join('\n')], options)

@@ -222,7 +222,7 @@ describe('where nothing leads to a server', () => {
       'docker: not here',
       'podman: not here',
       'nerdctl: not here',
-      'Fix: install Redis or Valkey',
+      'Install Redis or Valkey with',
       'REDIS_SERVER_BIN',
       'REDIS_URL',
     ])

@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { unpackedEnvironment, unpackedProgram, unpackPackage } from '../debian-package.js'
-import { findPrograms, noServer } from '../programs.js'
+import { findPrograms } from '../programs.js'
 
 const runFile = promisify(execFile)
 
@@ -57,11 +57,14 @@ export async function findRedis({
   if (named) return checked(named)
   const { found, reasons } = await firstThatWorks(ways, ([, find]) => find(search))
   if (found) return found
-  const tried = ways.map(([name], index) => `${name}: ${reasons[index]}`)
-  throw noServer('Redis server', tried, [
-    'install Redis or Valkey with the package manager of this system, such as `sudo apt-get install redis-server`',
-    'set REDIS_SERVER_BIN to the program, or REDIS_URL to a running server',
-  ])
+  throw new Error(
+    [
+      'No Redis server was found or fetched.',
+      ...ways.map(([name], index) => `  ${name}: ${reasons[index]}`),
+      'Install Redis or Valkey with the package manager of this system, such as `sudo apt-get install redis-server`,',
+      'or set REDIS_SERVER_BIN to the program, or REDIS_URL to a running server.',
+    ].join('\n'),
+  )
 }
 
 /** What the first candidate gives that does not fail, or the reasons of all. */

@@ -1,10 +1,8 @@
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
-import pg from 'pg'
 import { leaseNextPort } from '../ports.js'
 import { inPostgres, removePostgresData, startPostgres } from '../postgres.js'
 import { inRedis, startRedis } from '../redis.js'
-import { DATABASES } from './environment.js'
 import type { Part } from './supervisor.js'
 
 /** Its name says where it is and whose. */
@@ -14,8 +12,6 @@ interface Store extends Part {
 
 const POSTGRES_PORT = 5433
 const REDIS_PORT = 6380
-/** What the services keep in a Redis that is not ours alone. */
-const REDIS_KEYS = '{webhooks}:*'
 
 /** The server of DATABASE_URL, else an embedded one. `url` is an administrator's, to any database there. */
 export async function providePostgres(folder: string): Promise<Store> {
@@ -51,19 +47,13 @@ async function givenServer(
   return { url, name: `${name} of ${variable}` }
 }
 
-/** Forgets everything the stack stored, in its own folder and in servers that it was given. */
-export async function resetStores(folder: string): Promise<void> {
+/** Forgets everything the stack stored, as long as that is in its own folder alone. */
+export function resetStores(folder: string): void {
+  const given = ['DATABASE_URL', 'REDIS_URL'].filter((variable) => process.env[variable])
+  if (given.length > 0)
+    throw new Error(
+      `--reset does not touch the server of ${given.join(' and ')}: empty it, and remove ${folder}.`,
+    )
   removePostgresData(join(folder, 'postgres'))
-  const { DATABASE_URL: databaseServer, REDIS_URL: redisServer } = process.env
-  if (databaseServer)
-    await inPostgres(databaseServer, async (client) => {
-      for (const name of Object.values(DATABASES))
-        await client.query(`drop database if exists ${pg.escapeIdentifier(name)} with (force)`)
-    })
-  if (redisServer)
-    await inRedis(redisServer, async (client) => {
-      const scan = client.scanStream({ match: REDIS_KEYS, count: 500 }) as AsyncIterable<string[]>
-      for await (const keys of scan) if (keys.length > 0) await client.unlink(keys)
-    })
   rmSync(folder, { recursive: true, force: true })
 }

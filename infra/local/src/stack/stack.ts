@@ -23,7 +23,6 @@ interface StackOptions {
 export type Stack = Awaited<ReturnType<typeof startStack>>
 
 const USUAL_PORTS = { auth: 8081, webhooks: 8082, internal: 8083, dispatcher: 8084, ...SANDBOX_PORTS }
-type Ports = typeof USUAL_PORTS
 
 /** Seconds between the attempts of a delivery while the demo runs. */
 const SHORT_RETRIES = '2,4,8,15,15'
@@ -32,12 +31,12 @@ const SHORT_RETRIES = '2,4,8,15,15'
 export async function startStack(supervisor: Supervisor, options: StackOptions) {
   const { folder, root } = options
   if (options.reset) {
-    await resetStores(folder)
+    resetStores(folder)
     say(`  ${green('✓')} wiped the data of earlier runs`)
   }
   mkdirSync(join(folder, 'logs'), { recursive: true, mode: 0o711 })
   const secrets = loadSecrets(join(folder, 'secrets.json'))
-  const ports = await choosePorts()
+  const { ports, ...chosen } = await chooseAddresses()
   const [postgres, redis] = await Promise.all([
     supervisor.start(() => providePostgres(folder)),
     supervisor.start(() => provideRedis(folder)),
@@ -46,7 +45,7 @@ export async function startStack(supervisor: Supervisor, options: StackOptions) 
   const authority = await loadAuthority(join(folder, 'authority'))
   await supervisor.start(() => startSandbox({ ports, authority }))
 
-  const addresses = { ...addressesOf(ports), postgresUrl: postgres.url, redisUrl: redis.url }
+  const addresses = { ...chosen, postgresUrl: postgres.url, redisUrl: redis.url }
   const environments = serviceEnvironments({
     addresses,
     secrets,
@@ -96,22 +95,17 @@ function writeVariables(
 }
 
 /** Each port is the usual one, or the next that is free. */
-async function choosePorts(): Promise<Ports> {
-  const ports: Ports = { ...USUAL_PORTS }
-  for (const [name, usual] of Object.entries(USUAL_PORTS)) {
-    // A port that has to move must not take the usual place of another one, or one taken port would move them all.
-    const avoid = new Set(Object.values(USUAL_PORTS).filter((other) => other !== usual))
-    const port = await leaseNextPort(usual, avoid)
-    if (port !== usual) say(`  ! port ${usual} (${name}) is taken; using ${port}`)
-    ports[name as keyof Ports] = port
+async function chooseAddresses() {
+  const ports = { ...USUAL_PORTS }
+  for (const name of Object.keys(ports) as (keyof typeof ports)[]) {
+    ports[name] = await leaseNextPort(USUAL_PORTS[name])
+    if (ports[name] !== USUAL_PORTS[name])
+      say(`  ! port ${USUAL_PORTS[name]} (${name}) is taken; using ${ports[name]}`)
   }
-  return ports
-}
-
-function addressesOf(ports: Ports): Omit<StackAddresses, 'postgresUrl' | 'redisUrl'> {
   // By name: keys of people (passkeys) do not work for an IP address.
   const local = (port: number): string => `http://localhost:${port}`
   return {
+    ports,
     authUrl: local(ports.auth),
     webhooksUrl: local(ports.webhooks),
     internalUrl: local(ports.internal),
