@@ -80,7 +80,9 @@ describe('deliveries of an account', () => {
     await ban(dispatcher.db, subscriber.accountId, until)
     const eventId = await made(subscriber)
     await firstAttempts(eventId)
-    await dispatcher.firstAttempts.run(eventId, await dispatchInRows(dispatcher, eventId), { wasLost: true })
+    await dispatcher.firstAttempts.run(eventId, await dispatchInRows(dispatcher, eventId), {
+      unrecorded: 'any',
+    })
     const [row] = await deliveriesOf(dispatcher.db, subscriber.accountId)
     expect(row).toMatchObject({ status: 0, attempts: 0, next_attempt_at: until })
     expect(await dispatcher.queues.deliveries.getJob(`dlv_${row?.id}`)).toBeUndefined()
@@ -97,7 +99,9 @@ describe('deliveries of an account', () => {
     ])
     await ban(dispatcher.db, subscriber.accountId, new Date(dueAt.getTime() + DAY))
     const eventId = row?.event_id as EventId
-    await dispatcher.firstAttempts.run(eventId, await dispatchInRows(dispatcher, eventId), { wasLost: true })
+    await dispatcher.firstAttempts.run(eventId, await dispatchInRows(dispatcher, eventId), {
+      unrecorded: 'any',
+    })
     expect(await dispatcher.queues.deliveries.getJob(`dlv_${row?.id}`)).toMatchObject({ delay: 300_000 })
   })
 

@@ -120,7 +120,7 @@ describe('first attempts, under the job of their event', () => {
     await subscriber.endpoint(receiver.url('/maybe'))
     const eventId = await subscriber.summary()
     await dispatchEvent(dispatcher, eventId)
-    await dispatcher.events.run({ eventId, accountId: subscriber.accountId }, { wasLost: true })
+    await dispatcher.events.run({ eventId, accountId: subscriber.accountId }, { unrecorded: 'any' })
     await dispatcher.firstAttempts.concluded()
     const row = await rowOf(eventId)
     expect(row).toMatchObject({ status: 0, attempts: 1, last_error: 'interrupted' })
@@ -306,7 +306,7 @@ describe('first attempts, under the job of their event', () => {
     const eventId = await subscriber.summary()
     await dispatchInRows(dispatcher, eventId)
     const again = await dispatchInRows(dispatcher, eventId)
-    const lost = { wasLost: true }
+    const lost = { unrecorded: 'any' } as const
     await Promise.all([
       dispatcher.firstAttempts.run(eventId, again, lost),
       dispatcher.firstAttempts.run(eventId, again, lost),
@@ -332,7 +332,7 @@ describe('first attempts, under the job of their event', () => {
     const first = await dispatchInRows(dispatcher, eventId)
     const again = await dispatchInRows(dispatcher, eventId)
     await dispatcher.firstAttempts.run(eventId, first)
-    await dispatcher.firstAttempts.run(eventId, again, { wasLost: true })
+    await dispatcher.firstAttempts.run(eventId, again, { unrecorded: 'any' })
     await dispatcher.firstAttempts.concluded()
     expect(await rowOf(eventId)).toMatchObject({ status: 1, attempts: 1, last_error: '' })
     expect(await jobs()).toEqual([])

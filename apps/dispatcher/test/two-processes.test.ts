@@ -82,7 +82,7 @@ describe('two processes with the same job, because the lock of the first one ran
     thaw()
     await slow
     expect(await theRow()).toMatchObject({ status: 0, attempts: 1, last_error: 'http_503' })
-    await other.firstAttempts.run(eventId, taken, { wasLost: true, mayBeSent: true })
+    await other.firstAttempts.run(eventId, taken, { unrecorded: 'any' })
     const row = await theRow()
     expect(row).toMatchObject({ status: 0, attempts: 1, last_error: 'http_503' })
     expect((await frozen.queues.deliveries.getJobs()).map(({ id }) => id)).toEqual([`dlv_${row.id}`])

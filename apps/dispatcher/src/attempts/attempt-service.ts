@@ -124,7 +124,7 @@ export class AttemptService {
     const lent = await retryWhileUnavailable(() => bodies.borrow(eventId, endpoint.accountId))
     if (!lent) return due.cancel(snapshot.id, 'recording_deleted')
     const startedAt = now()
-    const onRecorded = requests?.add()
+    const onRecorded = requests?.add(endpoint.id)
     const sending = await sendAttempt(this.deps, { snapshot, body: lent.body, at: startedAt, lease }).finally(
       () => lent.release(),
     )

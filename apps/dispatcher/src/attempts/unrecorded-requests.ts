@@ -1,18 +1,25 @@
-/**
- * The requests of a run whose results are not recorded. If the run fails while there are any, the next one must count them as attempts.
- */
-export class UnrecordedRequests {
-  #count = 0
+import type { EndpointId } from '@signet/webhook-core'
 
-  get isEmpty(): boolean {
-    return this.#count === 0
+/**
+ * The endpoints of an event to which an earlier run may have sent it without recording the result; `any` if the run could not say
+ * which. The next run counts those as attempts.
+ */
+export type Unrecorded = 'any' | ReadonlySet<EndpointId>
+
+export const mayHaveSent = (unrecorded: Unrecorded, endpointId: EndpointId): boolean =>
+  unrecorded === 'any' || unrecorded.has(endpointId)
+
+/** The requests of a run whose results are not recorded. If the run fails while there are any, the next one must count them. */
+export class UnrecordedRequests {
+  readonly #endpoints = new Set<EndpointId>()
+
+  get endpointIds(): EndpointId[] {
+    return [...this.#endpoints]
   }
 
-  /** Right before a request is sent. Call what it returns once the result is recorded. */
-  readonly add = (): (() => void) => {
-    this.#count += 1
-    return () => {
-      this.#count -= 1
-    }
+  /** Right before a request is sent. Call what it returns once the result is recorded. An event is sent to an endpoint once in a run. */
+  readonly add = (endpointId: EndpointId): (() => void) => {
+    this.#endpoints.add(endpointId)
+    return () => this.#endpoints.delete(endpointId)
   }
 }

@@ -1,9 +1,15 @@
-import { queueNames, type QueuedEventRef, type WebhookQueues } from '@signet/webhook-core/queue'
+import type { EndpointId } from '@signet/webhook-core'
+import {
+  queueNames,
+  type EventsJob,
+  type QueuedEventRef,
+  type WebhookQueues,
+} from '@signet/webhook-core/queue'
 import type { Job } from 'bullmq'
 import { bullmq } from '../queues/bullmq.js'
 import type { Observer } from '../observers/observer.js'
 import { parseEventsJob, type DispatchJob } from '../queues/job-data.js'
-import { UnrecordedRequests } from '../attempts/unrecorded-requests.js'
+import { UnrecordedRequests, type Unrecorded } from '../attempts/unrecorded-requests.js'
 import { internalFailureDelayMs, QueueWorker, type WorkerConnection } from '../queues/queue-worker.js'
 import type { EventService } from './event-service.js'
 
@@ -23,11 +29,11 @@ type DispatchWorkerDeps = {
 export function createDispatchWorker({ queue, concurrency, events, queues, observer }: DispatchWorkerDeps) {
   /** Failures propagate, so that BullMQ runs the job again, later each time. */
   async function runAlone(job: Job<DispatchJob, void>, event: QueuedEventRef, token: string): Promise<void> {
-    const { deferred: deferredFor, unsent = 0 } = job.data
+    const { deferred: deferredFor } = job.data
     const requests = new UnrecordedRequests()
-    const history = { deferredFor, wasLost: wasLost(job) }
+    const history = { deferredFor, unrecorded: unrecordedOf(job) }
     const deferral = await events.run(event, history, requests).catch(async (error: unknown) => {
-      if (requests.isEmpty) await job.updateData({ ...job.data, unsent: unsent + 1 })
+      await job.updateData(afterFailure(job.data, requests))
       throw error
     })
     if (!deferral) return
@@ -39,7 +45,8 @@ export function createDispatchWorker({ queue, concurrency, events, queues, obser
 
   async function runOrSplitOff(event: QueuedEventRef, job: Job<DispatchJob, void>): Promise<void> {
     const requests = new UnrecordedRequests()
-    const [deferral, error] = await events.run(event, { wasLost: wasLost(job) }, requests).then(
+    const unrecorded = unrecordedOf(job)
+    const [deferral, error] = await events.run(event, { unrecorded }, requests).then(
       (result) => [result, undefined] as const,
       (reason: unknown) => [undefined, reason] as const,
     )
@@ -47,7 +54,7 @@ export function createDispatchWorker({ queue, concurrency, events, queues, obser
       observer.jobFailed(queueNames.events, event.eventId, error)
       await queues.splitOff(event, {
         delayMs: internalFailureDelayMs(1),
-        ...((!requests.isEmpty || wasLost(job)) && { failed: true }),
+        ...failureOf(unrecorded, requests.endpointIds),
         priority: job.priority,
       })
     } else if (deferral) {
@@ -55,8 +62,8 @@ export function createDispatchWorker({ queue, concurrency, events, queues, obser
       await queues.splitOff(event, {
         delayMs: deferral.deferMs,
         deferred: deferral.reason,
-        // Its own job has no history of its own: whether it may have been sent goes with it.
-        ...(wasLost(job) && { failed: true }),
+        // Its own job has no history of its own: where it may have been sent goes with it.
+        ...failureOf(unrecorded),
         priority: job.priority,
       })
     }
@@ -85,6 +92,27 @@ export function createDispatchWorker({ queue, concurrency, events, queues, obser
   return worker
 }
 
-/** True if an earlier run may have sent requests without recording them, because its worker died or could not record. */
-const wasLost = ({ stalledCounter, attemptsMade, data: { unsent = 0, failed } }: Job<DispatchJob>): boolean =>
-  stalledCounter > 0 || attemptsMade > unsent || failed === true
+/** What earlier runs may have sent without recording it. A worker that died, or could not store it with the job, did not say. */
+function unrecordedOf({ stalledCounter, attemptsMade, data }: Job<DispatchJob>): Unrecorded {
+  const { unsent = 0, listed = 0, failed = false, unrecorded } = data
+  if (stalledCounter > 0 || attemptsMade > unsent + listed || (failed && !unrecorded)) return 'any'
+  return new Set(unrecorded)
+}
+
+/** The data of a job whose run failed. Every run of it that failed is in one of the two counts. */
+function afterFailure(data: DispatchJob, { endpointIds }: UnrecordedRequests): DispatchJob {
+  const { unsent = 0, listed = 0, unrecorded = [] } = data
+  return endpointIds.length === 0
+    ? { ...data, unsent: unsent + 1 }
+    : { ...data, listed: listed + 1, unrecorded: [...new Set([...unrecorded, ...endpointIds])] }
+}
+
+/** For the job of an event that is split off. */
+function failureOf(
+  unrecorded: Unrecorded,
+  endpointIds: readonly EndpointId[] = [],
+): Pick<EventsJob, 'failed' | 'unrecorded'> {
+  if (unrecorded === 'any') return { failed: true }
+  const all = [...unrecorded, ...endpointIds]
+  return all.length === 0 ? {} : { failed: true, unrecorded: all }
+}

@@ -1,5 +1,5 @@
 import { LARGE_EVENT_BYTES, type EventDeferralReason, type QueuedEventRef } from '@signet/webhook-core/queue'
-import { UnrecordedRequests } from '../attempts/unrecorded-requests.js'
+import { UnrecordedRequests, type Unrecorded } from '../attempts/unrecorded-requests.js'
 import type { Deferral, Preparation, PreparedBody } from '../preparing/preparation.js'
 import type { AdmissionWindow } from './admission-window.js'
 import type { DispatchOutcome, DispatchService } from './dispatch-service.js'
@@ -14,11 +14,11 @@ export type EventServiceDeps = {
   firstAttempts: Pick<FirstAttempts, 'run'>
 }
 
-/**
- * What happened to the event's job before: why it was deferred, or that an earlier run was lost because its worker died or it failed
- * and had sent a request whose result is not recorded.
- */
-export type EventHistory = { deferredFor?: EventDeferralReason | undefined; wasLost?: boolean | undefined }
+/** What happened to the event's job before: why it was deferred, and what earlier runs may have sent without recording it. */
+export type EventHistory = {
+  deferredFor?: EventDeferralReason | undefined
+  unrecorded?: Unrecorded | undefined
+}
 
 type Sending = { requests: UnrecordedRequests }
 
@@ -51,14 +51,15 @@ export class EventService {
   async #runIn(
     place: EventPlace,
     event: QueuedEventRef,
-    { deferredFor, wasLost = false, requests }: EventHistory & Sending,
+    { deferredFor, unrecorded, requests }: EventHistory & Sending,
   ): Promise<Deferral | undefined> {
     const { preparation } = this.deps
-    const { unprepared } = await this.#admitted({ ...event, wasLost, requests })
+    const { unprepared } = await this.#admitted({ ...event, unrecorded, requests })
     if (!unprepared) return undefined
     const outcome = await preparation.run(
       { ...unprepared, bytes: event.bytes },
       { deferredFor, makeRoom: (bytes) => place.resize(bytes) },
+      // An event that had no body until now was never sent.
       (prepared) => this.#admitted({ ...event, bytes: sizeOf(prepared), prepared, requests }),
     )
     return 'deferMs' in outcome ? outcome : undefined
@@ -69,15 +70,14 @@ export class EventService {
     accountId,
     bytes,
     prepared,
-    wasLost,
+    unrecorded = NOTHING,
     requests,
   }: QueuedEventRef &
     Sending &
     Pick<Parameters<DispatchService['run']>[0], 'prepared'> &
-    Pick<EventHistory, 'wasLost'>): Promise<DispatchOutcome> {
+    Pick<EventHistory, 'unrecorded'>): Promise<DispatchOutcome> {
     const { admissionWindow, dispatch, firstAttempts } = this.deps
-    // An event that had no body until now was never sent.
-    const mayBeSent = wasLost && !prepared
+    const wasLost = unrecorded === 'any' || unrecorded.size > 0
     const admission = await admissionWindow.admit(accountId)
     try {
       const dispatched = await dispatch.run({ id: eventId, accountId, bytes, prepared, wasLost })
@@ -86,8 +86,7 @@ export class EventService {
       await firstAttempts.run(eventId, dispatched, {
         requests,
         onSent: () => admission.sent(),
-        wasLost,
-        mayBeSent,
+        unrecorded,
       })
       return dispatched
     } finally {
@@ -95,6 +94,8 @@ export class EventService {
     }
   }
 }
+
+const NOTHING: Unrecorded = new Set()
 
 /** Its notice may have said nothing of it. */
 const sizeOf = ({ body }: PreparedBody): number | undefined =>

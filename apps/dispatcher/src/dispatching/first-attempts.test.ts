@@ -20,7 +20,7 @@ it('writes deliveries as pending within a second while their first attempts last
     now: () => new Date(),
   })
   const eventId = newEventId(new Date())
-  const created = [{} as DeliverySnapshot]
+  const created = [{ endpoint: {} } as DeliverySnapshot]
   const unwritten = new UnwrittenEvent(eventId, created, () => Promise.resolve())
   void firstAttempts.run(eventId, { created, unwritten, unfinished: [], readAt: 0 })
   // A delivery that ends soon gets its row with its result, in one statement.

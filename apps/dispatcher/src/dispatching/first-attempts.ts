@@ -9,7 +9,7 @@ import type { DispatchOutcome } from './dispatch-service.js'
 import type { BodyCache } from '../attempts/body-cache.js'
 import type { AttemptService, FirstAttempt } from '../attempts/attempt-service.js'
 import type { LostRuns } from '../attempts/lost-runs.js'
-import type { UnrecordedRequests } from '../attempts/unrecorded-requests.js'
+import { mayHaveSent, type Unrecorded, type UnrecordedRequests } from '../attempts/unrecorded-requests.js'
 
 export type FirstAttemptsDeps = {
   db: Queryable
@@ -31,14 +31,14 @@ const CONCLUDE_LINGER_MS = 50
 /** A delivery that takes longer than this is written as pending, so that its owner sees it within a second. */
 const WRITE_AFTER_MS = 500
 
+const NOTHING: Unrecorded = new Set()
+
 export type FirstAttemptsRun = {
   requests?: UnrecordedRequests | undefined
   /** Called for each new delivery when its permit is released, or when it could not get one. */
   onSent?: () => void
-  /** An earlier run of the event's job was lost. */
-  wasLost?: boolean | undefined
-  /** It may have attempted the new deliveries, too. */
-  mayBeSent?: boolean | undefined
+  /** Deliveries to these endpoints may have been attempted by an earlier run of the event's job. */
+  unrecorded?: Unrecorded
 }
 
 /**
@@ -78,18 +78,18 @@ export class FirstAttempts {
   async run(
     eventId: EventId,
     { created, unwritten, unfinished, readAt }: DispatchOutcome,
-    { requests, onSent, wasLost = false, mayBeSent = false }: FirstAttemptsRun = {},
+    { requests, onSent, unrecorded = NOTHING }: FirstAttemptsRun = {},
   ): Promise<void> {
     if (created.length + unfinished.length === 0) return
     // If it fails, the code that needs the rows gets the error, and the job fails with it.
     const slow = setTimeout(() => void unwritten?.write().catch(() => undefined), WRITE_AFTER_MS)
     const settled = await Promise.allSettled([
       ...created.map((snapshot) =>
-        mayBeSent
+        mayHaveSent(unrecorded, snapshot.endpoint.id)
           ? this.#reportLost(snapshot.id, snapshot.endpoint)
           : this.#attempt(snapshot, { readAt, unwritten, requests, onSent }),
       ),
-      ...unfinished.map((delivery) => this.#continue(delivery, wasLost)),
+      ...unfinished.map((delivery) => this.#continue(delivery, mayHaveSent(unrecorded, delivery.endpointId))),
     ])
     clearTimeout(slow)
     this.deps.bodies.firstAttemptsEnded(eventId)
@@ -128,12 +128,12 @@ export class FirstAttempts {
     return undefined
   }
 
-  async #continue(unfinished: UnfinishedDelivery, wasLost: boolean): Promise<void> {
+  async #continue(unfinished: UnfinishedDelivery, mayBeSent: boolean): Promise<void> {
     const { id, endpointId, accountId, dueAt, isHeld } = unfinished
     // Lifting the ban adds a job, or the sweeper does once the ban has expired. One made before would wait for the old end of it.
     if (isHeld) return
     const delivery = { id, endpointId, accountId }
-    if (!wasLost || dueAt !== null) {
+    if (!mayBeSent || dueAt !== null) {
       await this.#continuations.add({
         ...delivery,
         delayMs: this.#until(dueAt),

@@ -1,8 +1,11 @@
 import { parseDeliveryId, parseEndpointId, parseEventId } from '@signet/webhook-core'
 import type { DeliveryJob, EventsJob, QueuedEventRef } from '@signet/webhook-core/queue'
 
-/** `unsent`: how many of its runs failed without a request whose result is not recorded. */
-export type DispatchJob = EventsJob & { unsent?: number }
+/**
+ * How many of its runs failed: `unsent` without a request whose result is not recorded, `listed` with such requests, all of them to
+ * the endpoints in `unrecorded`.
+ */
+export type DispatchJob = EventsJob & { unsent?: number; listed?: number }
 
 /**
  * `unrecorded`: how many of its runs made an attempt whose result could not be recorded. Like the runs whose workers died, they are
@@ -13,14 +16,17 @@ export type AttemptJob = DeliveryJob & { lost?: number; unrecorded?: number }
 /** Null unless it is what the `events` queue was given. Fields that a newer version added are kept. */
 export function parseEventsJob(data: unknown): DispatchJob | null {
   if (!isRecord(data)) return null
-  const { events, deferred, failed, unsent } = data
+  const { events, deferred, failed, unsent, listed, unrecorded = [] } = data
   const isValid =
     Array.isArray(events) &&
     events.length > 0 &&
     events.every(isEventRef) &&
     isOptional('string', deferred) &&
     isOptional('boolean', failed) &&
-    isOptional('number', unsent)
+    isOptional('number', unsent) &&
+    isOptional('number', listed) &&
+    Array.isArray(unrecorded) &&
+    unrecorded.every(isEndpointId)
   return isValid ? (data as DispatchJob) : null
 }
 
@@ -31,8 +37,7 @@ export function parseAttemptJob(data: unknown): AttemptJob | null {
   const isValid =
     typeof deliveryId === 'string' &&
     parseDeliveryId(deliveryId) !== null &&
-    typeof endpointId === 'string' &&
-    parseEndpointId(endpointId) !== null &&
+    isEndpointId(endpointId) &&
     typeof accountId === 'string' &&
     isOptional('number', lost) &&
     isOptional('number', unrecorded)
@@ -53,6 +58,8 @@ const isRecord = (value: unknown): value is Record<string, unknown> =>
 
 const isOptional = (type: 'string' | 'boolean' | 'number', value: unknown): boolean =>
   value === undefined || typeof value === type
+
+const isEndpointId = (value: unknown): boolean => typeof value === 'string' && parseEndpointId(value) !== null
 
 const isEventRef = (value: unknown): value is QueuedEventRef =>
   isRecord(value) &&

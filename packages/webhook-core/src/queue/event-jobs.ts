@@ -1,4 +1,4 @@
-import type { EventId } from '../ids.js'
+import type { EndpointId, EventId } from '../ids.js'
 import type { PublishedEvent } from './publish-priority.js'
 
 /** `bytes`: about how much of it has to be read and sent, if the caller knows. */
@@ -15,9 +15,14 @@ export type EventDeferralReason = 'account_full' | 'conversions_full'
 
 /**
  * A job of the `events` queue: the events that were published together, usually. `deferred`: why the only one was last asked to come
- * back later. `failed`: it may have been sent under the job that it came with.
+ * back later. `failed`: it may have been sent under the job that it came with; to these endpoints only if there is `unrecorded`.
  */
-export type EventsJob = { events: QueuedEventRef[]; deferred?: EventDeferralReason; failed?: boolean }
+export type EventsJob = {
+  events: QueuedEventRef[]
+  deferred?: EventDeferralReason
+  failed?: boolean
+  unrecorded?: EndpointId[]
+}
 
 /** What a process takes from the queue at once, and what another one has to do again if that process dies. */
 export const MAX_EVENTS_PER_JOB = 32
