@@ -16,7 +16,7 @@ import { MAX_BYTES as MAX_BODY_BYTES } from './requests/json-body.js'
 import { MAX_PENDING } from './sign-up/registration.js'
 import { MAX_OPEN_SESSIONS } from './sessions/session.js'
 import { KNOWN_NETWORKS } from './users/known-networks.js'
-import { MAX_BYTES as MAX_METADATA_BYTES } from './users/metadata-limit.js'
+import { MAX_BYTES as MAX_METADATA_BYTES } from './users/storable-metadata.js'
 
 /** The generated docs of this app by file name, from the same tables that the service uses. */
 export async function generatedDocs(): Promise<Record<string, string>> {

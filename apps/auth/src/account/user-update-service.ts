@@ -19,8 +19,8 @@ import type { SmsChannel } from '../sms/sms-sender.js'
 import { withoutClaims } from '../users/identity-claims.js'
 import type { PendingChangeStore } from '../users/pending-change-store.js'
 import type { UserStore } from '../users/user-store.js'
-import { mergeMetadata, type JsonObject, type User } from '../users/user.js'
-import { refuseLargeMetadata } from '../users/metadata-limit.js'
+import type { JsonObject, User } from '../users/user.js'
+import { StorableMetadata } from '../users/storable-metadata.js'
 import type { RecentProofs } from './recent-proofs.js'
 import type { AddressChanges } from './address-changes.js'
 import {
@@ -161,7 +161,7 @@ export class UserUpdateService {
     await this.#refuseTaken(email, phone)
     const data = request.data === undefined ? null : withoutClaims(request.data)
     const appMetadata = request.app_metadata ?? null
-    refuseLargeMetadata(mergedMetadata(user, { data, appMetadata }), user)
+    StorableMetadata.changed(user, { userMetadata: data ?? {}, appMetadata: appMetadata ?? {} })
     const proof = password === null ? null : await this.#proofOf(caller)
     return {
       email,
@@ -228,9 +228,12 @@ export class UserUpdateService {
       return 'bad_nonce'
     if (password !== null) await this.#storePassword(tx, audit, held, password)
     if (change.data !== null || change.appMetadata !== null) {
-      const metadata = mergedMetadata(user, change)
-      refuseLargeMetadata(metadata, user)
-      await users.update(tx, user.id, metadata, now())
+      const { data, appMetadata } = change
+      const metadata = StorableMetadata.changed(user, {
+        userMetadata: data ?? {},
+        appMetadata: appMetadata ?? {},
+      })
+      await users.update(tx, user.id, { metadata }, now())
     }
     const pending = await addresses.begin(tx, user.id, { ...change, from: meta.client })
     audit('user_modified', user, { changes: changesOf(change) })
@@ -259,11 +262,6 @@ export class UserUpdateService {
     audit('user_updated_password', user)
   }
 }
-
-const mergedMetadata = (user: User, { data, appMetadata }: Pick<Change, 'data' | 'appMetadata'>) => ({
-  userMetadata: mergeMetadata(user.userMetadata, data ?? {}),
-  appMetadata: mergeMetadata(user.appMetadata, appMetadata ?? {}),
-})
 
 /** For the audit log: which members, never their values. */
 const changesOf = (change: Change): string[] =>

@@ -16,7 +16,7 @@ import { refuseEmpty, refusePassword, refuseTooLong } from '../users/new-passwor
 import type { UserStore } from '../users/user-store.js'
 import { isProven, mergeMetadata, type User } from '../users/user.js'
 import { isUuid, NIL_UUID } from '../users/uuid.js'
-import { refuseLargeMetadata } from '../users/metadata-limit.js'
+import { StorableMetadata } from '../users/storable-metadata.js'
 import { traitsOf, userNotFound, type AdminActs } from '../administrators/admin-acts.js'
 import type { Admin } from '../administrators/admin.js'
 import type { Page } from './paging.js'
@@ -67,7 +67,6 @@ export class AdminUserService {
     const checked = checkAttributes(attributes, now())
     refuseEmpty(attributes.password)
     const { email, phone } = checked
-    refuseLargeMetadata(checked)
     const id = newId(attributes.id)
     const aud = given(attributes.aud) ?? admin.aud
     if (!rules.audiences.includes(aud))
@@ -76,6 +75,10 @@ export class AdminUserService {
       throw invalid('Cannot create a user without either an email or phone')
     const passwordHash = await this.#hashOfNew(attributes, meta.signal)
     const providers = [...(email === null ? [] : ['email']), ...(phone === null ? [] : ['phone'])]
+    const metadata = StorableMetadata.limited({
+      userMetadata: checked.userMetadata,
+      appMetadata: mergeMetadata({ provider: providers[0], providers }, checked.appMetadata),
+    })
     return acts.transaction(admin, { addresses: addressesOf(checked) }, meta, async ({ tx, record }) => {
       await this.#release(tx, { email, phone })
       const inserted = await users.insert(
@@ -87,8 +90,7 @@ export class AdminUserService {
           email,
           phone,
           passwordHash: null,
-          appMetadata: mergeMetadata({ provider: providers[0], providers }, checked.appMetadata),
-          userMetadata: checked.userMetadata,
+          metadata,
           isAnonymous: false,
         },
         now(),
@@ -120,7 +122,6 @@ export class AdminUserService {
     const concerned = { id, addresses: addressesOf(checked) }
     return acts.onUser(admin, concerned, meta, async ({ tx, record, user }) => {
       const changes = changesOf(user, checked)
-      refuseLargeMetadata(changes, user)
       await users.update(tx, id, changes, now())
       await this.#vouch(tx, admin, user, checked, passwordHash)
       if (checked.bannedUntil != null && checked.bannedUntil > now()) await ends.all(tx, id, 'ban')
@@ -246,8 +247,7 @@ function changesOf(user: User, checked: CheckedAttributes) {
   return {
     role: checked.role,
     bannedUntil: checked.bannedUntil,
-    userMetadata: mergeMetadata(user.userMetadata, checked.userMetadata),
-    appMetadata: mergeMetadata(user.appMetadata, checked.appMetadata),
+    metadata: StorableMetadata.changed(user, checked),
   }
 }
 

@@ -11,11 +11,11 @@ import type { AddressHolders } from '../proofs/address-holders.js'
 import type { RequestMeta } from '../requests/request-meta.js'
 import type { VouchedSignUps } from '../sign-up/vouched-sign-ups.js'
 import { withoutClaims } from '../users/identity-claims.js'
-import { refuseLargeMetadata } from '../users/metadata-limit.js'
+import { StorableMetadata } from '../users/storable-metadata.js'
 import { refuseEmpty, refusePassword } from '../users/new-password.js'
 import type { PendingChangeStore } from '../users/pending-change-store.js'
 import type { UserStore } from '../users/user-store.js'
-import { mergeMetadata, type JsonObject, type User } from '../users/user.js'
+import type { JsonObject, User } from '../users/user.js'
 import { traitsOf, userNotFound, type AdminAct, type AdminActs } from '../administrators/admin-acts.js'
 import type { Admin } from '../administrators/admin.js'
 import { LINK_TYPES, type GeneratedType } from './link-types.js'
@@ -151,9 +151,8 @@ export class LinkService {
     const user = await users.lockByAddress(tx, { kind: 'email', value: email })
     if (user === null) throw userNotFound()
     record(auditActionOf(type), traitsOf(user))
-    const userMetadata = mergeMetadata(user.userMetadata, withoutClaims(data))
-    refuseLargeMetadata({ userMetadata, appMetadata: user.appMetadata }, user)
-    await users.update(tx, user.id, { userMetadata }, now())
+    const metadata = StorableMetadata.changed(user, { userMetadata: withoutClaims(data) })
+    await users.update(tx, user.id, { metadata }, now())
     const { slot } = PLANS[type]
     const value = slot === 'email_change_new' ? newEmail : user.email
     const issued = await issuer.issue(tx, user, {

@@ -6,6 +6,7 @@ import type { SessionBoundsStore } from '../sessions/session-bounds-store.js'
 import type { SessionEnds } from '../sessions/session-ends.js'
 import type { PendingSignUpStore } from '../users/pending-sign-up-store.js'
 import type { IdentityStore } from '../users/identity-store.js'
+import { StorableMetadata } from '../users/storable-metadata.js'
 import type { UserStore } from '../users/user-store.js'
 import type { User } from '../users/user.js'
 import { traitsOf, type AdminActs } from '../administrators/admin-acts.js'
@@ -51,8 +52,7 @@ export class UserRemovalService {
         newEmail: null,
         newPhone: null,
         passwordHash: null,
-        userMetadata: {},
-        appMetadata: {},
+        metadata: StorableMetadata.none,
         deletedAt: now(),
         deletionDueAt: null,
       },

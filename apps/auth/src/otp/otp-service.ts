@@ -19,7 +19,7 @@ import { withoutClaims } from '../users/identity-claims.js'
 import type { UserStore } from '../users/user-store.js'
 import type { JsonObject, User } from '../users/user.js'
 import type { Observer } from '../observers/observer.js'
-import { refuseLargeMetadata } from '../users/metadata-limit.js'
+import { StorableMetadata } from '../users/storable-metadata.js'
 
 export type OtpRequest = {
   email?: string
@@ -103,8 +103,8 @@ export class OtpService {
     meta: RequestMeta,
   ): Promise<void> {
     const data = withoutClaims(request.data ?? {})
-    refuseLargeMetadata({ userMetadata: data })
     const { address } = how
+    StorableMetadata.ofNew(address.kind, data)
     // The only answer that reveals an account: the client asks for it explicitly.
     if (unknown === 'refuse' && (await this.#find(address)) === null)
       throw authError('unprocessable', 'otp_disabled', 'Signups not allowed for otp')

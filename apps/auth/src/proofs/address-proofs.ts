@@ -7,7 +7,7 @@ import type { SessionEnds } from '../sessions/session-ends.js'
 import { isVouched, type PendingSignUp, type PendingSignUpStore } from '../users/pending-sign-up-store.js'
 import type { IdentityStore } from '../users/identity-store.js'
 import { identityClaims } from '../users/identity-claims.js'
-import { withFitting } from '../users/metadata-limit.js'
+import { StorableMetadata } from '../users/storable-metadata.js'
 import type { UserStore } from '../users/user-store.js'
 import { isProven, type JsonObject, type User } from '../users/user.js'
 import type { AddressHolders } from './address-holders.js'
@@ -78,11 +78,10 @@ export class AddressProofs {
     return this.#confirmations.confirm(tx, alone, kind, {
       aud: this.#audienceOf(administrators, claim),
       passwordHash: claim?.passwordHash ?? administrators?.passwordHash ?? null,
-      userMetadata: {
-        ...kept,
-        ...claim?.userMetadata,
-        ...(isSelfMade && claim?.identityId == null ? identityClaims(user, kind) : {}),
-      },
+      metadata: StorableMetadata.stated(
+        StorableMetadata.fitting({ ...alone, userMetadata: kept }, claim?.userMetadata ?? {}),
+        isSelfMade && claim?.identityId == null ? { userMetadata: identityClaims(user, kind) } : {},
+      ),
     })
   }
 
@@ -110,12 +109,11 @@ export class AddressProofs {
 
   /** A new account whose address counts as proven without a message. */
   confirmNew(tx: Tx, user: User, kind: Kind, claim: Claim): Promise<User> {
-    const userMetadata: JsonObject = {
-      ...user.userMetadata,
-      ...claim.userMetadata,
-      ...(claim.origin === 'self' ? identityClaims(user, kind) : {}),
-    }
-    return this.#confirmations.confirm(tx, user, kind, { passwordHash: claim.passwordHash, userMetadata })
+    const metadata = StorableMetadata.stated(
+      StorableMetadata.fitting(user, claim.userMetadata),
+      claim.origin === 'self' ? { userMetadata: identityClaims(user, kind) } : {},
+    )
+    return this.#confirmations.confirm(tx, user, kind, { passwordHash: claim.passwordHash, metadata })
   }
 
   /** A provider vouches for the account's email address: of an account without an owner, it and its identity remain. */
@@ -136,7 +134,7 @@ export class AddressProofs {
     return this.#confirmations.confirm(tx, await this.#read(tx, user), 'email', {
       aud: this.#audienceOf(administrators, { aud }),
       passwordHash: administrators?.passwordHash ?? null,
-      userMetadata: withFitting({ userMetadata: trusted, appMetadata }, data),
+      metadata: StorableMetadata.fitting({ userMetadata: trusted, appMetadata }, data),
     })
   }
 

@@ -1,11 +1,12 @@
 import type { Tx } from '@signet/db'
 import type { Address } from '../addresses/address.js'
 import type { IdentityStore } from '../users/identity-store.js'
-import { isProven, providersOf, type Identity, type User } from '../users/user.js'
+import { StorableMetadata } from '../users/storable-metadata.js'
+import { isProven, providersOf, type Identity, type JsonObject, type User } from '../users/user.js'
 import type { AddressChanges, UserChanges, UserStore } from '../users/user-store.js'
 
 type Deps = { users: UserStore; identities: IdentityStore; now: () => Date }
-type Brought = Pick<UserChanges, 'aud' | 'passwordHash' | 'userMetadata'>
+type Brought = Pick<UserChanges, 'aud' | 'passwordHash' | 'metadata'>
 
 /**
  * Writes what a proof of an address leads to. It decides nothing: only {@link AddressProofs}, which knows what has to go first,
@@ -28,14 +29,18 @@ export class Confirmations {
   async set(tx: Tx, user: User, { kind, value }: Address, brought: Brought = {}): Promise<User> {
     await this.#putIdentity(tx, user, kind, { [kind]: value, [`${kind}_verified`]: true })
     const confirmedAt = this.deps.now()
-    return this.#finish(tx, user, {
-      ...brought,
-      ...(kind === 'email'
-        ? { email: value, emailConfirmedAt: confirmedAt, newEmail: null, emailChangeSentAt: null }
-        : { phone: value, phoneConfirmedAt: confirmedAt, newPhone: null, phoneChangeSentAt: null }),
-      userMetadata: { ...user.userMetadata, [kind]: value, [`${kind}_verified`]: true },
-      isAnonymous: false,
-    })
+    return this.#finish(
+      tx,
+      user,
+      {
+        ...brought,
+        ...(kind === 'email'
+          ? { email: value, emailConfirmedAt: confirmedAt, newEmail: null, emailChangeSentAt: null }
+          : { phone: value, phoneConfirmedAt: confirmedAt, newPhone: null, phoneChangeSentAt: null }),
+        isAnonymous: false,
+      },
+      { [kind]: value, [`${kind}_verified`]: true },
+    )
   }
 
   /** Sets a confirmed email address that another identity brought. */
@@ -75,25 +80,33 @@ export class Confirmations {
     for (const identity of user.identities)
       if (identity.email === user.email && user.email !== null)
         await this.#updateIdentity(tx, identity, { email_verified: true })
-    return this.#finish(tx, user, {
-      ...brought,
-      emailConfirmedAt: user.emailConfirmedAt ?? this.deps.now(),
-      userMetadata: { ...(brought.userMetadata ?? user.userMetadata), email_verified: true },
-      isAnonymous: false,
-    })
+    return this.#finish(
+      tx,
+      user,
+      {
+        ...brought,
+        emailConfirmedAt: user.emailConfirmedAt ?? this.deps.now(),
+        isAnonymous: false,
+      },
+      { email_verified: true },
+    )
   }
 
   async #confirmPhone(tx: Tx, user: User, brought: Brought): Promise<User> {
-    const { userMetadata = user.userMetadata } = brought
+    const { userMetadata } = brought.metadata ?? user
     for (const identity of user.identities)
       if (identity.provider === 'phone') await this.#updateIdentity(tx, identity, { phone_verified: true })
-    return this.#finish(tx, user, {
-      ...brought,
-      phoneConfirmedAt: user.phoneConfirmedAt ?? this.deps.now(),
-      // Updates the member if sign-up set it; one set by an administrator stays.
-      ...('phone_verified' in userMetadata && { userMetadata: { ...userMetadata, phone_verified: true } }),
-      isAnonymous: false,
-    })
+    return this.#finish(
+      tx,
+      user,
+      {
+        ...brought,
+        phoneConfirmedAt: user.phoneConfirmedAt ?? this.deps.now(),
+        isAnonymous: false,
+        // Updates the member if sign-up set it; one set by an administrator stays.
+      },
+      'phone_verified' in userMetadata ? { phone_verified: true } : {},
+    )
   }
 
   async #putIdentity(tx: Tx, user: User, provider: 'email' | 'phone', data: Record<string, unknown>) {
@@ -116,15 +129,20 @@ export class Confirmations {
     await identities.updateData(tx, identity.id, { ...identity.identityData, ...data }, now())
   }
 
-  async #finish(tx: Tx, before: User, changes: UserChanges & AddressChanges): Promise<User> {
+  /** `stated`: members of `user_metadata`. */
+  async #finish(
+    tx: Tx,
+    before: User,
+    changes: UserChanges & AddressChanges,
+    stated: JsonObject = {},
+  ): Promise<User> {
     const { users, now } = this.deps
     const { identities } = (await users.findById(tx, before.id)) ?? before
-    await users.updateAddresses(
-      tx,
-      before.id,
-      { ...changes, appMetadata: { ...before.appMetadata, ...providersOf(identities) } },
-      now(),
-    )
+    const metadata = StorableMetadata.stated(changes.metadata ?? before, {
+      userMetadata: stated,
+      appMetadata: providersOf(identities),
+    })
+    await users.updateAddresses(tx, before.id, { ...changes, metadata }, now())
     return (await users.findById(tx, before.id)) ?? before
   }
 }

@@ -1,11 +1,12 @@
 import { randomUUID } from 'node:crypto'
 import type { Address } from '../addresses/address.js'
 import { identityClaims } from '../users/identity-claims.js'
+import { StorableMetadata } from '../users/storable-metadata.js'
 import type { NewUser } from '../users/user-store.js'
 import type { JsonObject } from '../users/user.js'
 
 /** A user with an address that nobody has proven yet, and the identity that belongs to it. */
-export function newAddressUser(input: { address: Address; aud: string; role: string; data: JsonObject }): {
+export function newAddressUser(input: { address: Address; aud: string; role: string }): {
   user: NewUser
   identityData: JsonObject
 } {
@@ -19,8 +20,7 @@ export function newAddressUser(input: { address: Address; aud: string; role: str
       role: input.role,
       ...addresses,
       passwordHash: null,
-      appMetadata: { provider: kind, providers: [kind] },
-      userMetadata: input.data,
+      metadata: StorableMetadata.ofNew(kind),
       isAnonymous: false,
     },
     identityData: identityClaims({ id, ...addresses }, kind),

@@ -128,7 +128,7 @@ export class RegistrationService {
     const { factory, proofs, rules } = this.deps
     const { address, aud, passwordHash, data } = input
     const { kind } = address
-    const { user, isNew } = await factory.findOrInsert(tx, { address, aud, data: {} })
+    const { user, isNew } = await factory.findOrInsert(tx, { address, aud })
     const confirmedAt = kind === 'email' ? user.emailConfirmedAt : user.phoneConfirmedAt
     if (confirmedAt !== null) {
       audit('user_repeated_signup', user, { provider: kind })
@@ -158,7 +158,7 @@ export class RegistrationService {
     await tx.rehearse(async () => {
       // Finds the user that was just inserted, or inserts one where it was found.
       const address = isNew ? input.address : nobodysAddress(input.address.kind)
-      const { user } = await factory.findOrInsert(tx, { ...input, address, data: {} })
+      const { user } = await factory.findOrInsert(tx, { ...input, address })
       // Send to the address in the request: sending quotas must not reveal whether it has an account, either.
       if (isKnown) return this.#issue(tx, () => undefined, user, others, meta)
       const { passwordHash } = input

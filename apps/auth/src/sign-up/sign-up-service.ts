@@ -14,7 +14,7 @@ import { refusePassword } from '../users/new-password.js'
 import { withoutClaims } from '../users/identity-claims.js'
 import type { UserStore } from '../users/user-store.js'
 import type { JsonObject, User } from '../users/user.js'
-import { refuseLargeMetadata } from '../users/metadata-limit.js'
+import { StorableMetadata } from '../users/storable-metadata.js'
 import type { RegistrationService } from './registration.js'
 import { madeUpIds, signUpAnswer, type SignUpIds } from './sign-up-answer.js'
 import { smsChannelOf } from './sms-channel.js'
@@ -67,7 +67,8 @@ export class SignUpService {
     const { registration, sessions, hasher, rules, idKey, now } = this.deps
     const checked = this.#check(request)
     const data = withoutClaims(request.data ?? {})
-    refuseLargeMetadata({ userMetadata: data })
+    // As the account of the address would have it.
+    StorableMetadata.ofNew(checked.address.kind, data)
     const subject = { address: checked.address, aud, role: rules.role, data }
     const pending = (ids: SignUpIds): SignUpResult => ({
       kind: 'pending',
@@ -104,7 +105,7 @@ export class SignUpService {
     if (rules.disabled) throw signUpDisabled()
     if (!rules.anonymousEnabled)
       throw authError('unprocessable', 'anonymous_provider_disabled', 'Anonymous sign-ins are disabled')
-    refuseLargeMetadata({ userMetadata: data })
+    const metadata = StorableMetadata.limited({ userMetadata: data, appMetadata: {} })
     return audit.transaction(meta, async (tx, record) => {
       const id = randomUUID()
       await users.insert(
@@ -116,8 +117,7 @@ export class SignUpService {
           email: null,
           phone: null,
           passwordHash: null,
-          appMetadata: {},
-          userMetadata: data,
+          metadata,
           isAnonymous: true,
         },
         now(),

@@ -2,12 +2,12 @@ import type { Tx } from '@signet/db'
 import type { Address } from '../addresses/address.js'
 import type { IdentityStore } from '../users/identity-store.js'
 import type { UserStore } from '../users/user-store.js'
-import type { JsonObject, User } from '../users/user.js'
+import type { User } from '../users/user.js'
 import { newAddressUser } from './new-user.js'
 
 type Deps = { users: UserStore; identities: IdentityStore; role: string; now: () => Date }
 
-type Wanted = { address: Address; aud: string; data: JsonObject }
+type Wanted = { address: Address; aud: string }
 
 /** The clean-up may remove an unproven user first, but not repeatedly. */
 const MAX_RACES = 5
@@ -16,7 +16,7 @@ const MAX_RACES = 5
 export class UserFactory {
   constructor(private readonly deps: Deps) {}
 
-  /** The user of the address, locked, and whether this call made it. Data goes into a new user only. */
+  /** The user of the address, locked, and whether this call made it. */
   async findOrInsert(tx: Tx, wanted: Wanted): Promise<{ user: User; isNew: boolean }> {
     const { users } = this.deps
     for (let race = 1; race <= MAX_RACES; race += 1) {

@@ -6,7 +6,7 @@ import type { Issued } from '../one-time-tokens/one-time-tokens.js'
 import type { TokenIssuer } from '../one-time-tokens/token-issuer.js'
 import type { AddressHolders } from '../proofs/address-holders.js'
 import { withoutClaims } from '../users/identity-claims.js'
-import { refuseLargeMetadata } from '../users/metadata-limit.js'
+import { StorableMetadata } from '../users/storable-metadata.js'
 import type { UserStore } from '../users/user-store.js'
 import { mergeMetadata, type JsonObject, type User } from '../users/user.js'
 import { isVouched, type PendingSignUpStore } from '../users/pending-sign-up-store.js'
@@ -44,12 +44,11 @@ export class VouchedSignUps {
     // An account with a phone number that claims the address belongs to someone else: this would merge two people's accounts.
     const holder = await users.findByAddress(tx, address)
     if (holder !== null && holder.phone !== null) await holders.release(tx, address)
-    const { user, isNew } = await factory.findOrInsert(tx, { address, aud, data: {} })
+    const { user } = await factory.findOrInsert(tx, { address, aud })
     if (user.emailConfirmedAt !== null) throw addressExists('email')
-    const userMetadata = mergeMetadata(user.userMetadata, given)
-    refuseLargeMetadata({ userMetadata }, isNew ? {} : user)
-    await users.update(tx, user.id, { userMetadata }, now())
-    return { user: { ...user, userMetadata }, aud, data: given }
+    const metadata = StorableMetadata.changed(user, { userMetadata: given })
+    await users.update(tx, user.id, { metadata }, now())
+    return { user: { ...user, userMetadata: metadata.userMetadata }, aud, data: given }
   }
 
   /** An invitation has its own slot, so no sign-up replaces it. */

@@ -4,7 +4,8 @@ import type { Tables } from '../database/tables.js'
 import { CHANGE_TOKENS } from './pending-change-store.js'
 import { UserLockStore } from './user-lock-store.js'
 import { accountColumn, toUser, type AccountRow } from './user-rows.js'
-import type { JsonObject, User } from './user.js'
+import type { StorableMetadata } from './storable-metadata.js'
+import type { User } from './user.js'
 
 export type NewUser = {
   id: string
@@ -13,19 +14,21 @@ export type NewUser = {
   email: string | null
   phone: string | null
   passwordHash: string | null
-  appMetadata: JsonObject
-  userMetadata: JsonObject
+  metadata: StorableMetadata
   isAnonymous: boolean
 }
 
 type Fixed = 'id' | 'createdAt' | 'updatedAt' | 'identities' | 'factors' | 'isSsoUser'
+type Metadata = 'userMetadata' | 'appMetadata'
 /** What says whose the account is. */
 export type AddressChanges = Partial<Pick<User, 'email' | 'phone' | 'emailConfirmedAt' | 'phoneConfirmedAt'>>
 /** Other columns that may change after creation; undefined members are left unchanged. */
-export type UserChanges = Partial<Omit<User, Fixed | keyof AddressChanges>>
+export type UserChanges = Partial<Omit<User, Fixed | Metadata | keyof AddressChanges>> & {
+  metadata?: StorableMetadata
+}
 type Changes = UserChanges & AddressChanges
 
-const COLUMNS: Readonly<Record<keyof Changes, string>> = {
+const COLUMNS: Readonly<Record<Exclude<keyof Changes, 'metadata'> | Metadata, string>> = {
   aud: 'aud',
   role: 'role',
   email: 'email',
@@ -153,8 +156,8 @@ export class UserStore {
         user.email,
         user.phone,
         user.passwordHash,
-        JSON.stringify(user.appMetadata),
-        JSON.stringify(user.userMetadata),
+        JSON.stringify(user.metadata.appMetadata),
+        JSON.stringify(user.metadata.userMetadata),
         user.isAnonymous,
         now,
       ],
@@ -176,15 +179,18 @@ export class UserStore {
   }
 
   /** Another address of one kind voids a change of that kind: it was begun, and perhaps half confirmed, with the former address. */
-  async #set(db: Queryable, id: string, given: Changes, now: Date): Promise<void> {
+  async #set(db: Queryable, id: string, { metadata, ...given }: Changes, now: Date): Promise<void> {
     const voided = (['email', 'phone'] as const).filter((kind) => given[kind] !== undefined)
-    const changes: Changes = {
+    const changes = {
       ...(voided.includes('email') && NO_CHANGE.email),
       ...(voided.includes('phone') && NO_CHANGE.phone),
       ...given,
+      ...(metadata && { userMetadata: metadata.userMetadata, appMetadata: metadata.appMetadata }),
     }
     const entries = Object.entries(changes).filter(([, value]) => value !== undefined)
-    const assignments = entries.map(([key], index) => `${COLUMNS[key as keyof Changes]} = $${index + 3}`)
+    const assignments = entries.map(
+      ([key], index) => `${COLUMNS[key as keyof typeof COLUMNS]} = $${index + 3}`,
+    )
     const values = entries.map(([, value]) =>
       typeof value === 'object' && value !== null && !(value instanceof Date) ? JSON.stringify(value) : value,
     )

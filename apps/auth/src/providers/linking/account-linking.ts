@@ -6,6 +6,7 @@ import type { Audit } from '../../audit/audit-log.js'
 import { authError, userBanned } from '../../errors/auth-error.js'
 import type { AddressProofs } from '../../proofs/address-proofs.js'
 import type { IdentityStore } from '../../users/identity-store.js'
+import { StorableMetadata } from '../../users/storable-metadata.js'
 import type { UserStore } from '../../users/user-store.js'
 import { isBanned, type User } from '../../users/user.js'
 import { candidateEmail, identityData } from '../model/identity-data.js'
@@ -128,8 +129,7 @@ export class AccountLinking {
         email: isTaken ? null : candidate,
         phone: null,
         passwordHash: null,
-        appMetadata: {},
-        userMetadata: {},
+        metadata: StorableMetadata.none,
         isAnonymous: false,
       },
       now(),

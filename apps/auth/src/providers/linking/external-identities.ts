@@ -1,6 +1,6 @@
 import type { Tx } from '@signet/db'
 import type { IdentityStore } from '../../users/identity-store.js'
-import { withFitting } from '../../users/metadata-limit.js'
+import { StorableMetadata } from '../../users/storable-metadata.js'
 import { refuseUnstorable } from '../../users/storable-text.js'
 import type { UserStore } from '../../users/user-store.js'
 import { providersOf, type JsonObject, type User } from '../../users/user.js'
@@ -35,21 +35,23 @@ export class ExternalIdentities {
     const data = identityData(profile)
     const identity = { userId: user.id, provider, providerId: profile.subject, identityData: data }
     const identityId = await identities.insert(tx, identity, now())
-    return { user: await this.#refresh(tx, user, withFitting(user, data)), identityId }
+    return { user: await this.#refresh(tx, user, data), identityId }
   }
 
   async update(tx: Tx, user: User, identityId: string, { profile }: External): Promise<User> {
     const { identities, now } = this.deps
     const data = identityData(profile)
     await identities.signIn(tx, identityId, data, now())
-    return this.#refresh(tx, user, withFitting(user, data))
+    return this.#refresh(tx, user, data)
   }
 
-  async #refresh(tx: Tx, user: User, userMetadata: JsonObject): Promise<User> {
+  async #refresh(tx: Tx, user: User, data: JsonObject): Promise<User> {
     const { users, now } = this.deps
     const { identities } = (await users.findById(tx, user.id)) ?? user
-    const appMetadata = { ...user.appMetadata, ...providersOf(identities) }
-    await users.update(tx, user.id, { userMetadata, appMetadata }, now())
+    const metadata = StorableMetadata.stated(StorableMetadata.fitting(user, data), {
+      appMetadata: providersOf(identities),
+    })
+    await users.update(tx, user.id, { metadata }, now())
     return (await users.findById(tx, user.id)) ?? user
   }
 }

@@ -1,0 +1,84 @@
+import type { Address } from '../addresses/address.js'
+import { invalid } from '../errors/auth-error.js'
+import { mergeMetadata, type JsonObject } from './user.js'
+
+/**
+ * Every access token contains both kinds of metadata, and Node refuses requests with more than 16 KiB of headers: the
+ * user would be locked out with a valid token (decision 0034).
+ */
+export const MAX_BYTES = 8 * 1024
+
+type Metadata = { readonly userMetadata: JsonObject; readonly appMetadata: JsonObject }
+
+/** Both kinds of metadata of an account, measured together. Accounts store no other, so nothing gets around the limit. */
+export class StorableMetadata implements Metadata {
+  static readonly none = new StorableMetadata({ userMetadata: {}, appMetadata: {} })
+
+  readonly #both: Metadata
+
+  private constructor({ userMetadata, appMetadata }: Metadata) {
+    this.#both = { userMetadata, appMetadata }
+  }
+
+  get userMetadata(): JsonObject {
+    return this.#both.userMetadata
+  }
+
+  get appMetadata(): JsonObject {
+    return this.#both.appMetadata
+  }
+
+  /** Of an account for an address. */
+  static ofNew(kind: Address['kind'], userMetadata: JsonObject = {}): StorableMetadata {
+    return StorableMetadata.limited({ userMetadata, appMetadata: { provider: kind, providers: [kind] } })
+  }
+
+  /** What a caller gives. Throws if it is too large for a token; what already was (`before`) may still shrink. */
+  static limited(after: Metadata, before: Metadata = StorableMetadata.none): StorableMetadata {
+    const bytes = bytesOf(after)
+    if (bytes <= MAX_BYTES || bytes <= bytesOf(before)) return new StorableMetadata(after)
+    throw invalid(
+      `user_metadata and app_metadata are ${bytes} bytes of JSON together; at most ${MAX_BYTES} fit into access tokens`,
+    )
+  }
+
+  /** With the changes that a caller asks for, limited. */
+  static changed(
+    before: Metadata,
+    { userMetadata = {}, appMetadata = {} }: Partial<Metadata>,
+  ): StorableMetadata {
+    const after = {
+      userMetadata: mergeMetadata(before.userMetadata, userMetadata),
+      appMetadata: mergeMetadata(before.appMetadata, appMetadata),
+    }
+    return StorableMetadata.limited(after, before)
+  }
+
+  /**
+   * With as much of the data as fits, shortest members first: what a provider says, or a sign-up brought whose account has grown since.
+   * Nobody could shorten it, so nothing is refused; `identity_data` has the full profile.
+   */
+  static fitting(before: Metadata, data: JsonObject): StorableMetadata {
+    const sizeOf = (value: unknown) => JSON.stringify(value).length
+    const members = Object.entries(data).sort(([, a], [, b]) => sizeOf(a) - sizeOf(b))
+    const { appMetadata } = before
+    const userMetadata = members.reduce<JsonObject>((metadata, [name, value]) => {
+      const grown = { ...metadata, [name]: value }
+      const bytes = bytesOf({ appMetadata, userMetadata: grown })
+      const fits = bytes <= MAX_BYTES || bytes <= bytesOf({ appMetadata, userMetadata: metadata })
+      return fits ? grown : metadata
+    }, before.userMetadata)
+    return new StorableMetadata({ userMetadata, appMetadata })
+  }
+
+  /** With what the server states about the user. It is short, and never left out. */
+  static stated(before: Metadata, { userMetadata, appMetadata }: Partial<Metadata>): StorableMetadata {
+    return new StorableMetadata({
+      userMetadata: { ...before.userMetadata, ...userMetadata },
+      appMetadata: { ...before.appMetadata, ...appMetadata },
+    })
+  }
+}
+
+const bytesOf = ({ userMetadata, appMetadata }: Metadata): number =>
+  Buffer.byteLength(JSON.stringify(userMetadata)) + Buffer.byteLength(JSON.stringify(appMetadata))
