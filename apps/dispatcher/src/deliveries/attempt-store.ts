@@ -191,7 +191,7 @@ type AttemptRow = {
   answer: string | null
 }
 
-/** The attempts of deliveries, those of one together, oldest first. */
+/** The attempts of deliveries, those of one together, in the order in which they were recorded. */
 export async function listAttempts(db: Queryable, deliveryIds: readonly DeliveryId[]): Promise<Attempt[]> {
   const { rows } = await db.query<AttemptRow>(
     `select delivery_id, number, started_at, duration_ms, http_status, error, url_version, exchange, answer

@@ -55,7 +55,7 @@ export async function findPayload(
   return rows[0] ?? null
 }
 
-/** The attempts of a delivery, oldest first. */
+/** The attempts of a delivery, in the order in which they were recorded. */
 export async function findAttempts(
   db: Queryable,
   { accountId, endpointId }: LogOwner,

@@ -58,7 +58,7 @@ export const deliveryComponents: Readonly<Record<string, JsonSchema>> = {
   DeliveryDetail: object({
     ...DELIVERY,
     next_attempt_at: timeOrEmpty('Empty when it has ended, or while its first attempt is in progress'),
-    attempt_log: listOf(ref('DeliveryAttempt'), 'Oldest first'),
+    attempt_log: listOf(ref('DeliveryAttempt'), 'In the order in which they were recorded'),
   }),
   DeliveryAttempt: object({
     number: { type: 'integer', minimum: 1 },
