@@ -22,20 +22,20 @@ export const inboxRoutes =
       else response.sendStatus(404)
     })
     serveArrivals(router, {
-      ...{ tool: TOOLS.inbox, itemPath: '/messages' },
+      ...{ tool: TOOLS.inbox, plural: 'Emails', itemPath: '/messages' },
       all: () => messages(),
       numberOf: ({ id }) => id,
       textOf: ({ subject, to }) => `${subject} ${to.join(' ')}`,
-      texts: { count: 'inbox.count', list: 'inbox.list', filter: 'inbox.filter' },
-      columns: ['inbox.message', 'inbox.to', 'time'],
-      titleOf: (t, { subject }) => subject || t('inbox.no-subject'),
-      cells: (t, { to, receivedAt }) => [html`${to.join(', ')}`, time(new Date(receivedAt), t.language)],
-      details: (t, { id, sender, to, receivedAt }) =>
+      filter: 'Address or subject',
+      titleOf: ({ subject }) => subject || '(no subject)',
+      columns: ['Subject', 'To', 'Time'],
+      cells: ({ to, receivedAt }) => [html`${to.join(', ')}`, time(new Date(receivedAt))],
+      details: ({ id, sender, to, receivedAt }) =>
         html`${facts([
-            [t('inbox.from'), sender],
-            [t('inbox.to'), to.join(', ')],
-            ['', time(new Date(receivedAt), t.language)],
-          ])}<iframe title="${t('inbox.message')}" src="/messages/${id}.html" sandbox="${SANDBOX}"></iframe>`,
+            ['From', sender],
+            ['To', to.join(', ')],
+            ['', time(new Date(receivedAt))],
+          ])}<iframe title="Email" src="/messages/${id}.html" sandbox="${SANDBOX}"></iframe>`,
     })
   }
 

@@ -1,6 +1,6 @@
 import { facts, html, time, type Html } from '@signet/pages'
 import { serveArrivals } from '../pages/arrivals.js'
-import { TOOLS, type LocalTexts } from '../pages/local-page.js'
+import { TOOLS } from '../pages/local-page.js'
 import type { Routes } from '../web-server.js'
 import { type Hook, parseLeniently, type ReceivedDelivery, type Receiver } from './receiver.js'
 
@@ -33,19 +33,18 @@ export const receiverRoutes =
       else response.sendStatus(404)
     })
     serveArrivals(router, {
-      ...{ tool: TOOLS.receiver, itemPath: '/receiver' },
+      ...{ tool: TOOLS.receiver, plural: 'Deliveries', itemPath: '/receiver' },
       all: () => deliveries(),
       numberOf: ({ number }) => number,
       textOf: ({ path, headers }) => `${path} ${typeOf(headers)}`,
-      texts: { count: 'receiver.count', list: 'receiver.list', filter: 'receiver.filter' },
-      columns: ['receiver.number', ...COLUMNS],
-      titleOf: (t, { number }) => t('receiver.delivery', { number: String(number) }),
+      filter: 'Path or event',
+      titleOf: ({ number }) => `Delivery ${number}`,
+      columns: ['Delivery', ...COLUMNS],
       cells: cellsOf,
-      details: (t, delivery) => {
-        const cells = cellsOf(t, delivery)
-        return html`${facts(COLUMNS.map((column, index) => [t(column), cells[index] ?? null]))}
-        ${section(t('receiver.headers'), headersOf(delivery))}
-        ${section(t('receiver.body'), bodyOf(delivery))}`
+      details: (delivery) => {
+        const cells = cellsOf(delivery)
+        return html`${facts(COLUMNS.map((column, index) => [column, cells[index] ?? null]))}
+        ${section('Headers', headersOf(delivery))} ${section('Body', bodyOf(delivery))}`
       },
     })
   }
@@ -55,38 +54,35 @@ const view = ({ body, event, ...rest }: ReceivedDelivery): DeliveryView => ({
   ...{ bytes: body.length, eventId: event?.id ?? '', eventType: event?.type ?? '' },
 })
 
-const COLUMNS = [
-  ...(['time', 'receiver.path', 'receiver.event', 'receiver.size'] as const),
-  ...(['receiver.signature', 'receiver.answer'] as const),
+const COLUMNS = ['Time', 'Path', 'Event', 'Size', 'Signature', 'Answer']
+
+const cellsOf = ({
+  receivedAt,
+  path,
+  headers,
+  body,
+  verified,
+  refusal,
+  answer,
+}: ReceivedDelivery): Html[] => [
+  time(new Date(receivedAt)),
+  html`${path}`,
+  html`${typeOf(headers)}`,
+  html`${body.length} B`,
+  verified === null ? html`not checked` : marked(verified, verified ? 'valid' : `invalid: ${refusal}`),
+  answer.kind === 'reply'
+    ? marked(answer.status < 300, String(answer.status))
+    : marked(false, `none (${answer.kind})`),
 ]
 
-const cellsOf = (t: LocalTexts, delivery: ReceivedDelivery): Html[] => [
-  time(new Date(delivery.receivedAt), t.language),
-  html`${delivery.path}`,
-  html`${typeOf(delivery.headers)}`,
-  html`${delivery.body.length.toLocaleString(t.language)} B`,
-  signatureOf(t, delivery),
-  answerOf(t, delivery),
-]
+const marked = (isRight: boolean, text: string): Html =>
+  html`<span class="${isRight ? 'right' : 'wrong'}">${text}</span>`
 
 const typeOf = (headers: ReceivedDelivery['headers']): string => String(headers['x-service-event'] ?? '—')
 
 const section = (title: string, text: string): Html =>
   html`<h2>${title}</h2>
     <pre tabindex="0" role="region" aria-label="${title}">${text}</pre>`
-
-function signatureOf(t: LocalTexts, { verified, refusal }: ReceivedDelivery): Html {
-  if (verified === null) return html`<span class="soft">${t('receiver.unchecked')}</span>`
-  return verified
-    ? html`<span class="right">${t('receiver.valid')}</span>`
-    : html`<span class="wrong">${t('receiver.invalid')} <code>${refusal}</code></span>`
-}
-
-function answerOf(t: LocalTexts, { answer }: ReceivedDelivery): Html {
-  if (answer.kind !== 'reply')
-    return html`<span class="wrong">${t('receiver.no-answer')} (${answer.kind})</span>`
-  return html`<span class="${answer.status < 300 ? 'right' : 'wrong'}">${answer.status}</span>`
-}
 
 const headersOf = ({ headers }: ReceivedDelivery): string =>
   Object.entries(headers)

@@ -1,8 +1,8 @@
 import * as client from 'openid-client'
 import { serve } from '../web-server.js'
 import { Browser } from './browser.js'
-import { check, fetchIn, tell } from './http.js'
-import type { Person, World } from './world.js'
+import { check, fetchIn, tell, type World } from './http.js'
+import type { Person } from './sign-up.js'
 
 /** Register an application, authorize it with PKCE through the real pages, and exchange the code for an access token. */
 export async function connectApplication(world: World, person: Person): Promise<string> {

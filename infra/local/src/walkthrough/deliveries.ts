@@ -5,12 +5,21 @@ import type { DeliveryView } from '../receiver/receiver-pages.js'
 import type { Hook } from '../receiver/receiver.js'
 import { dim } from '../terminal.js'
 import { waitUntil } from '../wait-until.js'
-import { call, check, shorten, tell } from './http.js'
-import type { Person, Subscription, Walk, World } from './world.js'
+import { call, check, shorten, tell, type World } from './http.js'
+import type { Person } from './sign-up.js'
 
 const ONE_MIB = 1_048_576
 const EXCERPT_LINES = 12
 const LINE_LENGTH = 96
+
+/** What the steps after the third one work with. */
+export interface Walk {
+  world: World
+  person: Person
+  /** Of the application. */
+  accessToken: string
+  subscription: Awaited<ReturnType<typeof subscribe>>
+}
 
 /** A finished recording as the recorder reports it, without its owner. */
 interface Recording {
@@ -26,7 +35,7 @@ export const readRecording = (name: RecordingName): Recording =>
   JSON.parse(readFileSync(new URL(`../../recordings/${name}.json`, import.meta.url), 'utf8')) as Recording
 
 /** Create a webhook for the local HTTPS receiver. */
-export async function subscribe(world: World, bearer: string, name: string): Promise<Subscription> {
+export async function subscribe(world: World, bearer: string, name: string) {
   const path = `/hooks/${name}`
   const url = await setHook(world, path, {})
   const request = { bearer, json: { url, events: ['summary.completed'] } }

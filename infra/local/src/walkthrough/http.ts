@@ -1,5 +1,10 @@
+import type { StackAddresses } from '../stack/environment.js'
 import { bold, cyan, dim, say } from '../terminal.js'
-import type { World } from './world.js'
+
+/** Where the walk-through finds everything. It touches the services over HTTP alone. */
+export type World = Pick<StackAddresses, 'authUrl' | 'webhooksUrl' | 'internalUrl' | 'sandboxUrl'> & {
+  internalToken: string
+}
 
 interface Call {
   bearer?: string

@@ -1,10 +1,10 @@
 import { bold, cyan, green, red, say, secondsSince } from '../terminal.js'
 import { connectApplication } from './connect.js'
-import { ping, retry, subscribe, summaries } from './deliveries.js'
+import { ping, retry, subscribe, summaries, type Walk } from './deliveries.js'
+import type { World } from './http.js'
 import { signOutEverywhere, signUp } from './sign-up.js'
-import type { Walk, World } from './world.js'
 
-export type { World } from './world.js'
+export type { World } from './http.js'
 
 export type WalkthroughResult = Pick<Walk, 'person' | 'accessToken'>
 

@@ -1,10 +1,11 @@
 import type { Mail } from '../inbox/mail.js'
 import { waitUntil } from '../wait-until.js'
-import { call, check, send, tell } from './http.js'
-import type { Person, World } from './world.js'
+import { call, check, send, tell, type World } from './http.js'
+
+export type Person = Awaited<ReturnType<typeof signUp>>
 
 /** Sign up with email and password, follow the link in the confirmation email, and sign in. */
-export async function signUp(world: World, name: string): Promise<Person> {
+export async function signUp(world: World, name: string) {
   const credentials = { email: `${name}@example.test`, password: `correct-horse-${name}` }
   const { email } = credentials
   const { id } = await call<{ id: string }>(world, 'POST', `${world.authUrl}/signup`, { json: credentials })
