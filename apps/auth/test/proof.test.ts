@@ -25,6 +25,22 @@ const passkeys = passkeySteps(() => site.server)
 const pendingOf = async ({ id }: Json) =>
   (await site.server.context.db.query('select origin from pending_sign_ups where user_id = $1', [id])).rows
 
+it.each(['magiclink', 'recovery'])(
+  'the data that an administrator gives with a link for %s stays when the proof takes a claimed identity away',
+  async (type) => {
+    const email = anEmail()
+    site.github(anId(), { email, verified: false })
+    await signInWith(site.server, 'github')
+    const link = { type, email, data: { team: 'a' } }
+    const { body } = await post(site.server, '/admin/generate_link', link, admin)
+    const proven = await site.verify({ type, token_hash: body['hashed_token'] })
+    expect(proven.body['user']).toMatchObject({ user_metadata: { team: 'a' } })
+    const user = proven.body['user'] as Json
+    expect(user['user_metadata']).not.toHaveProperty('user_name')
+    expect(user['identities']).toMatchObject([{ provider: 'email' }])
+  },
+)
+
 describe.each([
   ['a stranger', STRANGER],
   ['the same person', OWNER],

@@ -15,7 +15,7 @@ import { StorableMetadata } from '../users/storable-metadata.js'
 import { refuseEmpty, refusePassword } from '../users/new-password.js'
 import type { PendingChangeStore } from '../users/pending-change-store.js'
 import type { UserStore } from '../users/user-store.js'
-import type { JsonObject, User } from '../users/user.js'
+import { isProven, type JsonObject, type User } from '../users/user.js'
 import { traitsOf, userNotFound, type AdminAct, type AdminActs } from '../administrators/admin-acts.js'
 import type { Admin } from '../administrators/admin.js'
 import { LINK_TYPES, type GeneratedType } from './link-types.js'
@@ -85,7 +85,7 @@ export class LinkService {
     const { user, issued } = await acts.transaction(admin, concerned, meta, (act) =>
       type === 'signup' || type === 'invite'
         ? this.#issueSignUp(act, { type, email, aud, passwordHash, data: request.data ?? {} })
-        : this.#issue(act, { type, email, newEmail, data: request.data ?? {} }),
+        : this.#issue(act, { type, email, newEmail, aud, data: request.data ?? {} }),
     )
     return {
       user,
@@ -144,15 +144,19 @@ export class LinkService {
 
   async #issue(
     { tx, record }: AdminAct,
-    input: { type: GeneratedType; email: string; newEmail: string | null; data: JsonObject },
+    input: { type: GeneratedType; email: string; newEmail: string | null; aud: string; data: JsonObject },
   ): Promise<{ user: User; issued: Issued }> {
-    const { users, changes, issuer, now } = this.deps
-    const { type, email, newEmail, data } = input
+    const { users, changes, vouched, issuer, now } = this.deps
+    const { type, email, newEmail, aud } = input
+    const data = withoutClaims(input.data)
     const user = await users.lockByAddress(tx, { kind: 'email', value: email })
     if (user === null) throw userNotFound()
     record(auditActionOf(type), traitsOf(user))
-    const metadata = StorableMetadata.changed(user, { userMetadata: withoutClaims(data) })
+    const metadata = StorableMetadata.changed(user, { userMetadata: data })
     await users.update(tx, user.id, { metadata }, now())
+    // Whoever wrote into the account without a proof loses that with the proof; what the administrator says stays.
+    if (newEmail === null && !isProven(user) && Object.keys(data).length > 0)
+      await vouched.vouch(tx, user, { kinds: ['email'], aud, passwordHash: null, data })
     const { slot } = PLANS[type]
     const value = slot === 'email_change_new' ? newEmail : user.email
     const issued = await issuer.issue(tx, user, {

@@ -77,9 +77,9 @@ export class VouchedSignUps {
     })
   }
 
-  /** An administrator says whose an account and its addresses of these kinds are, with or without a password. */
-  async vouch(tx: Tx, user: Pick<User, 'id'>, word: Omit<Word, 'data'>): Promise<void> {
-    await this.#vouch(tx, user, { ...word, data: {} })
+  /** An administrator says whose an account and its addresses of these kinds are, with or without a password and data. */
+  async vouch(tx: Tx, user: Pick<User, 'id'>, word: Omit<Word, 'data'> & Partial<Word>): Promise<void> {
+    await this.#vouch(tx, user, { data: {}, ...word })
   }
 
   /** One sign-up per account: repeated calls add to it, and the first names the audience. */
