@@ -59,15 +59,15 @@ async function run(root: string, { reset, once, demo }: Options, supervisor: Sup
 
 function overview({ addresses, secrets }: Stack, folder: string, demo?: WalkthroughResult): string {
   const rows: [string, string][] = [
-    ['Identity (auth)', `${addresses.authUrl}   sign-in pages /ui, API page /docs`],
-    ['Webhooks and OAuth', `${addresses.webhooksUrl}   portal /portal, API page /docs, MCP /mcp`],
-    ['  internal API', `${addresses.internalUrl}   token ${secrets.internalToken}`],
-    ['Dispatcher', `${addresses.dispatcherUrl}   /readyz, /metrics`],
-    ['  for operators', `${addresses.dispatcherUrl}/admin   any name, password ${secrets.adminToken}`],
-    ['Mail inbox', `${addresses.sandboxUrl}   SMTP on port ${addresses.smtpPort}`],
-    ['Webhook receiver', `${addresses.receiverUrl}   page ${addresses.sandboxUrl}/receiver`],
-    ['PostgreSQL', addresses.postgresUrl],
-    ['Redis', addresses.redisUrl],
+    ['Identity (auth)', `${addresses.auth}   sign-in pages /ui, API page /docs`],
+    ['Webhooks and OAuth', `${addresses.webhooks}   portal /portal, API page /docs, MCP /mcp`],
+    ['  internal API', `${addresses.internal}   token ${secrets.internalToken}`],
+    ['Dispatcher', `${addresses.dispatcher}   /readyz, /metrics`],
+    ['  for operators', `${addresses.dispatcher}/admin   any name, password ${secrets.adminToken}`],
+    ['Mail inbox', `${addresses.inbox}   SMTP at ${addresses.smtp}`],
+    ['Webhook receiver', `${addresses.receiver}   page ${addresses.inbox}/receiver`],
+    ['PostgreSQL', addresses.postgres],
+    ['Redis', addresses.redis],
     ['Logs', join(folder, 'logs')],
   ]
   if (demo) {

@@ -8,32 +8,25 @@ import { walkThrough, type World } from './walkthrough/index.js'
 function composeWorld(): World {
   const at = (setting: string, port: number) => `http://localhost:${process.env[setting] || port}`
   return {
-    authUrl: at('SIGNET_AUTH_PORT', 8081),
-    webhooksUrl: at('SIGNET_WEBHOOKS_PORT', 8082),
-    internalUrl: at('SIGNET_INTERNAL_PORT', 8083),
+    auth: at('SIGNET_AUTH_PORT', 8081),
+    webhooks: at('SIGNET_WEBHOOKS_PORT', 8082),
+    internal: at('SIGNET_INTERNAL_PORT', 8083),
     internalToken: 'development-only-pipeline-token',
-    sandboxUrl: at('SIGNET_INBOX_PORT', 8025),
+    inbox: at('SIGNET_INBOX_PORT', 8025),
   }
 }
+
+const NOTED = ['AUTH', 'WEBHOOKS', 'INTERNAL', 'INBOX', 'INGEST_TOKEN']
 
 /** Of the running `npm start` of this folder, as it noted them for shells. */
 export function localWorld(root: string): World | undefined {
   const file = join(root, '.data/env/addresses.sh')
   if (!existsSync(file)) return undefined
-  const {
-    AUTH = '',
-    WEBHOOKS = '',
-    INTERNAL = '',
-    INGEST_TOKEN = '',
-    INBOX = '',
-  } = parseEnv(readFileSync(file, 'utf8'))
-  return {
-    authUrl: AUTH,
-    webhooksUrl: WEBHOOKS,
-    internalUrl: INTERNAL,
-    internalToken: INGEST_TOKEN,
-    sandboxUrl: INBOX,
-  }
+  const noted = parseEnv(readFileSync(file, 'utf8'))
+  const [auth = '', webhooks = '', internal = '', inbox = '', internalToken = ''] = NOTED.map(
+    (name) => noted[name],
+  )
+  return { auth, webhooks, internal, inbox, internalToken }
 }
 
 /** The walk-through by itself: against the running `npm start`, or with `--compose` against containers. */

@@ -47,11 +47,11 @@ describeInBrowser('a person', () => {
     expect(await journey.received('/hooks/journey')).toMatchObject([
       { eventType: 'webhook.ping', verified: true },
     ])
-    await page.goto(`${journey.stack.world.sandboxUrl}/`)
+    await page.goto(`${journey.stack.world.inbox}/`)
     await page.click('tr:has-text("new@journeys.test") a')
     await page.frameLocator('iframe').locator('body').waitFor()
     await journey.picture(page, 'inbox', 'infra/site/images')
-    await page.goto(`${journey.stack.world.sandboxUrl}/receiver`)
+    await page.goto(`${journey.stack.world.inbox}/receiver`)
     await page.click('a[aria-label^="Delivery"]')
     await page.waitForSelector('text=This is a test event')
     await journey.picture(page, 'receiver', 'infra/site/images')
@@ -98,7 +98,7 @@ describeInBrowser('a person', () => {
   it('who connected an MCP client looks it up in the portal and ends its access at once', async () => {
     const page = await journey.device(LAPTOP)
     await journey.signUp(page, 'host@journeys.test')
-    const host = await McpHost.start(journey.stack.world.webhooksUrl, 'Notes for Teams')
+    const host = await McpHost.start(journey.stack.world.webhooks, 'Notes for Teams')
     try {
       await page.goto(await host.authorizationUrl())
       await page.click('button:text-is("Approve")')
@@ -129,7 +129,7 @@ describeInBrowser('a person', () => {
     await journey.signUp(page, email)
     const url = await journey.hook(path, { otherwise: { kind: 'reply', status: 500 } })
     const secret = await journey.addEndpoint(page, url)
-    const signedIn = await fetch(`${world.authUrl}/token?grant_type=password`, {
+    const signedIn = await fetch(`${world.auth}/token?grant_type=password`, {
       method: 'POST',
       headers: { 'Content-Type': 'application/json' },
       body: JSON.stringify({ email, password: PASSWORD }),

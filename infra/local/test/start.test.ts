@@ -97,8 +97,8 @@ describe('npm start', () => {
     const starters = folders.map((folder) => startIn(folder, ['--no-demo']))
     await Promise.all(starters.map((starter) => starter.said(UP)))
     const urls = folders.flatMap((folder) => {
-      const { authUrl, webhooksUrl, internalUrl, sandboxUrl } = world(folder)
-      return [authUrl, webhooksUrl, internalUrl, sandboxUrl]
+      const { auth, webhooks, internal, inbox } = world(folder)
+      return [auth, webhooks, internal, inbox]
     })
     expect(new Set(urls).size).toBe(urls.length)
     const [interrupted, terminated, bereft] = starters as [Starter, Starter, Starter]
@@ -106,13 +106,13 @@ describe('npm start', () => {
     interrupted.process.kill('SIGINT')
     expect(await interrupted.exitCode).toBe(0)
     await expectNothingLeft(interrupted.output())
-    expect(await answers(world(folders[1]).authUrl)).toBe(true)
+    expect(await answers(world(folders[1]).auth)).toBe(true)
 
     terminated.process.kill('SIGTERM')
     expect(await terminated.exitCode).toBe(0)
     await expectNothingLeft(terminated.output())
 
-    await answers(`${world(folders[2]).webhooksUrl}/die`)
+    await answers(`${world(folders[2]).webhooks}/die`)
     expect(await bereft.exitCode).toBe(1)
     expect(bereft.output()).toMatch(/webhooks ended by itself \(exit code 9\):\n.*\nI was told to\./)
     await expectNothingLeft(bereft.output())
@@ -132,9 +132,9 @@ describe('npm start', () => {
     } finally {
       if (held) other.close()
     }
-    const { internalToken, authUrl } = world()
-    expect(new URL(authUrl).port).not.toBe('8081')
-    expect(await answers(authUrl)).toBe(true)
+    const { internalToken, auth } = world()
+    expect(new URL(auth).port).not.toBe('8081')
+    expect(await answers(auth)).toBe(true)
     first.process.kill('SIGKILL')
     const second = start('--no-demo')
     await second.said(UP)
@@ -167,8 +167,8 @@ describe('npm start', () => {
     const first = start('--once')
     expect(await first.exitCode).toBe(1)
     expect(first.output()).toMatch(/Step a \(A person signs up\) failed: /)
-    const { internalToken, authUrl } = world()
-    expect(await answers(authUrl)).toBe(false)
+    const { internalToken, auth } = world()
+    expect(await answers(auth)).toBe(false)
     const second = start('--once', '--reset')
     await second.exitCode
     expect(second.output()).toContain('wiped the data of earlier runs')

@@ -225,7 +225,7 @@ describe('the tutorials', () => {
   const linkTo = (email: string): Promise<string> =>
     waitUntil(
       async () => {
-        const answer = await fetch(`${stack.world.sandboxUrl}/api/messages?to=${email}`)
+        const answer = await fetch(`${stack.world.inbox}/api/messages?to=${email}`)
         const { items } = (await answer.json()) as { items: { text: string }[] }
         return /http\S+verify\S+/.exec(items[0]?.text ?? '')?.[0]
       },

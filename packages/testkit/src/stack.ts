@@ -46,7 +46,7 @@ export type Stack = {
 
 const ROOT = fileURLToPath(new URL('../../..', import.meta.url))
 /** Accounts are confirmed without an email, so nothing needs to listen at these addresses. */
-const NOBODY = { sandboxUrl: 'http://localhost:3000', smtpPort: 1025, receiverUrl: '' }
+const NOBODY = { inbox: 'http://localhost:3000', smtp: 'smtp://localhost:1025', receiver: '' }
 
 /** Settings of apps/auth for phones, as first and second factor; this number gets `code` instead of messages. */
 export const phoneSettings = (number: string, code: string): Env => ({
@@ -79,7 +79,7 @@ export async function startStack({
   const [authUrl, webhooksUrl, internalUrl] = [local(auth), local(webhooks), local(internal)]
   const redis = testRedis()
   const secrets = newSecrets()
-  const addresses = { authUrl, webhooksUrl, internalUrl, dispatcherUrl: local(dispatcher), ...NOBODY }
+  const dispatcherUrl = local(dispatcher)
   const watched = {
     auth: watchProcess(folder, { auth }),
     webhooks: watchProcess(folder, { webhooks, internal }),
@@ -87,9 +87,14 @@ export async function startStack({
   }
   const settings = serviceEnvironments({
     addresses: {
-      ...addresses,
-      postgresUrl: process.env['SIGNET_TEST_DATABASE_URL'] ?? '',
-      redisUrl: redis.url,
+      ...{
+        auth: authUrl,
+        webhooks: webhooksUrl,
+        internal: internalUrl,
+        dispatcher: dispatcherUrl,
+        ...NOBODY,
+      },
+      ...{ postgres: process.env['SIGNET_TEST_DATABASE_URL'] ?? '', redis: redis.url },
     },
     secrets,
   })
@@ -122,7 +127,7 @@ export async function startStack({
   const health: Record<ServiceName, string> = {
     auth: `${authUrl}/health`,
     webhooks: `${webhooksUrl}/healthz`,
-    dispatcher: `${addresses.dispatcherUrl}/healthz`,
+    dispatcher: `${dispatcherUrl}/healthz`,
   }
   const running = new Map<ServiceName, ServerProcess>()
   const start = async (name: ServiceName) => {

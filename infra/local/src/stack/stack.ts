@@ -6,8 +6,8 @@ import { green, say } from '../terminal.js'
 import { leaseNextPort } from '../ports.js'
 import { createDatabase } from '../postgres.js'
 import { providePostgres, provideRedis, resetStores } from './databases.js'
-import { DATABASES, type ServiceName, serviceEnvironments, type StackAddresses } from './environment.js'
-import { loadSecrets, type LocalSecrets } from './secrets.js'
+import { DATABASES, type ServiceName, serviceEnvironments } from './environment.js'
+import { loadSecrets } from './secrets.js'
 import { startService } from './service.js'
 import type { Supervisor } from './supervisor.js'
 
@@ -23,6 +23,7 @@ interface StackOptions {
 export type Stack = Awaited<ReturnType<typeof startStack>>
 
 const USUAL_PORTS = { auth: 8081, webhooks: 8082, internal: 8083, dispatcher: 8084, ...SANDBOX_PORTS }
+type Ports = typeof USUAL_PORTS
 
 /** Seconds between the attempts of a delivery while the demo runs. */
 const SHORT_RETRIES = '2,4,8,15,15'
@@ -36,7 +37,7 @@ export async function startStack(supervisor: Supervisor, options: StackOptions) 
   }
   mkdirSync(join(folder, 'logs'), { recursive: true, mode: 0o711 })
   const secrets = loadSecrets(join(folder, 'secrets.json'))
-  const { ports, ...chosen } = await chooseAddresses()
+  const ports = await choosePorts()
   const [postgres, redis] = await Promise.all([
     supervisor.start(() => providePostgres(folder)),
     supervisor.start(() => provideRedis(folder)),
@@ -45,23 +46,24 @@ export async function startStack(supervisor: Supervisor, options: StackOptions) 
   const authority = await loadAuthority(join(folder, 'authority'))
   await supervisor.start(() => startSandbox({ ports, authority }))
 
-  const addresses = { ...chosen, postgresUrl: postgres.url, redisUrl: redis.url }
+  const addresses = { ...addressesOf(ports), postgres: postgres.url, redis: redis.url }
   const environments = serviceEnvironments({
     addresses,
     secrets,
     authorityFile: join(folder, 'authority', 'ca.pem'),
     retryDelaysSeconds: options.shortRetries ? SHORT_RETRIES : undefined,
   })
-  writeVariables(join(folder, 'env'), environments, addresses, secrets)
+  const { internalToken } = secrets
+  writeVariables(join(folder, 'env'), environments, { ...addresses, ingest_token: internalToken })
   const start = (name: ServiceName, healthUrl: string) => {
     const logFile = join(folder, 'logs', `${name}.log`)
     return supervisor.start(() => startService({ name, root, env: environments[name], logFile }, healthUrl))
   }
   await Promise.all([
-    start('auth', `${addresses.authUrl}/health`),
+    start('auth', `${addresses.auth}/health`),
     // The dispatcher's database is that of webhooks, which brings it up to date.
-    start('webhooks', `${addresses.webhooksUrl}/readyz`).then(() =>
-      start('dispatcher', `${addresses.dispatcherUrl}/readyz`),
+    start('webhooks', `${addresses.webhooks}/readyz`).then(() =>
+      start('dispatcher', `${addresses.dispatcher}/readyz`),
     ),
   ])
   return { addresses, secrets }
@@ -74,44 +76,37 @@ export async function startStack(supervisor: Supervisor, options: StackOptions) 
 function writeVariables(
   folder: string,
   environments: ReturnType<typeof serviceEnvironments>,
-  addresses: StackAddresses,
-  { internalToken }: LocalSecrets,
+  addresses: Readonly<Record<string, string>>,
 ): void {
   mkdirSync(folder, { recursive: true, mode: 0o700 })
-  const write = (file: string, variables: Readonly<Record<string, string>>): void => {
-    const lines = Object.entries(variables).map(([name, value]) => `${name}='${value}'\n`)
+  const write = (file: string, variables: [name: string, value: string][]): void => {
+    const lines = variables.map(([name, value]) => `${name}='${value}'\n`)
     writeFileSync(join(folder, file), lines.join(''), { mode: 0o600 })
   }
-  for (const [name, variables] of Object.entries(environments)) write(`${name}.env`, variables)
-  write('addresses.sh', {
-    AUTH: addresses.authUrl,
-    WEBHOOKS: addresses.webhooksUrl,
-    INTERNAL: addresses.internalUrl,
-    INGEST_TOKEN: internalToken,
-    DISPATCHER: addresses.dispatcherUrl,
-    INBOX: addresses.sandboxUrl,
-    RECEIVER: addresses.receiverUrl,
-  })
+  for (const [name, variables] of Object.entries(environments))
+    write(`${name}.env`, Object.entries(variables))
+  const named = Object.entries(addresses).map(([name, url]): [string, string] => [name.toUpperCase(), url])
+  write('addresses.sh', named)
 }
 
 /** Each port is the usual one, or the next that is free. */
-async function chooseAddresses() {
+async function choosePorts(): Promise<Ports> {
   const ports = { ...USUAL_PORTS }
-  for (const name of Object.keys(ports) as (keyof typeof ports)[]) {
-    ports[name] = await leaseNextPort(USUAL_PORTS[name])
-    if (ports[name] !== USUAL_PORTS[name])
-      say(`  ! port ${USUAL_PORTS[name]} (${name}) is taken; using ${ports[name]}`)
+  for (const [name, usual] of Object.entries(USUAL_PORTS)) {
+    const port = (ports[name as keyof Ports] = await leaseNextPort(usual))
+    if (port !== usual) say(`  ! port ${usual} (${name}) is taken; using ${port}`)
   }
-  // By name: keys of people (passkeys) do not work for an IP address.
-  const local = (port: number): string => `http://localhost:${port}`
-  return {
-    ports,
-    authUrl: local(ports.auth),
-    webhooksUrl: local(ports.webhooks),
-    internalUrl: local(ports.internal),
-    dispatcherUrl: local(ports.dispatcher),
-    sandboxUrl: local(ports.inbox),
-    smtpPort: ports.smtp,
-    receiverUrl: `https://127.0.0.1:${ports.receiver}`,
-  }
+  return ports
 }
+
+const addressesOf = ({ auth, webhooks, internal, dispatcher, inbox, smtp, receiver }: Ports) => ({
+  // By name: keys of people (passkeys) do not work for an IP address.
+  auth: `http://localhost:${auth}`,
+  webhooks: `http://localhost:${webhooks}`,
+  internal: `http://localhost:${internal}`,
+  dispatcher: `http://localhost:${dispatcher}`,
+  inbox: `http://localhost:${inbox}`,
+  smtp: `smtp://localhost:${smtp}`,
+  // By number: the dispatcher asks DNS alone.
+  receiver: `https://127.0.0.1:${receiver}`,
+})

@@ -42,7 +42,7 @@ export async function connectApplication(world: World, person: Person): Promise<
 
 const register = (world: World, redirectUri: string): Promise<client.Configuration> =>
   client.dynamicClientRegistration(
-    new URL(world.webhooksUrl),
+    new URL(world.webhooks),
     {
       client_name: 'Meeting notes for the team',
       redirect_uris: [redirectUri],
@@ -60,7 +60,7 @@ const register = (world: World, redirectUri: string): Promise<client.Configurati
 async function authorize(world: World, person: Person, authorization: URL): Promise<URL> {
   const browser = new Browser(fetchIn(world))
   const signInPage = await browser.open(authorization)
-  check(signInPage.url.origin === world.authUrl, 'the browser is sent to the sign-in page')
+  check(signInPage.url.origin === world.auth, 'the browser is sent to the sign-in page')
   tell(`The sign-in page is filled in as ${person.email}.`)
   const { email: identifier, password } = person
   const consentPage = await browser.submit(signInPage, { identifier, password })

@@ -40,7 +40,7 @@ export async function subscribe(world: World, bearer: string, name: string) {
   const url = await setHook(world, path, {})
   const request = { bearer, json: { url, events: ['summary.completed'] } }
   type Created = { endpoint_id: string; secret: string }
-  const created = await call<Created>(world, 'POST', `${world.webhooksUrl}/v1/webhooks`, request)
+  const created = await call<Created>(world, 'POST', `${world.webhooks}/v1/webhooks`, request)
   const { endpoint_id: endpointId, secret } = created
   await setHook(world, path, { secret })
   tell(`Webhook ${endpointId} sends summary.completed to ${url}.`)
@@ -51,7 +51,7 @@ export async function subscribe(world: World, bearer: string, name: string) {
 /** Asks for a test event. Returns its id. */
 export async function sendTestEvent(walk: Omit<Walk, 'person'>): Promise<string> {
   const { world, accessToken: bearer, subscription } = walk
-  const url = `${world.webhooksUrl}/v1/webhooks/${subscription.endpointId}/test`
+  const url = `${world.webhooks}/v1/webhooks/${subscription.endpointId}/test`
   const answer = await call<{ event_id: string; queued: boolean }>(world, 'POST', url, { bearer })
   check(answer.queued, 'the test event is queued')
   return answer.event_id
@@ -75,7 +75,7 @@ async function summary(walk: Walk, name: RecordingName) {
   const eventId = await publishRecording(walk.world, walk.person, sent, name)
   const { bytes, number } = await arrival(walk, eventId)
   // Parsed from the bytes that the receiver verified.
-  const url = `${walk.world.sandboxUrl}/api/deliveries/${number}`
+  const url = `${walk.world.inbox}/api/deliveries/${number}`
   const { data } = await call<SummaryCompletedEvent>(walk.world, 'GET', url)
   return { sent, data, bytes }
 }
@@ -123,7 +123,7 @@ export async function retry(walk: Walk): Promise<void> {
   tell(`It came again ${waitedSeconds} s later, with the same ids and a new signature, and was accepted.`)
 
   type Log = { items: { status: number; attempts: number; last_error: string }[] }
-  const url = `${world.webhooksUrl}/v1/webhooks/${endpointId}/deliveries?event_id=${eventId}`
+  const url = `${world.webhooks}/v1/webhooks/${endpointId}/deliveries?event_id=${eventId}`
   const { attempts, status, last_error } = await waitUntil(
     async () =>
       (await call<Log>(world, 'GET', url, { bearer, quiet: true })).items.find((item) => item.status !== 0),
@@ -140,7 +140,7 @@ export async function publishRecording(
   recording: Recording,
   key: string,
 ): Promise<string> {
-  const url = `${world.internalUrl}/internal/v1/summary-ready`
+  const url = `${world.internal}/internal/v1/summary-ready`
   const json = {
     ...recording,
     source_event_key: `walkthrough:${accountId}:${key}`,
@@ -154,14 +154,14 @@ export async function publishRecording(
 /** Tells the receiver what a path expects and how to respond; returns the address for a subscription. */
 export async function setHook(world: World, path: string, hook: Hook): Promise<string> {
   const json = { path, ...hook }
-  return (await call<{ url: string }>(world, 'PUT', `${world.sandboxUrl}/api/hooks`, { json })).url
+  return (await call<{ url: string }>(world, 'PUT', `${world.inbox}/api/hooks`, { json })).url
 }
 
 /** Waits for the delivery of an event, the first or a later attempt, and requires that what arrives verifies. */
 const arrival = ({ world, subscription: { path } }: Walk, eventId: string, attempt = 1) =>
   waitUntil(
     async () => {
-      const url = `${world.sandboxUrl}/api/deliveries?path=${path}`
+      const url = `${world.inbox}/api/deliveries?path=${path}`
       const { items } = await call<{ items: DeliveryView[] }>(world, 'GET', url)
       for (const { verified, refusal } of items)
         check(verified === true, `the signature is right (${refusal})`)

@@ -2,7 +2,7 @@ import type { StackAddresses } from '../stack/environment.js'
 import { bold, cyan, dim, say } from '../terminal.js'
 
 /** Where the walk-through finds everything. It touches the services over HTTP alone. */
-export type World = Pick<StackAddresses, 'authUrl' | 'webhooksUrl' | 'internalUrl' | 'sandboxUrl'> & {
+export type World = Pick<StackAddresses, 'auth' | 'webhooks' | 'internal' | 'inbox'> & {
   internalToken: string
 }
 
@@ -31,7 +31,7 @@ export const fetchIn =
       const { cause, message } = error as { cause?: { code?: string }; message: string }
       throw new Error(`no answer to ${method} ${origin}: ${cause?.code ?? message}`, { cause: error })
     })
-    if (!quiet && origin !== world.sandboxUrl) {
+    if (!quiet && origin !== world.inbox) {
       const took = dim(`${(performance.now() - startedAt).toFixed(0)} ms`)
       const result = `${dim('→')} ${bold(String(response.status))} ${took}`
       tell(`${cyan(method.padEnd(6))} ${nameOf(origin, world)} ${shorten(pathname, SHOWN_PATH)} ${result}`)
@@ -39,9 +39,8 @@ export const fetchIn =
     return response
   }
 
-const nameOf = (origin: string, { authUrl, webhooksUrl, internalUrl }: World): string =>
-  ({ [authUrl]: 'auth', [webhooksUrl]: 'webhooks', [internalUrl]: 'webhooks (internal)' })[origin] ??
-  'your app'
+const nameOf = (origin: string, { auth, webhooks, internal }: World): string =>
+  ({ [auth]: 'auth', [webhooks]: 'webhooks', [internal]: 'webhooks (internal)' })[origin] ?? 'your app'
 
 export async function send(
   world: World,

@@ -8,13 +8,13 @@ export type Person = Awaited<ReturnType<typeof signUp>>
 export async function signUp(world: World, name: string) {
   const credentials = { email: `${name}@example.test`, password: `correct-horse-${name}` }
   const { email } = credentials
-  const { id } = await call<{ id: string }>(world, 'POST', `${world.authUrl}/signup`, { json: credentials })
+  const { id } = await call<{ id: string }>(world, 'POST', `${world.auth}/signup`, { json: credentials })
   await send(world, 'POST', passwordGrant(world), { json: credentials, status: 400 })
   tell('A password alone is not enough before the address is confirmed.')
 
   const mail = await waitUntil(() => newestMail(world, email), { describe: `confirmation mail to ${email}` })
   tell(`The mail "${mail.subject}" arrived in the inbox; its link is followed.`)
-  const link = mail.links.find((url) => url.startsWith(`${world.authUrl}/verify`))
+  const link = mail.links.find((url) => url.startsWith(`${world.auth}/verify`))
   check(link !== undefined, 'the mail holds a link to /verify')
   const { headers } = await send(world, 'GET', link, { status: 303 })
   const location = headers.get('location') ?? ''
@@ -29,10 +29,10 @@ async function signIn(world: World, { email, password }: Omit<Person, 'accountId
   return (await call<{ access_token: string }>(world, 'POST', passwordGrant(world), { json })).access_token
 }
 
-const passwordGrant = ({ authUrl }: World): string => `${authUrl}/token?grant_type=password`
+const passwordGrant = ({ auth }: World): string => `${auth}/token?grant_type=password`
 
 async function newestMail(world: World, to: string): Promise<Mail | undefined> {
-  const url = `${world.sandboxUrl}/api/messages?to=${encodeURIComponent(to)}`
+  const url = `${world.inbox}/api/messages?to=${encodeURIComponent(to)}`
   return (await call<{ items: Mail[] }>(world, 'GET', url)).items[0]
 }
 
@@ -41,13 +41,13 @@ export async function signOutEverywhere(world: World, name: string): Promise<voi
   const bearer = await signIn(world, await signUp(world, name))
   const json = { name: 'a script of mine' }
   const made = { bearer, json, status: 201 }
-  const { token } = await call<{ token: string }>(world, 'POST', `${world.webhooksUrl}/account/tokens`, made)
+  const { token } = await call<{ token: string }>(world, 'POST', `${world.webhooks}/account/tokens`, made)
   const listWebhooks = (options: { status?: number; quiet?: boolean }) =>
-    send(world, 'GET', `${world.webhooksUrl}/v1/webhooks`, { bearer: token, ...options })
+    send(world, 'GET', `${world.webhooks}/v1/webhooks`, { bearer: token, ...options })
   await listWebhooks({ status: 200 })
   tell('A personal token, made with that sign-in and good for 90 days, works.')
 
-  await send(world, 'POST', `${world.authUrl}/logout?scope=global`, { bearer, status: 204 })
+  await send(world, 'POST', `${world.auth}/logout?scope=global`, { bearer, status: 204 })
   const startedAt = performance.now()
   await waitUntil(async () => (await listWebhooks({ quiet: true })).status === 401 || undefined, {
     describe: '401 for the personal token',

@@ -11,11 +11,11 @@ afterEach(() => {
 })
 
 const world: World = {
-  authUrl: '',
-  webhooksUrl: '',
-  internalUrl: '',
+  auth: '',
+  webhooks: '',
+  internal: '',
   internalToken: '',
-  sandboxUrl: '',
+  inbox: '',
 }
 
 interface Segment {
@@ -52,7 +52,7 @@ describe('the recordings that are shipped', () => {
 it('the walk-through names the step that failed', async () => {
   // Nobody listens on a port that is only leased.
   const nowhere = `http://127.0.0.1:${await leasePort()}`
-  expect(await walkThrough({ ...world, authUrl: nowhere })).toBeUndefined()
+  expect(await walkThrough({ ...world, auth: nowhere })).toBeUndefined()
   expect(console.log).toHaveBeenCalledWith(
     `\nStep a (A person signs up) failed: no answer to POST ${nowhere}: ECONNREFUSED`,
   )

@@ -35,7 +35,7 @@ export class Journey {
   }
 
   get portal(): string {
-    return `${this.stack.world.webhooksUrl}/portal`
+    return `${this.stack.world.webhooks}/portal`
   }
 
   /** A browser of its own, with no cookies. */
@@ -49,7 +49,7 @@ export class Journey {
   linkTo(email: string, count: number, pattern = /http\S+verify\S+/): Promise<string> {
     return waitUntil(
       async () => {
-        const answer = await fetch(`${this.stack.world.sandboxUrl}/api/messages?to=${email}`)
+        const answer = await fetch(`${this.stack.world.inbox}/api/messages?to=${email}`)
         const { items } = (await answer.json()) as { items: Message[] }
         if (items.length < count) return undefined
         return items.flatMap(({ text }) => pattern.exec(text)?.[0] ?? [])[0]
@@ -73,7 +73,7 @@ export class Journey {
 
   /** What the receiver does at a path; its address. */
   async hook(path: string, more: { secret?: string; otherwise?: object } = {}): Promise<string> {
-    const answer = await fetch(`${this.stack.world.sandboxUrl}/api/hooks`, {
+    const answer = await fetch(`${this.stack.world.inbox}/api/hooks`, {
       method: 'PUT',
       headers: { 'Content-Type': 'application/json' },
       body: JSON.stringify({ path, ...more }),
@@ -82,7 +82,7 @@ export class Journey {
   }
 
   async received(path: string): Promise<Received[]> {
-    const answer = await fetch(`${this.stack.world.sandboxUrl}/api/deliveries?path=${path}`)
+    const answer = await fetch(`${this.stack.world.inbox}/api/deliveries?path=${path}`)
     return ((await answer.json()) as { items: Received[] }).items
   }
 
