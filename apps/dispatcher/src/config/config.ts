@@ -49,7 +49,7 @@ export const settings = defineSettings({
     fallback: 5000,
     min: 10,
     max: 8000,
-    doc: 'Time limit of one attempt in milliseconds, from DNS lookup to the status line.',
+    doc: 'Time limit of one attempt in milliseconds, from DNS lookup to the headers of the response.',
   }),
   proxyUrl: httpUrl({
     env: 'DISPATCHER_PROXY_URL',

@@ -86,7 +86,7 @@ describe('post', () => {
     ['bytes that are not HTTP', { kind: 'garbage' }, failed('invalid_response')],
     ['a broken connection', { kind: 'close' }, failed('connection_reset')],
     ['silence', { kind: 'hang' }, failed('timeout')],
-    ['a dripping head', { kind: 'drip-head', everyMs: 20 }, failed('timeout')],
+    ['headers that drip after the status line', { kind: 'drip-head', everyMs: 20 }, failed('timeout')],
   ])('takes %s for what it is', async (_name, answer, expected) => {
     receiver.hook('/case', { otherwise: answer })
     const limitMs =

@@ -65,7 +65,8 @@ curl -X POST ${baseUrl}/v1/webhooks/$ENDPOINT_ID/test -H "Authorization: Bearer 
     </table>
     <p>
       Verify the signature over the bytes as they came, before parsing them, in constant time, and refuse old
-      timestamps. Respond with 2xx within 5 seconds. Anything else is retried after about
+      timestamps. Respond with 2xx within 5 seconds, counted from when your host name is looked up until the
+      status line and headers of your response have arrived. Anything else is retried after about
       ${retryDelays(DEFAULT_RETRY_DELAYS_SECONDS)}. After ${FAILURES_TO_DISABLE} consecutive failures the
       webhook is disabled until it is enabled again. Delivery is at least once: drop events whose
       <code>id</code> you have seen. Text of transcripts and summaries is untrusted content of users.

@@ -63,13 +63,16 @@ export const deliveryComponents: Readonly<Record<string, JsonSchema>> = {
   DeliveryAttempt: object({
     number: { type: 'integer', minimum: 1 },
     started_at: time,
-    duration_ms: milliseconds('Until the status line, or until it failed; 0 when it was `interrupted`', 231),
+    duration_ms: milliseconds(
+      'Until the headers of the response, or until it failed; 0 when it was `interrupted`',
+      231,
+    ),
     phases: object(
       {
         'dns_ms?': milliseconds('Resolving the name', 12),
         'connect_ms?': milliseconds('The TCP connection', 25),
         'tls_ms?': milliseconds('The TLS handshake', 48),
-        'first_byte_ms?': milliseconds('From sending the request until the status line', 146),
+        'first_byte_ms?': milliseconds('From sending the request until the headers of the response', 146),
       },
       'As far as they ended. A connection that was open already has only `first_byte_ms`.',
     ),
