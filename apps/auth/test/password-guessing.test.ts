@@ -10,6 +10,19 @@ const stranger = () => {
   return `198.51.${strangers >> 8}.${strangers & 255}`
 }
 
+/** What each refusal says how long to wait, and a wrong password once that time is over. */
+async function waitsOf(server: TestServer, email: string, rounds: number): Promise<number[]> {
+  const guess = () => post(server, tokenPath, { email, password: 'wrong password' }, from(stranger()))
+  const waits: number[] = []
+  for (let round = 0; round < rounds; round += 1) {
+    const wait = Number((await guess()).headers.get('retry-after'))
+    waits.push(wait)
+    server.clock.advance(wait * 1000)
+    expect((await guess()).status).toBe(400)
+  }
+  return waits
+}
+
 describe('guessing the password of one account', () => {
   let server: TestServer
   beforeAll(async () => {
@@ -34,13 +47,7 @@ describe('guessing the password of one account', () => {
     expect(tried(answers)).toBe(5)
     const refused = answers.filter(({ status }) => status !== 400)
     for (const answer of refused) expectError(answer, 429, 'over_request_rate_limit')
-    const waits: number[] = []
-    for (let round = 0; round < 14; round += 1) {
-      const wait = Number((await guess(email, stranger())).headers.get('retry-after'))
-      waits.push(wait)
-      server.clock.advance(wait * 1000)
-      expect((await guess(email, stranger())).status).toBe(400)
-    }
+    const waits = await waitsOf(server, email, 14)
     expect(waits).toEqual([1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 900, 900, 900, 900])
   })
 
@@ -221,6 +228,22 @@ describe('guessing the password of one account', () => {
       { name: known, ip: '198.51.100.77', known: true, reason: 'wrong_password' },
       { name: unknown, ip: '198.51.100.77', known: false, reason: 'unknown_account' },
     ])
+  })
+
+  it.each([
+    ['1h', 3600],
+    ['2h', 3600],
+    ['50m', 3000],
+  ])('keeps nobody waiting for longer than an hour: %s at most is %s seconds', async (setting, longest) => {
+    const slow = await startServer({ ...FORWARDED, AUTH_SECURITY_SIGN_IN_MAX_DELAY: setting })
+    try {
+      const email = anEmail()
+      await many(5, () => post(slow, tokenPath, { email, password: 'wrong password' }, from(stranger())))
+      const waits = await waitsOf(slow, email, 15)
+      expect(waits.slice(10)).toEqual([1024, 2048, longest, longest, longest])
+    } finally {
+      await slow.close()
+    }
   })
 
   it('is not slowed down where the longest wait is 0', async () => {

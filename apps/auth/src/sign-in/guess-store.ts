@@ -7,7 +7,7 @@ import type { User } from '../users/user.js'
 
 /** Failures remembered beyond the free ones; the longest wait is reached earlier. */
 const REMEMBERED = 20
-/** After this long one failure is forgotten. */
+/** After this long one failure is forgotten, so the wait for it is over, too. */
 const FORGET_SECONDS = 3600
 
 /** When an account's failures have all expired. */
@@ -159,7 +159,7 @@ function counting({
   const at = `greatest(${now}::timestamptz, a.last_at)`
   const left = `greatest(0, a.failures - floor(extract(epoch from ${at} - a.last_at) / ${FORGET_SECONDS}))::int`
   const wait = `make_interval(secs => case when ${left} < ${freeAttempts}::int then 0
-    else least(${maxDelaySeconds}::float8, 2 ^ least(${left} - ${freeAttempts}::int, ${REMEMBERED})) end)`
+    else least(${maxDelaySeconds}::float8, ${FORGET_SECONDS}, 2 ^ least(${left} - ${freeAttempts}::int, ${REMEMBERED})) end)`
   const counted = `on conflict (id) do update
     set failures = least(${left} + 1, ${freeAttempts}::int + ${REMEMBERED}), last_at = ${at}
     where a.last_at + ${wait} <= ${at}
