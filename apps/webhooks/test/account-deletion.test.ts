@@ -1,8 +1,10 @@
 import { describe, expect, it } from '@jest/globals'
 import { writeTombstone } from '@signet/webhook-core/stores'
+import { behindLock } from '@signet/webhook-testkit'
 import { aPersonalToken } from './support/access-token.js'
 import { aNotice, subscribe } from './support/api-data.js'
 import { useApi } from './support/api.js'
+import { loseLock } from './support/lose-lock.js'
 import { lockWaiters } from './support/lock-waiters.js'
 
 const api = useApi()
@@ -56,6 +58,25 @@ describe('a deleted account', () => {
     const replies = await Promise.all([...first, ...second])
     expect(replies.filter(({ status }) => status !== 202 && status !== 410)).toEqual([])
     expect((await notice(1)).status).toBe(410)
+    expect(await rowsOf(accountId)).toEqual({})
+  })
+
+  it('is left to another process by one that has lost its lock, in the middle of an account', async () => {
+    const { accountId } = await api.anAccount()
+    const notice = aNotice(accountId, { recording: { title: 'Meeting' } })
+    expect((await api.internal('POST', '/internal/v1/summary-ready', { body: notice })).status).toBe(202)
+    await api.db.transaction((tx) => writeTombstone(tx, accountId, new Date()))
+    const { accountRemoval } = api.service.ctx.webhooks
+    const purging = behindLock(
+      api.db,
+      (tx) => tx.query('lock table recordings in exclusive mode'),
+      1,
+      () => accountRemoval.purgeAll(),
+      () => loseLock(api.db, 'account-purge'),
+    )
+    await expect(purging).rejects.toThrow()
+    expect(await rowsOf(accountId)).toMatchObject({ webhook_events: 1 })
+    await accountRemoval.purgeAll()
     expect(await rowsOf(accountId)).toEqual({})
   })
 

@@ -1,5 +1,7 @@
 import { expect, it } from '@jest/globals'
+import { behindLock } from '@signet/webhook-testkit'
 import { aPersonalToken, aToken } from './support/access-token.js'
+import { loseLock } from './support/lose-lock.js'
 import { useOAuth } from './support/use-oauth.js'
 
 const { harness, oauth } = useOAuth()
@@ -119,4 +121,25 @@ it('leaves the rest for the next time when it is told to stop', async () => {
   expect(await count('oauth_access_tokens where expires_at < now()')).toBe(expired)
   await harness.ctx.cleanup.runHourly()
   expect(await count('oauth_access_tokens where expires_at < now()')).toBe(0)
+})
+
+it('begins no statement after it lost its lock to another process', async () => {
+  await oauth.connect(harness.identity.addUser())
+  await harness.db.query(
+    `update oauth_authorizations set created_at = now() - interval '2 days', expires_at = now() - interval '1 day'`,
+  )
+  const expired = () => count('oauth_authorizations where expires_at < now()')
+  const before = await expired()
+  expect(before).toBeGreaterThan(0)
+  const cleaning = behindLock(
+    harness.db,
+    (tx) => tx.query('lock table oauth_codes in exclusive mode'),
+    1,
+    () => harness.ctx.cleanup.runHourly(),
+    () => loseLock(harness.db, 'clean-up-hourly'),
+  )
+  await expect(cleaning).rejects.toThrow()
+  expect(await expired()).toBe(before)
+  await harness.ctx.cleanup.runHourly()
+  expect(await expired()).toBe(0)
 })

@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { withAdvisoryLock, type DatabaseClock, type Db } from '@signet/db'
 import { Periodic } from '@signet/periodic'
 import type { EventId } from '@signet/webhook-core'
+import { whileLocked } from '@signet/webhook-core/stores'
 import { deleteOldEndpoints, deleteOldEvents } from './retention-store.js'
 import type { Observer } from '../observers/observer.js'
 
@@ -50,7 +51,8 @@ export class Retention {
   run(): Promise<{ events: number; endpoints: number } | undefined> {
     return withAdvisoryLock(this.deps.db, LOCK, async (lost) => {
       const stop = AbortSignal.any([lost, this.#runs.stopping])
-      const { db, databaseNow } = this.deps
+      const { databaseNow } = this.deps
+      const db = whileLocked(this.deps.db, lost)
       const before = new Date((await databaseNow(db)).getTime() - KEEP_DAYS * DAY_MS)
       let after: EventId | null = null
       const deleteEvents = async (limit: number) => {

@@ -1,4 +1,4 @@
-import { isUnavailable, withAdvisoryLock, type Db } from '@signet/db'
+import { isUnavailable, withAdvisoryLock, type Db, type Queryable } from '@signet/db'
 import type { RequestMeta } from '@signet/telemetry'
 import {
   writeTombstone,
@@ -7,6 +7,7 @@ import {
   deleteAccountEndpoints,
   deleteAccountEvents,
   endAccountEndpoints,
+  whileLocked,
 } from '@signet/webhook-core/stores'
 import { findUnpurgedAccounts, markPurged } from './account-removal-store.js'
 import type { WebhookObserver } from '../observers/webhook-observer.js'
@@ -37,8 +38,7 @@ export class AccountRemovalService {
   }
 
   /** Removes the rows of one deleted account, in batches; a repeated call finishes what was interrupted. */
-  async purge(accountId: string): Promise<void> {
-    const { db } = this.deps
+  async purge(accountId: string, db: Queryable = this.deps.db): Promise<void> {
     await closeAccount(db, accountId)
     await deleteCredentials(db, accountId)
     while ((await deleteAccountEvents(db, accountId, BATCH)) > 0);
@@ -71,11 +71,13 @@ export class AccountRemovalService {
   /** Purges what an interrupted process left, one instance at a time. */
   async purgeAll(stop?: AbortSignal): Promise<void> {
     const { db, webhookObserver } = this.deps
-    await withAdvisoryLock(db, 'account-purge', async () => {
-      for (const accountId of await findUnpurgedAccounts(db, ACCOUNTS)) {
+    await withAdvisoryLock(db, 'account-purge', async (lost) => {
+      const locked = whileLocked(db, lost)
+      for (const accountId of await findUnpurgedAccounts(locked, ACCOUNTS)) {
         if (stop?.aborted) return
         // One account that fails, every time perhaps, must not keep the others.
-        await this.purge(accountId).catch((error: unknown) => {
+        await this.purge(accountId, locked).catch((error: unknown) => {
+          lost.throwIfAborted()
           if (isUnavailable(error)) throw error
           webhookObserver.accountNotPurged(accountId, error)
         })

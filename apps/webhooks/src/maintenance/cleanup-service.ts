@@ -1,4 +1,5 @@
-import { withAdvisoryLock, type Db } from '@signet/db'
+import { withAdvisoryLock, type Db, type Queryable } from '@signet/db'
+import { whileLocked } from '@signet/webhook-core/stores'
 import type { Observer } from '../observers/observer.js'
 import { dailySteps, hourlySteps, type CleanupStep } from './cleanup-store.js'
 
@@ -20,19 +21,20 @@ export class CleanupService {
 
   async #run(lock: string, steps: Readonly<Record<string, CleanupStep>>, stop?: AbortSignal): Promise<void> {
     const { db, observer } = this.deps
-    const counts = await withAdvisoryLock(db, lock, async () => {
+    const counts = await withAdvisoryLock(db, lock, async (lost) => {
+      const locked = whileLocked(db, lost)
       const removed: Record<string, number> = {}
-      for (const [name, step] of Object.entries(steps)) removed[name] = await this.#drain(step, stop)
+      for (const [name, step] of Object.entries(steps)) removed[name] = await this.#drain(locked, step, stop)
       return removed
     })
     if (counts) observer.cleaned(counts)
   }
 
   /** After a stop the rest is left for the next run: a process that ends should not be held up by old rows. */
-  async #drain(step: CleanupStep, stop?: AbortSignal): Promise<number> {
+  async #drain(db: Queryable, step: CleanupStep, stop?: AbortSignal): Promise<number> {
     let total = 0
     while (!stop?.aborted) {
-      const count = await step(this.deps.db, BATCH)
+      const count = await step(db, BATCH)
       total += count
       if (count < BATCH) break
     }

@@ -24,6 +24,7 @@ export {
   purgeRecording,
 } from './purge-store.js'
 export { findGivenParts } from './given-parts-store.js'
+export { whileLocked } from './locked-store.js'
 export {
   ENRICHMENT_TIMEOUT_MS,
   readRecordings,
