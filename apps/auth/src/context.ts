@@ -91,9 +91,9 @@ export async function createContext(config: AuthConfig, ports: Partial<Ports> = 
   const redis =
     config.rateLimitRedisUrl === undefined
       ? undefined
-      : await connectLimitRedis(config.rateLimitRedisUrl, log)
+      : await connectLimitRedis(config.rateLimitRedisUrl, observer)
   const limits = createRateLimits(rateLimitRules(config), {
-    log,
+    observer,
     redis,
     prefix: config.rateLimitRedisPrefix,
     now,
@@ -107,8 +107,7 @@ export async function createContext(config: AuthConfig, ports: Partial<Ports> = 
   const mailTransport = createMailTransport({
     config: mailConfig(config),
     outbound,
-    log,
-    observe: (kind, outcome) => observer.mailTried(kind, outcome),
+    observer,
     tracing,
   })
   const smsWith = (template: string) =>
@@ -133,7 +132,6 @@ export async function createContext(config: AuthConfig, ports: Partial<Ports> = 
     stores,
     keys,
     observer,
-    log,
     smsSender,
     factorSmsSender,
     quotas,

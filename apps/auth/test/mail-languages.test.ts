@@ -1,7 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { SIGNET } from '@signet/brand'
 import { languages } from '@signet/language'
-import { createLogger } from '@signet/telemetry'
 import { mailCatalogues } from '../src/mail/contents.js'
 import { mailKinds, noticeKinds } from '../src/mail/kinds.js'
 import { MailRenderer } from '../src/mail/mail-renderer.js'
@@ -9,6 +8,7 @@ import { createOutbound } from '../src/outbound/outbound.js'
 import { anEmail, aUser, mailTo, PASSWORD, post } from './support/api.js'
 import { MESSAGE, variables } from './support/mailer.js'
 import { startServer, type TestServer } from './support/server.js'
+import { anObserver } from './support/observer.js'
 
 const PNG = Buffer.from('iVBORw0KGgo=', 'base64')
 const BRAND = {
@@ -34,7 +34,7 @@ describe('the texts of emails', () => {
   const renderer = new MailRenderer({
     config: { siteUrl: 'https://app.dev', brand: BRAND, secretMs: 86_400_000, subjects: {}, templates: {} },
     outbound,
-    log: createLogger({ level: 'panic', component: 'test' }),
+    observer: anObserver(),
   })
   const cases = [...mailKinds, ...noticeKinds].flatMap((kind) =>
     languages.map((language) => [kind, language] as const),

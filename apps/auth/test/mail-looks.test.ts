@@ -1,7 +1,6 @@
 import { afterAll, beforeAll, expect, it } from '@jest/globals'
 import { SIGNET } from '@signet/brand'
 import { languages, type Language } from '@signet/language'
-import { createLogger } from '@signet/telemetry'
 import {
   accessibilityFindings,
   type Chromium,
@@ -15,6 +14,7 @@ import { mailKinds, noticeKinds, type MailVariables } from '../src/mail/kinds.js
 import { MailRenderer, type RenderedMail } from '../src/mail/mail-renderer.js'
 import { createOutbound, type Outbound } from '../src/outbound/outbound.js'
 import { MESSAGE } from './support/mailer.js'
+import { anObserver } from './support/observer.js'
 
 /** A brand with everything, but a PNG: this test shows emails outside of mail programs. */
 const BRAND = {
@@ -62,7 +62,7 @@ describeInBrowser('the built-in emails in Chromium', () => {
         templates: {},
       },
       outbound,
-      log: createLogger({ level: 'panic', component: 'test' }),
+      observer: anObserver(),
     })
     browser = await launchChromium()
     context = await browser.newContext({ javaScriptEnabled: true })

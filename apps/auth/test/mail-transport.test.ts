@@ -58,7 +58,11 @@ describe('the connection to the mail server', () => {
   ] as const)('takes a refusal of the %s with %i for final', async (at, code, reason) => {
     rig.inbox.fail({ at, code })
     const outcomes: string[] = []
-    const transport = rig.aTransport({}, { observe: (kind, outcome) => outcomes.push(`${kind} ${outcome}`) })
+    const observer = {
+      ...rig.observer,
+      mailTried: (kind: string, outcome: string) => void outcomes.push(`${kind} ${outcome}`),
+    }
+    const transport = rig.aTransport({}, { observer })
     const failure = transport.send('invite', 'a@example.com', variables, MESSAGE)
     await expect(failure).rejects.toEqual(new UndeliverableError(reason))
     rig.inbox.fail(null)

@@ -1,7 +1,7 @@
-import { createLogger } from '@signet/telemetry'
 import { startPrivateRedis, TestClock, testRedis, waitFor } from '@signet/testkit'
 import { afterEach, describe, expect, it } from '@jest/globals'
 import { META } from './support/meta.js'
+import { anObserver } from './support/observer.js'
 import { connectLimitRedis } from '../src/rate-limits/limit-redis.js'
 import {
   createRateLimits,
@@ -28,26 +28,24 @@ const defaults: RateLimitRules = {
 
 const client = (key: string, shared = false) => ({ key, shared })
 
-function loggerOf(lines: string[]) {
-  return createLogger({ level: 'debug', component: 'test', sink: (line) => lines.push(line) })
-}
+const observerOf = (lines: string[]) => anObserver((line) => lines.push(line))
 
 function setUp(rules: Partial<RateLimitRules> = {}) {
   const lines: string[] = []
   const clock = new TestClock()
-  const ports = { log: loggerOf(lines), redis: undefined, prefix: 'auth', now: clock.now }
+  const ports = { observer: observerOf(lines), redis: undefined, prefix: 'auth', now: clock.now }
   return { limits: createRateLimits({ ...defaults, ...rules }, ports), lines, clock }
 }
 
 /** With counts in Redis, once it is connected. */
 async function setUpShared(url: string, prefix = 'auth') {
   const lines: string[] = []
-  const log = loggerOf(lines)
-  const redis = await connectLimitRedis(url, log)
+  const observer = observerOf(lines)
+  const redis = await connectLimitRedis(url, observer)
   cleanups.push(() => redis.disconnect())
   await waitFor(() => redis.status === 'ready')
   return {
-    limits: createRateLimits(defaults, { log, redis, prefix, now: new TestClock().now }),
+    limits: createRateLimits(defaults, { observer, redis, prefix, now: new TestClock().now }),
     lines,
     redis,
   }

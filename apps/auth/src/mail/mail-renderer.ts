@@ -12,7 +12,7 @@ import {
   type Template,
 } from '@signet/mail'
 import { providerLabel } from '@signet/pages/provider-label'
-import type { Logger } from '@signet/telemetry'
+import type { Observer } from '../observers/observer.js'
 import type { Outbound } from '../outbound/outbound.js'
 import { contentsIn, mailText } from './contents.js'
 import { mailKinds, noticeKinds, type MailKind, type MailVariables, type NoticeKind } from './kinds.js'
@@ -32,7 +32,12 @@ export type RenderedMail = {
 type Request = { requestId?: string; origin: MailOrigin }
 type BuiltIn = { subject: Template; html: Template; text: Template }
 type Custom = { subject: Template | undefined; source: TemplateSource | undefined }
-type Deps = { config: RenderConfig; outbound: Outbound; log: Logger; now?: () => Date }
+type Deps = {
+  config: RenderConfig
+  outbound: Outbound
+  observer: Pick<Observer, 'mailSubjectUnusable' | 'mailTemplateUnavailable'>
+  now?: () => Date
+}
 
 /** Turns a kind and its variables into subject and bodies (docs/specification.md#emails). */
 export class MailRenderer {
@@ -90,17 +95,17 @@ const prepare = (content: MailContent, look: Parameters<typeof htmlLayout>[1]): 
 function customOf(kind: Kind, { config, ...deps }: Deps): Custom {
   const url = config.templates[kind]
   return {
-    subject: parsedSubject(config.subjects[kind], deps.log),
+    subject: parsedSubject(config.subjects[kind], deps.observer),
     source: url ? new TemplateSource(absoluteUrl(url, config.siteUrl), deps) : undefined,
   }
 }
 
-function parsedSubject(subject: string | undefined, log: Logger): Template | undefined {
+function parsedSubject(subject: string | undefined, observer: Deps['observer']): Template | undefined {
   if (!subject) return undefined
   try {
     return parseTemplate(subject)
   } catch (error) {
-    log.error('an email subject cannot be used', { subject, error })
+    observer.mailSubjectUnusable(subject, error)
     return undefined
   }
 }

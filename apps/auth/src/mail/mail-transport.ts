@@ -1,5 +1,6 @@
 import { MailRefusedError, openSmtpTransport } from '@signet/mail'
-import type { Logger, Tracing } from '@signet/telemetry'
+import type { Tracing } from '@signet/telemetry'
+import type { Observer } from '../observers/observer.js'
 import { UndeliverableError } from '../outbox/outbox-handler.js'
 import type { Outbound } from '../outbound/outbound.js'
 import type { MailKind, MailVariables, NoticeKind } from './kinds.js'
@@ -32,9 +33,7 @@ type Message = {
 type Deps = {
   config: Pick<MailConfig, keyof RenderConfig | 'smtp' | 'connections'>
   outbound: Outbound
-  log: Logger
-  /** Called for every attempt, for the counters. */
-  observe?: (kind: MailKind | NoticeKind, outcome: 'sent' | 'failed') => void
+  observer: Pick<Observer, 'mailTried' | 'mailSubjectUnusable' | 'mailTemplateUnavailable'>
   tracing?: Tracing | undefined
   now?: () => Date
   /** Certificate authority of an SMTP server in tests. */
@@ -42,8 +41,8 @@ type Deps = {
 }
 
 export function createMailTransport(deps: Deps): MailTransport {
-  const { config, outbound, log, observe, tracing, now, smtpCa } = deps
-  const renderer = new MailRenderer({ config, outbound, log, now })
+  const { config, outbound, observer, tracing, now, smtpCa } = deps
+  const renderer = new MailRenderer({ config, outbound, observer, now })
   const transport =
     config.smtp && openSmtpTransport(config.smtp, { connections: config.connections, ca: smtpCa })
   return {
@@ -59,9 +58,9 @@ export function createMailTransport(deps: Deps): MailTransport {
         const submit = () => transport.send({ ...mail, to, id })
         if (!tracing) await submit()
         else await tracing.span('smtp', { kind: 'client', attributes: { 'auth.mail.kind': kind } }, submit)
-        observe?.(kind, 'sent')
+        observer.mailTried(kind, 'sent')
       } catch (error) {
-        observe?.(kind, 'failed')
+        observer.mailTried(kind, 'failed')
         throw error instanceof MailRefusedError ? new UndeliverableError(error.message) : error
       }
     },

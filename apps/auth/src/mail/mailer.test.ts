@@ -1,5 +1,4 @@
 import { describe, expect, it } from '@jest/globals'
-import { createLogger } from '@signet/telemetry'
 import { Outbox } from '../outbox/outbox.js'
 import { OutboxStore } from '../outbox/outbox-store.js'
 import { deriveKeys } from '../secrets/derived-keys.js'
@@ -18,7 +17,7 @@ function aMailer(authorizedAddresses: readonly string[] = []): Mailer {
       lifeMs: { secret: 1, notice: 1 },
     },
     outbox: new Outbox({ store: new OutboxStore(tablesOf('')), keys, now }),
-    log: createLogger({ level: 'panic', component: 'test' }),
+    observer: { mailSkipped: () => undefined },
     now,
   })
 }

@@ -1,7 +1,7 @@
 import type { Tx } from '@signet/db'
-import type { Logger } from '@signet/telemetry'
 import { withoutLabel } from '../addresses/email.js'
 import { authError } from '../errors/auth-error.js'
+import type { Observer } from '../observers/observer.js'
 import type { Withdrawable } from '../one-time-tokens/one-time-tokens.js'
 import type { MessageOrigin } from '../outbox/outbox-handler.js'
 import type { Outbox } from '../outbox/outbox.js'
@@ -22,7 +22,7 @@ export type SecretMail = {
 type Deps = {
   config: Pick<MailConfig, 'smtp' | 'notices' | 'authorizedAddresses' | 'lifeMs'>
   outbox: Outbox
-  log: Logger
+  observer: Pick<Observer, 'mailSkipped'>
   now: () => Date
 }
 
@@ -76,12 +76,9 @@ export class Mailer {
     lifeMs: number,
     meta: MessageOrigin,
   ): Promise<void> {
-    const { config, outbox, log, now } = this.deps
+    const { config, outbox, observer, now } = this.deps
     const { mail: kind, to: recipient } = payload
-    if (!config.smtp)
-      return tx.afterCommit(() => {
-        log.warn('an email was skipped: email is not configured', { request_id: meta.requestId, kind })
-      })
+    if (!config.smtp) return tx.afterCommit(() => observer.mailSkipped(kind, meta))
     const expiresAt = new Date(now().getTime() + lifeMs)
     await outbox.add(tx, { kind: EMAIL, recipient, payload, undo, expiresAt }, meta)
   }

@@ -1,7 +1,7 @@
 import { createServer, type ServerResponse } from 'node:http'
-import { createLogger } from '@signet/telemetry'
 import { listenLocally, TestClock, waitFor, type LocalServer } from '@signet/testkit'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals'
+import { anObserver } from '../../test/support/observer.js'
 import { createOutbound } from '../outbound/outbound.js'
 import { TemplateSource } from './template-source.js'
 import { renderText } from '@signet/mail'
@@ -16,7 +16,7 @@ describe('templates fetched by URL (docs/specification.md#emails)', () => {
     answer(res)
   })
   const outbound = createOutbound({ allowPrivateUrls: true })
-  const log = createLogger({ level: 'debug', component: 'test', sink: (line) => lines.push(line) })
+  const observer = anObserver((line) => lines.push(line))
   let site: LocalServer
   let url: string
   beforeAll(async () => {
@@ -33,7 +33,7 @@ describe('templates fetched by URL (docs/specification.md#emails)', () => {
     answer = (res) => res.end('version 1')
   })
 
-  const aSource = () => new TemplateSource(url, { outbound, log, now: clock.now })
+  const aSource = () => new TemplateSource(url, { outbound, observer, now: clock.now })
   async function textOf(source: TemplateSource): Promise<string | undefined> {
     const template = await source.get()
     return template && renderText(template, {})

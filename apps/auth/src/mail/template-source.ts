@@ -1,5 +1,5 @@
 import { parseTemplate, type Template } from '@signet/mail'
-import type { Logger } from '@signet/telemetry'
+import type { Observer } from '../observers/observer.js'
 import type { Outbound } from '../outbound/outbound.js'
 
 const FRESH_MS = 10 * 60_000
@@ -7,7 +7,7 @@ const RETRY_MS = 10_000
 const TIMEOUT_MS = 10_000
 const MAX_BYTES = 1_000_000
 
-type Deps = { outbound: Outbound; log: Logger; now?: () => Date }
+type Deps = { outbound: Outbound; observer: Pick<Observer, 'mailTemplateUnavailable'>; now?: () => Date }
 
 /** An email template that lives at a URL (docs/specification.md#emails). */
 export class TemplateSource {
@@ -51,11 +51,7 @@ export class TemplateSource {
       this.#nextLoadAt = this.#now() + FRESH_MS
     } catch (error) {
       this.#nextLoadAt = this.#now() + RETRY_MS
-      this.deps.log.error('an email template could not be loaded', {
-        request_id: requestId,
-        url: this.url,
-        error,
-      })
+      this.deps.observer.mailTemplateUnavailable(this.url, error, requestId)
     }
   }
 

@@ -1,4 +1,4 @@
-import type { Logger, MetricsRegistry, RequestMeta } from '@signet/telemetry'
+import { RepeatedWarning, type Logger, type MetricsRegistry, type RequestMeta } from '@signet/telemetry'
 import { Counter, Gauge } from 'prom-client'
 
 export type Observer = ReturnType<typeof createObserver>
@@ -7,6 +7,8 @@ export type Observer = ReturnType<typeof createObserver>
 export function createObserver(log: Logger, registry: MetricsRegistry) {
   const { audited, cleanedUp, mails, mailErrors, mailRefusals, hashing, statuses, messages, givenUp } =
     createMetrics(registry)
+  const limitRedis = new RepeatedWarning(log, 'the rate limit Redis is unreachable')
+  let sharedLimitReported = false
   // A series that begins with a burst shows Prometheus no increase.
   for (const action of ['login', 'login_failed', 'session_revoked']) audited.inc({ action }, 0)
   return {
@@ -53,6 +55,16 @@ export function createObserver(log: Logger, registry: MetricsRegistry) {
       mails.inc({ type })
       if (outcome === 'failed') mailErrors.inc({ type })
     },
+    mailSkipped(kind: string, { requestId }: { readonly requestId: string }) {
+      log.warn('an email was skipped: email is not configured', { request_id: requestId, kind })
+    },
+    mailSubjectUnusable(subject: string, error: unknown) {
+      log.error('an email subject cannot be used', { subject, error })
+    },
+    /** `requestId`: of the request behind the email that needed it, if any. */
+    mailTemplateUnavailable(url: string, error: unknown, requestId: string | undefined) {
+      log.error('an email template could not be loaded', { request_id: requestId, url, error })
+    },
     /** A request could not send an email because the quota was used up. */
     mailRefused({ route }: { readonly route: string }) {
       mailRefusals.inc({ path: route })
@@ -90,6 +102,21 @@ export function createObserver(log: Logger, registry: MetricsRegistry) {
     },
     outboxUnreachable(kind: string, error: unknown) {
       log.error('the outbox could not be read; its messages wait', { kind, error })
+    },
+    limitRedisUnreachable(error: Error) {
+      limitRedis.warn(error)
+    },
+    limitRedisReady() {
+      limitRedis.reset()
+    },
+    /** Once: it may happen with every request. */
+    sharedLimitReached(requestId: string) {
+      if (sharedLimitReported) return
+      sharedLimitReported = true
+      log.warn(
+        'requests from a private address share one rate limit: if it is a proxy, see AUTH_SECURITY_FORWARDED_FOR_ENABLED',
+        { request_id: requestId },
+      )
     },
     hashing(operation: 'hash' | 'verify', phase: 'submitted' | 'completed') {
       hashing[operation][phase].inc()

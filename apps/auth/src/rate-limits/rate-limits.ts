@@ -1,7 +1,7 @@
 import { createLimiter } from '@signet/rate-limits'
-import type { Logger } from '@signet/telemetry'
 import type { Cluster, Redis } from 'ioredis'
 import { authError } from '../errors/auth-error.js'
+import type { Observer } from '../observers/observer.js'
 import type { Client } from '../requests/request-meta.js'
 
 /** Counts for each client. */
@@ -44,7 +44,7 @@ export type RateLimitRules = {
 }
 
 type Deps = {
-  log: Logger
+  observer: Pick<Observer, 'sharedLimitReached'>
   /** Shared counts (AUTH_RATE_LIMIT_REDIS_URL, see `connectLimitRedis`); without it each process counts for itself. */
   redis?: Redis | Cluster | undefined
   /** Of the keys in it (AUTH_RATE_LIMIT_REDIS_PREFIX). */
@@ -57,12 +57,6 @@ const HOUR_MS = 60 * MINUTE_MS
 const BURST = 30
 
 export function createRateLimits(rules: RateLimitRules, deps: Deps): RateLimits {
-  const warnOnce = once((requestId: string) =>
-    deps.log.warn(
-      'requests from a private address share one rate limit: if it is a proxy, see AUTH_SECURITY_FORWARDED_FOR_ENABLED',
-      { request_id: requestId },
-    ),
-  )
   const byClient = (name: string, requests: number, windowMs: number) => {
     // One for each name, so that a flood of one kind does not evict the counts of another.
     const limiter = createLimiter({ ...deps, prefix: `${deps.prefix}:limit:${name}` })
@@ -85,7 +79,7 @@ export function createRateLimits(rules: RateLimitRules, deps: Deps): RateLimits 
       async consume(client, requestId) {
         const waitMs = requests === 0 ? windowMs : await take(client)
         if (waitMs === 0) return
-        if (client.shared) warnOnce(requestId)
+        if (client.shared) deps.observer.sharedLimitReached(requestId)
         throw refusal('over_request_rate_limit', 'Request rate limit reached', waitMs)
       },
     }
@@ -112,11 +106,3 @@ export function createRateLimits(rules: RateLimitRules, deps: Deps): RateLimits 
 
 const refusal = (code: 'over_request_rate_limit', message: string, waitMs: number) =>
   authError('limited', code, message, { retryAfterSeconds: Math.max(1, Math.ceil(waitMs / 1000)) })
-
-function once<T>(work: (value: T) => void): (value: T) => void {
-  let done = false
-  return (value) => {
-    if (!done) work(value)
-    done = true
-  }
-}

@@ -37,13 +37,13 @@ export type Foundation = ReturnType<typeof createFoundation>
 
 /** Dependencies shared by several services. */
 export function createFoundation(parts: Parts) {
-  const { config, db, log, stores, observer, now } = parts
+  const { config, db, stores, observer, now } = parts
   const { users, identities } = stores
   const derived = deriveKeys(config.jwtSecret)
   const audited = !config.auditLogDisablePostgres
   const audit = new AuditLog({ db, store: stores.audit, observer, now, stored: audited })
   const outbox = new Outbox({ store: stores.outbox, keys: derived, now })
-  const mailer = new Mailer({ config: mailConfig(config), outbox, log, now })
+  const mailer = new Mailer({ config: mailConfig(config), outbox, observer, now })
   const sms = new SmsMessages({ sender: parts.smsSender, outbox, lifeMs: config.smsOtpExp, now })
   const factorCodes = new FactorCodes({ sender: parts.factorSmsSender, outbox, now })
 

@@ -1,5 +1,4 @@
 import type { DatabaseClock, Db } from '@signet/db'
-import type { Logger } from '@signet/telemetry'
 import type { AuthConfig } from '../config/config.js'
 import type { Observer } from '../observers/observer.js'
 import type { LiveKeys } from '../keys/live-keys.js'
@@ -17,7 +16,6 @@ export type Parts = {
   stores: Stores
   keys: LiveKeys
   observer: Observer
-  log: Logger
   smsSender: SmsSender
   /** The same gateway, with the text for second factors. */
   factorSmsSender: SmsSender

@@ -1,9 +1,10 @@
 import { SIGNET } from '@signet/brand'
-import { createLogger } from '@signet/telemetry'
+import { createLogger, createRegistry } from '@signet/telemetry'
 import { startInbox, type Inbox } from '@signet/local'
 import type { SmtpConfig } from '@signet/mail'
 import { createMailTransport, type MailTransport } from '../../src/mail/mail-transport.js'
 import type { MailVariables } from '../../src/mail/kinds.js'
+import { createObserver } from '../../src/observers/observer.js'
 import { createOutbound } from '../../src/outbound/outbound.js'
 
 export const LINK = 'https://id.example/verify?token=abc&type=signup&redirect_to=https%3A%2F%2Fapp.dev'
@@ -50,6 +51,7 @@ export class MailRig {
   /** Everything logged since the last reset. */
   lines: string[] = []
   readonly log = createLogger({ level: 'debug', component: 'test', sink: (line) => this.lines.push(line) })
+  readonly observer = createObserver(this.log, createRegistry({ runtime: false }))
 
   private constructor(readonly inbox: Inbox) {}
 
@@ -77,7 +79,7 @@ export class MailRig {
         ...config,
       },
       outbound: this.#outbound,
-      log: this.log,
+      observer: this.observer,
       ...deps,
     })
     this.#transports.push(transport)
