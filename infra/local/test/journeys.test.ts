@@ -52,7 +52,7 @@ describeInBrowser('a person', () => {
     await page.frameLocator('iframe').locator('body').waitFor()
     await journey.picture(page, 'inbox', 'infra/site/images')
     await page.goto(`${journey.stack.world.inbox}/receiver`)
-    await page.click('a[aria-label^="Delivery"]')
+    await page.click('td a:has-text("Delivery")')
     await page.waitForSelector('text=This is a test event')
     await journey.picture(page, 'receiver', 'infra/site/images')
   })

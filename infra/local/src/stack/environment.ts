@@ -47,7 +47,7 @@ export function serviceEnvironments(input: EnvironmentInput): Record<ServiceName
       // There is no load balancer in front that has to stop sending requests first.
       AUTH_API_DRAIN_DURATION: '0',
       // Where people land after following a link in an email.
-      AUTH_SITE_URL: `${webhooks}/portal`,
+      AUTH_SITE_URL: webhooks,
       AUTH_PASSKEY_ENABLED: 'true',
       AUTH_MFA_WEB_AUTHN_ENROLL_ENABLED: 'true',
       AUTH_MFA_WEB_AUTHN_VERIFY_ENABLED: 'true',
