@@ -1,5 +1,6 @@
-import { createAuthority, issueCertificate, startInbox } from '@signet/local'
+import { createAuthority, issueCertificate } from '@signet/local'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals'
+import { startInbox } from './support/inbox.js'
 import { MailRig, MESSAGE, variables } from './support/mailer.js'
 import { UndeliverableError } from '../src/outbox/outbox-handler.js'
 import { connectionOptions } from '@signet/mail'

@@ -165,10 +165,10 @@ function createMetrics(registry: MetricsRegistry) {
   return {
     audited: counter('auth_audit_events_total', 'Audit log entries, by action', 'action'),
     cleanedUp: counter('auth_cleanup_affected_rows', 'Rows that the clean-up deleted'),
-    mails: counter('global_auth_email_send_operations_total', 'Emails that were tried, by kind', 'type'),
+    mails: counter('global_auth_email_send_operations_total', 'Attempts to send an email, by kind', 'type'),
     mailErrors: counter(
       'global_auth_email_send_errors_total',
-      'Emails that could not be sent, by kind',
+      'Attempts to send an email that failed, by kind',
       'type',
     ),
     mailRefusals: counter(
