@@ -3,7 +3,7 @@ import { connectRedis } from '@signet/redis'
 import { reply, startReceiver, type Receiver } from '@signet/local'
 import { waitFor } from '@signet/testkit'
 import { deliveryJobId, eventJobId } from '@signet/webhook-core/queue'
-import type { DeliveryId, EventId } from '@signet/webhook-core'
+import type { DeliveryId, EndpointId, EventId } from '@signet/webhook-core'
 import request from 'supertest'
 import { createApp } from '../src/app.js'
 import { deliveriesOf, dispatchInRows, startDispatcher, type TestDispatcher } from './support/dispatcher.js'
@@ -99,6 +99,42 @@ describe('a job whose data Redis no longer has is dropped, and its work done by 
     await sweep()
     await untilDelivered(id)
     await expectCounted('events')
+  })
+
+  it.each(['{"attempts":', 'null'])('of either queue, if its options are %s', async (opts) => {
+    await subscriber.endpoint(receiver.url('/broken-options'))
+    const event = await subscriber.summary()
+    const { eventId, jobId } = await scheduled()
+    const next = [await subscriber.summary(), (await scheduled()).eventId]
+    await redis.hset(keyOf('events', eventJobId(event)), { opts })
+    await redis.hset(keyOf('deliveries', jobId), { opts })
+    dispatcher.engine.start()
+    await untilDropped('events', eventJobId(event))
+    await untilDropped('deliveries', jobId)
+    for (const id of next) await untilDelivered(id)
+    await isGone('events', eventJobId(event))
+    await isGone('deliveries', jobId)
+    await sweep()
+    for (const id of [event, eventId]) await untilDelivered(id)
+    await expectCounted('events')
+    await expectCounted('deliveries')
+  })
+
+  it('of the deliveries queue, while it is delayed', async () => {
+    await subscriber.endpoint(receiver.url('/broken-delayed'))
+    const { eventId, jobId } = await scheduled()
+    // Delayed by a clock that was fast, so that the sweeper starts it.
+    const [row] = await deliveriesOf(dispatcher.db, subscriber.accountId)
+    await dispatcher.queues.deliveries.obliterate({ force: true })
+    const { accountId } = subscriber
+    const ids = { id: row?.id as DeliveryId, endpointId: row?.endpoint_id as EndpointId }
+    await dispatcher.queues.addDeliveries([{ ...ids, accountId, delayMs: 10 * MINUTE_MS }])
+    await redis.hset(keyOf('deliveries', jobId), { opts: '{' })
+    await sweep()
+    dispatcher.engine.start()
+    await untilDropped('deliveries', jobId)
+    await sweep()
+    await untilDelivered(eventId)
   })
 
   it('of the events queue, while it runs', async () => {

@@ -14,7 +14,7 @@ describe('QueueWorker', () => {
   const { url, prefix } = testRedis()
   const connection = connectRedis({ url }, 'worker')
   let queue: Queue<Data>
-  let started: Record<string, { end: Gate; release: () => void }>
+  let started: Record<string, { end: Gate; release: () => void; fail: () => void }>
   let dropped: (string | undefined)[]
   const workers: QueueWorker<Data>[] = []
   beforeEach(() => {
@@ -36,14 +36,21 @@ describe('QueueWorker', () => {
       parse: (data) => (hasName(data) ? data : null),
       onDropped: (jobId) => dropped.push(jobId),
       capacity,
+      backoff: () => 1,
       unitsOf({ units }) {
         if (units < 0) throw new Error('no units')
         return units
       },
       async process({ data }, _token, release) {
         const end = gate()
-        started[data.name] = { end, release }
+        let failure: Error | undefined
+        const fail = () => {
+          failure = new Error('failed')
+          end.open()
+        }
+        started[data.name] = { end, release, fail }
         await end.opened
+        if (failure) throw failure
       },
     })
     workers.push(worker)
@@ -119,6 +126,49 @@ describe('QueueWorker', () => {
     expect(await connection.exists(queue.toKey('lost'), queue.toKey('broken'))).toBe(0)
     expect(await queue.getActiveCount()).toBe(1)
   })
+
+  it.each([
+    ['opts', '{"attempts":'],
+    ['opts', 'null'],
+    ['progress', '{'],
+  ])(
+    'drops jobs whose %s BullMQ cannot read (%s), wherever it takes them, and goes on',
+    async (field, text) => {
+      const broken = ['fetched', 'after a success', 'after a failure']
+      await add(
+        ...['fetched', 'good', 'after a success', 'bad', 'after a failure', 'last'].map((name) => ({
+          name,
+          units: 1,
+        })),
+      )
+      for (const name of broken) await connection.hset(queue.toKey(name), field, text)
+      work(1)
+      await hasStarted('good')
+      started['good']?.end.open()
+      await hasStarted('bad')
+      started['bad']?.fail()
+      await hasStarted('last')
+      expect(dropped).toEqual(broken)
+      expect(await queue.getActiveCount()).toBe(1)
+      expect(await connection.exists(...broken.map((name) => queue.toKey(name)))).toBe(0)
+    },
+  )
+
+  it.each(['{}', '[]', '"attempts"', '{"backoff":{"type":"other"},"attempts":"many"}'])(
+    'runs a job whose options are %s as any other, again if it fails',
+    async (text) => {
+      await add({ name: 'odd', units: 1 })
+      await connection.hset(queue.toKey('odd'), 'opts', text)
+      work(1)
+      await hasStarted('odd')
+      const first = started['odd']
+      first?.fail()
+      await waitFor(() => started['odd'] !== first)
+      started['odd']?.end.open()
+      await waitFor(async () => (await connection.exists(queue.toKey('odd'))) === 0)
+      expect(dropped).toEqual([])
+    },
+  )
 
   it('goes on after a job that fails before it can be run', async () => {
     const worker = work(1)

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { DELIVERY_BACKOFF } from '@signet/webhook-core/queue'
+import { DELIVERY_BACKOFF, jobOptions } from '@signet/webhook-core/queue'
 import type { Job, JobJson, WorkerOptions } from 'bullmq'
 import type { Cluster, Redis } from 'ioredis'
 import { bullmq } from './bullmq.js'
@@ -49,7 +49,10 @@ export const workerOptions: Omit<WorkerOptions, 'connection'> = {
  * and starts none before it has fetched all it may have, one round trip after the other: a job then waits for those behind it.
  */
 export class QueueWorker<Data> extends bullmq.Worker<Data, void> {
-  readonly #options: Required<Pick<QueueWorkerOptions<Data>, 'parse' | 'capacity' | 'unitsOf'>>
+  readonly #options: Required<
+    Pick<QueueWorkerOptions<Data>, 'parse' | 'capacity' | 'unitsOf' | 'onDropped'>
+  > &
+    Pick<WorkerConnection, 'connection'>
   /** Units in progress. */
   #used = 0
   #fetches = 0
@@ -68,7 +71,7 @@ export class QueueWorker<Data> extends bullmq.Worker<Data, void> {
       else await process(job, token, () => releases.get(job)?.())
     }
     super(name, run, { ...workerOptions, ...queue, settings: { backoffStrategy: backoffOf(backoff) } })
-    this.#options = { parse, capacity, unitsOf }
+    this.#options = { parse, capacity, unitsOf, onDropped, connection: queue.connection }
     this.#releases = releases
     this.#unreadable = unreadable
   }
@@ -88,13 +91,71 @@ export class QueueWorker<Data> extends bullmq.Worker<Data, void> {
     return Math.min(super.getBlockTimeout(blockUntil), MAX_BLOCK_SECONDS)
   }
 
-  /** Where all jobs come from Redis. What follows sees only data that was parsed. */
+  /** Where all jobs come from Redis. What follows sees only data that was parsed, and the options that every job has. */
   protected override createJob(stored: JobJson, jobId: string): Job<Data, void> {
     const data = this.#options.parse(parseJson(stored.data))
-    const job = super.createJob({ ...stored, data: '{}' }, jobId)
+    const job = super.createJob({ ...stored, data: '{}', opts: jobOptions }, jobId)
     if (data === null) this.#unreadable.add(job)
     else job.data = data
     return job
+  }
+
+  // BullMQ takes jobs in these three ways.
+
+  protected override moveToActive(token: string, name?: string): Promise<Job<Data, void>> {
+    return this.#orDropped(super.moveToActive(token, name), token)
+  }
+
+  protected override handleCompleted(
+    result: void,
+    job: Job<Data, void>,
+    token: string,
+    mayFetchNext?: () => boolean,
+  ): Promise<Job<Data, void>> {
+    return this.#orDropped(super.handleCompleted(result, job, token, mayFetchNext), token)
+  }
+
+  protected override handleFailed(
+    error: Error,
+    job: Job<Data, void>,
+    token: string,
+    mayFetchNext?: () => boolean,
+  ): Promise<Job<Data, void>> {
+    return this.#orDropped(super.handleFailed(error, job, token, mayFetchNext), token)
+  }
+
+  /**
+   * BullMQ fails on a job with a field that is no JSON, when it has locked the job already. It would do so again each time the lock has
+   * expired, and the sweeper would leave the work to the job. So it is dropped.
+   */
+  async #orDropped(taken: Promise<Job<Data, void>>, token: string): Promise<Job<Data, void>> {
+    try {
+      return await taken
+    } catch (error) {
+      const dropped = isParseError(error) ? await this.#dropUnreadable(token) : undefined
+      if (dropped === undefined) throw error
+      this.#options.onDropped(dropped)
+      // As if there had been none.
+      return undefined as unknown as Job<Data, void>
+    }
+  }
+
+  /** Removes the job that is locked with this token, if it cannot be read. Returns its id. */
+  async #dropUnreadable(token: string): Promise<string | undefined> {
+    const { connection } = this.#options
+    const lockOf = (jobId: string) => `${this.toKey(jobId)}:lock`
+    for (const jobId of await connection.lrange(this.toKey('active'), 0, -1)) {
+      if ((await connection.get(lockOf(jobId))) !== token) continue
+      const isReadable = await this.backend.getJobData(jobId).then(
+        () => true,
+        (error: unknown) => !isParseError(error),
+      )
+      if (isReadable) return undefined
+      await connection.del(lockOf(jobId))
+      await this.backend.remove(jobId, false)
+      return jobId
+    }
+    return undefined
   }
 
   override close(force?: boolean): Promise<void> {
@@ -179,6 +240,10 @@ export class QueueWorker<Data> extends bullmq.Worker<Data, void> {
     return { release, releaseAll }
   }
 }
+
+/** Of `JSON.parse`, or of code that expects an object where there was another JSON value. */
+const isParseError = (error: unknown): boolean =>
+  error instanceof Error && (error.name === 'SyntaxError' || error.name === 'TypeError')
 
 /** Its name is part of a job's options. */
 const backoffOf =

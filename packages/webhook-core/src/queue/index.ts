@@ -12,6 +12,7 @@ export {
 export {
   DELIVERY_BACKOFF,
   deliveryJobId,
+  jobOptions,
   queueNames,
   WebhookQueues,
   type DeliveryJob,

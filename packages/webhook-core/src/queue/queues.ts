@@ -29,7 +29,8 @@ export const DELIVERY_BACKOFF = 'delivery'
 /** Deterministic, so that adding a job twice is harmless (see `eventJobId`). */
 export const deliveryJobId = (id: DeliveryId): string => `dlv_${id}`
 
-const jobOptions: DefaultJobOptions = {
+/** Of every job of both queues. */
+export const jobOptions: DefaultJobOptions = {
   removeOnComplete: true,
   removeOnFail: true,
   // The table counts attempts, and a job ends when its row does. Failures on our side are retried without limit.
@@ -118,10 +119,9 @@ export class WebhookQueues {
   }
 
   async #startDelayed(queue: keyof typeof queueNames, jobId: string): Promise<boolean> {
-    const job = await this[queue].getJob(jobId)
-    if (!job) return false
     try {
-      await job.promote()
+      // Without reading the job: it may be unreadable, which is for the worker to notice.
+      await this[queue].backend.promote(jobId)
       return true
     } catch (error) {
       // Workers continue meanwhile: the job became due by itself, or is done.
