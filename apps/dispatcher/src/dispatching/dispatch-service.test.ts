@@ -1,4 +1,4 @@
-import { expect, it } from '@jest/globals'
+import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals'
 import { EventEmitter, once } from 'node:events'
 import type { Queryable } from '@signet/db'
 import { newEventId } from '@signet/webhook-core'
@@ -79,4 +79,46 @@ it('dispatches in rows what it found nothing to read for', async () => {
     statements[position]?.answer()
   }
   await expect(dispatched).resolves.toMatchObject({ created: [], unfinished: [] })
+})
+
+describe('a statement', () => {
+  beforeEach(() => void jest.useFakeTimers())
+  afterEach(() => void jest.useRealTimers())
+
+  const idsOf = (statements: readonly { ids: unknown }[]) => statements.map(({ ids }) => ids)
+  const many = (count: number, more: Partial<DispatchItem> = {}): DispatchItem[] =>
+    Array.from({ length: count }, () => ({ ...anEvent(), ...more }))
+
+  it.each<[string, Partial<DispatchItem>]>([
+    ['small events', {}],
+    ['small bodies that were just built', { prepared: { body: Buffer.alloc(100), unconverted: null } }],
+  ])('waits a moment, so that %s which come one after the other share it', async (_, more) => {
+    const { service, statements } = heldService()
+    const events = many(3, more)
+    for (const event of events) {
+      expect(statements).toEqual([])
+      void service.run(event)
+      await jest.advanceTimersByTimeAsync(0.5)
+    }
+    await jest.advanceTimersByTimeAsync(5)
+    expect(idsOf(statements)).toEqual([events.map(({ id }) => id)])
+  })
+
+  it('begins with few events, as if each of them were large, until the sizes are known', async () => {
+    const { service, statements } = heldService()
+    for (const event of many(30)) void service.run(event)
+    await jest.advanceTimersByTimeAsync(5)
+    expect(statements).toHaveLength(1)
+    expect(statements[0]?.ids).toHaveLength(4)
+  })
+
+  it('has at most four mebibytes of events that are known to be large', async () => {
+    const { service, statements } = heldService()
+    const events = many(6, { bytes: 1_500_000 })
+    for (const event of events) void service.run(event)
+    statements[0]?.answer()
+    await jest.advanceTimersByTimeAsync(5)
+    const [first, second, third] = events.map(({ id }) => id)
+    expect(idsOf(statements.filter(({ reads }) => reads))).toEqual([[first], [second, third]])
+  })
 })
