@@ -35,5 +35,8 @@ const FIXED_LIMITS = [
   { of: 'its nodes', limit: MAX_NODES.toLocaleString('en') },
   { of: 'CPU time for one document', limit: seconds(CPU_LIMIT_MS) },
   { of: 'CPU time for all documents of an event', limit: seconds(EVENT_BUDGET_MS) },
-  { of: 'CPU time for all documents of an account', limit: `${seconds(BURST_MS)}, then half of a thread` },
+  {
+    of: 'CPU time for all documents of an account',
+    limit: `${seconds(BURST_MS)}, then half of a thread, on each dispatcher`,
+  },
 ]
