@@ -2,7 +2,8 @@
 import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
-import { bootstrapOrExit, root, run, tool } from '../local/bootstrap.mjs'
+import { bootstrapOrExit, root } from '../local/bootstrap.mjs'
+import { run, tool } from '../checks/run.mjs'
 
 const PROGRAMS = {
   auth: 'apps/auth/bench/auth.ts',

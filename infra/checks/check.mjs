@@ -2,7 +2,8 @@
 import { existsSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { pathToFileURL } from 'node:url'
-import { bootstrapOrExit, root, run, seconds, tool } from '../local/bootstrap.mjs'
+import { bootstrapOrExit, root } from '../local/bootstrap.mjs'
+import { run, seconds, tool } from './run.mjs'
 
 /** Below the tests, most of which wait for something: the checks fill the gaps. */
 const NICENESS = 5

@@ -2,7 +2,7 @@
 // without a window (headless shell) comes first: a page takes a third of the processor time there.
 import { existsSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
-import { run, seconds } from '../local/bootstrap.mjs'
+import { run, seconds } from './run.mjs'
 
 const PACKAGES = ['chromium-headless-shell', 'chromium']
 const NAMES = [

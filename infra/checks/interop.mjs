@@ -4,7 +4,8 @@ import { spawnSync } from 'node:child_process'
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
-import { bootstrapOrExit, jestCommand, root, run } from '../local/bootstrap.mjs'
+import { bootstrapOrExit, root } from '../local/bootstrap.mjs'
+import { jestCommand, run } from './run.mjs'
 
 const CACHE = join(root, '.cache/interop')
 const PAGE = join(root, 'apps/webhooks/docs/interop.md')

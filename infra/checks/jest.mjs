@@ -1,6 +1,7 @@
 import { mkdirSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
-import { jestCommand, root, run } from '../local/bootstrap.mjs'
+import { root } from '../local/bootstrap.mjs'
+import { jestCommand, run } from './run.mjs'
 
 /** Runs jest with its own output shown, and counts. A test file that could not run at all is a failure. */
 export async function runJest(args) {

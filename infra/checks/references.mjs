@@ -4,7 +4,8 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join, normalize } from 'node:path'
 import { parseArgs } from 'node:util'
-import { root, run } from '../local/bootstrap.mjs'
+import { root } from '../local/bootstrap.mjs'
+import { run } from './run.mjs'
 
 const { values } = parseArgs({ options: { folder: { type: 'string', default: root } } })
 const { folder } = values

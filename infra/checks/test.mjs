@@ -1,7 +1,8 @@
 // `npm test`: every check and every test. `npm test -- <path …> [jest arguments]`: the types and tests of those paths.
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
-import { bootstrapOrExit, root, seconds, workspaceFolders } from '../local/bootstrap.mjs'
+import { bootstrapOrExit, root, workspaceFolders } from '../local/bootstrap.mjs'
+import { seconds } from './run.mjs'
 import { ensureChromium, nameChromium } from './chromium.mjs'
 
 const LOCAL = 'infra/local/tsconfig.build.json'

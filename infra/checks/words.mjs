@@ -3,7 +3,8 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
-import { root, run } from '../local/bootstrap.mjs'
+import { root } from '../local/bootstrap.mjs'
+import { run } from './run.mjs'
 
 const { values } = parseArgs({ options: { folder: { type: 'string', default: root } } })
 const { folder } = values

@@ -1,6 +1,7 @@
 // From a fresh clone to a built tree with nothing but Node and npm. Only Node built-ins and files beside this one may be imported here.
 import { spawn } from 'node:child_process'
 import { createHash } from 'node:crypto'
+import { once } from 'node:events'
 import { existsSync, mkdirSync, readFileSync, readdirSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -8,52 +9,16 @@ import { takeLock } from './lock.mjs'
 
 export const root = join(dirname(fileURLToPath(import.meta.url)), '..', '..')
 
-/** The flags every jest run needs: ESM modules, without the warning about them. */
-export const jestCommand = [
-  '--experimental-vm-modules',
-  '--disable-warning=ExperimentalWarning',
-  'node_modules/jest/bin/jest.js',
-]
-
 const SITE = '@signet/site'
 const MINIMUM = [20, 19]
 const LOCK_POLL_MS = 200
 
-/** Path of the command line tool of an installed package, to be run with this Node. */
-export function tool(path) {
-  return join(root, 'node_modules', path)
+/** A signal meant for us, such as from a CI that gives up, must not leave a command running. */
+export function passTermination(child) {
+  const passOn = (signal) => child.kill(signal)
+  process.on('SIGTERM', passOn)
+  child.once('close', () => process.off('SIGTERM', passOn))
 }
-
-/**
- * Runs a command in the root folder and collects what it prints, with `show` also for the reader. What is inherited goes
- * to the terminal instead: everything, or stderr alone. Rejects only when the command cannot be started.
- */
-export function run(command, args, { env = process.env, show, inherit, inheritErrors = inherit } = {}) {
-  return new Promise((resolve, reject) => {
-    const child = spawn(command, args, {
-      cwd: root,
-      env,
-      stdio: ['ignore', inherit ? 'inherit' : 'pipe', inheritErrors ? 'inherit' : 'pipe'],
-    })
-    let output = ''
-    for (const stream of [child.stdout, child.stderr]) {
-      stream?.setEncoding('utf8').on('data', (text) => {
-        output += text
-        if (show) process.stdout.write(text)
-      })
-    }
-    // A signal meant for us, such as from a CI that gives up, must not leave the command running.
-    const passOn = (signal) => child.kill(signal)
-    process.on('SIGTERM', passOn)
-    child.once('error', reject)
-    child.once('close', (code, signal) => {
-      process.off('SIGTERM', passOn)
-      resolve({ ok: code === 0, code, signal, output })
-    })
-  })
-}
-
-export const seconds = (startedAt) => `${((performance.now() - startedAt) / 1000).toFixed(1)} s`
 
 /**
  * Installs the pinned packages and compiles the given projects (folders or tsconfig files); both are skipped
@@ -63,7 +28,7 @@ export async function bootstrap({ projects = [] } = {}) {
   refuseUnfit()
   await underLock(async () => {
     await installOnce('.signet-installed', 'packages', `--filter=!${SITE}`)
-    const compiler = [tool('typescript-7/bin/tsc'), '-b', ...projects]
+    const compiler = [join(root, 'node_modules/typescript-7/bin/tsc'), '-b', ...projects]
     if (projects.length > 0) await step('compiling', process.execPath, compiler)
   })
 }
@@ -140,8 +105,10 @@ export function workspaceFolders() {
 /** Runs one step, whose command shows its own progress. */
 async function step(title, command, args) {
   console.log(`  ${title} …`)
-  const { ok } = await run(command, args, { inherit: true })
-  if (!ok) throw new BootstrapError(`Failed: ${title}`)
+  const child = spawn(command, args, { cwd: root, stdio: ['ignore', 'inherit', 'inherit'] })
+  passTermination(child)
+  const [code] = await once(child, 'close')
+  if (code !== 0) throw new BootstrapError(`Failed: ${title}`)
 }
 
 /** Two commands in two terminals must not install or compile into the same folders at once. */
