@@ -3,7 +3,8 @@ import { mkdirSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { isAlive } from '../../local/lock.mjs'
-import { scratchFolder, startPostgres, startRedis } from '../../local/dist/index.js'
+import { startPostgres, startRedis } from '../../local/dist/index.js'
+import { scratchFolder } from './scratch-folder.mjs'
 
 const PREFIX = `signet-test-${process.getuid?.() ?? 'user'}-`
 
@@ -18,6 +19,8 @@ export default async function globalSetup() {
   ])
   process.env.SIGNET_TEST_DATABASE_URL = process.env.DATABASE_URL ?? postgres.url('postgres')
   process.env.SIGNET_TEST_REDIS_URL = process.env.REDIS_URL ?? redis.url
+  // Servers that a test has for itself keep their data there as well.
+  process.env.SIGNET_TEST_FOLDER = folder
   globalThis.signetTestServers = { folder, postgres, redis }
 }
 

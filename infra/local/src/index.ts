@@ -22,7 +22,6 @@ export {
 } from './receiver/receiver.js'
 export { type RedisServer, startRedis } from './redis.js'
 export { type ServerProcess } from './server-process.js'
-export { scratchFolder } from './scratch-folder.js'
 export { type ServiceName, serviceEnvironments } from './stack/environment.js'
 export { newSecrets } from './stack/secrets.js'
 export { migrateService, type Service, startService } from './stack/service.js'

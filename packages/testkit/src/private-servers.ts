@@ -1,12 +1,7 @@
 import { chmodSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import {
-  type PostgresServer,
-  type RedisServer,
-  scratchFolder,
-  startPostgres,
-  startRedis,
-} from '@signet/local'
+import { type PostgresServer, type RedisServer, startPostgres, startRedis } from '@signet/local'
 
 export interface PrivatePostgres extends PostgresServer {
   /** Starts a server on the same port and data again, after `stop` or `kill`. */
@@ -50,8 +45,9 @@ export async function startPrivateRedis(options: { appendOnly?: boolean } = {}):
   return start()
 }
 
-function privateFolder(): string {
-  const folder = mkdtempSync(join(scratchFolder(), 'signet-private-'))
+/** In the folder of this jest run, which removes it even when a test does not. */
+export function privateFolder(): string {
+  const folder = mkdtempSync(join(process.env['SIGNET_TEST_FOLDER'] ?? tmpdir(), 'private-'))
   chmodSync(folder, 0o711) // as root the server runs under another account, which must be able to pass
   return folder
 }

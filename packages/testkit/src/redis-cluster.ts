@@ -1,7 +1,8 @@
-import { mkdtempSync, rmSync } from 'node:fs'
+import { rmSync } from 'node:fs'
 import { join } from 'node:path'
-import { leasePort, type RedisServer, scratchFolder, startRedis } from '@signet/local'
+import { leasePort, type RedisServer, startRedis } from '@signet/local'
 import { Redis } from 'ioredis'
+import { privateFolder } from './private-servers.js'
 import { waitFor } from './wait-for.js'
 
 export interface RedisCluster {
@@ -15,7 +16,7 @@ const SLOTS = 16_384
 
 /** A Redis Cluster of three empty masters that share the slots, to test what differs from a single server. */
 export async function startRedisCluster(): Promise<RedisCluster> {
-  const folder = mkdtempSync(join(scratchFolder(), 'signet-cluster-'))
+  const folder = privateFolder()
   const servers = await Promise.all(
     Array.from({ length: NODES }, (_, i) => startNode(join(folder, String(i)))),
   )

@@ -8,7 +8,7 @@ const ROOM_BYTES = 4 * 1024 ** 3
  * Where servers of tests keep their data: in memory where there is enough, otherwise in the folder for temporary files. To copy a
  * database into memory takes a twentieth of the time that it takes on a disk.
  */
-export function scratchFolder(): string {
+export function scratchFolder() {
   try {
     const { bavail, bsize } = statfsSync(IN_MEMORY)
     // The size of the file system is only its limit: the memory may be taken.
