@@ -11,9 +11,13 @@ type Environment = Readonly<Record<string, string | undefined>>
 
 /**
  * Starts the server; the returned service stops it after requests in flight have finished. `env` is what the configuration was
- * read from: variables without an effect are named in the log.
+ * read from: variables without an effect are named in the log. `loaded` is called when nothing more is loaded in advance.
  */
-export async function serve(config: AuthConfig, env: Environment): Promise<Service> {
+export async function serve(
+  config: AuthConfig,
+  env: Environment,
+  loaded: () => void = () => undefined,
+): Promise<Service> {
   const log = createAuthLogger(config)
   const tracing = await startTracing(config, log)
   const context = await createContext(config, { log, ...(tracing ? { tracing } : {}) })
@@ -43,7 +47,10 @@ export async function serve(config: AuthConfig, env: Environment): Promise<Servi
     open.push(() => Promise.all([listener.close(), stopCleanup?.()]))
     context.observer.started(listener.port)
     // Beside the first requests, so that starts stay short. What fails here fails again for the first email, which reports it.
-    void context.prepare().catch(() => undefined)
+    void context
+      .prepare()
+      .catch(() => undefined)
+      .finally(loaded)
     return { drain: context.drain, close }
   } catch (error) {
     await close()
