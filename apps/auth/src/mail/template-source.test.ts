@@ -1,7 +1,8 @@
 import { createServer, type ServerResponse } from 'node:http'
+import { createLogger, createRegistry } from '@signet/telemetry'
 import { listenLocally, TestClock, waitFor, type LocalServer } from '@signet/testkit'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals'
-import { anObserver } from '../../test/support/observer.js'
+import { createObserver } from '../observers/observer.js'
 import { createOutbound } from '../outbound/outbound.js'
 import { TemplateSource } from './template-source.js'
 import { renderText } from '@signet/mail'
@@ -16,7 +17,8 @@ describe('templates fetched by URL (docs/specification.md#emails)', () => {
     answer(res)
   })
   const outbound = createOutbound({ allowPrivateUrls: true })
-  const observer = anObserver((line) => lines.push(line))
+  const log = createLogger({ level: 'debug', component: 'test', sink: (line) => lines.push(line) })
+  const observer = createObserver(log, createRegistry({ runtime: false }))
   let site: LocalServer
   let url: string
   beforeAll(async () => {
