@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
-import { startReceiver, type Receiver } from '@signet/local'
+import { startReceiver, type Receiver } from '@signet/testkit/receiver'
 import { waitFor } from '@signet/testkit'
 import { newEventId, type EventId } from '@signet/webhook-core'
 import type { RecordingReader, RecordingRef } from '@signet/webhook-core/stores'

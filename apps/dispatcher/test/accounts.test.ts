@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import type { Db } from '@signet/db'
-import { startReceiver, type Receiver } from '@signet/local'
+import { startReceiver, type Receiver } from '@signet/testkit/receiver'
 import type { EventId } from '@signet/webhook-core'
 import { writeTombstone, closeAccount, moveHeldDeliveries } from '@signet/webhook-core/stores'
 import { AttemptService, type AttemptDeps } from '../src/attempts/attempt-service.js'

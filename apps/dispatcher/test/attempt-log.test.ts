@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
-import { leasePort, reply, startReceiver, type Receiver } from '@signet/local'
+import { leasePort } from '@signet/local'
+import { reply, startReceiver, type Receiver } from '@signet/testkit/receiver'
 import { waitFor } from '@signet/testkit'
 import { purgeRecording } from '@signet/webhook-core/stores'
 import { deliveriesOf, startDispatcher, type TestDispatcher } from './support/dispatcher.js'

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, it } from '@jest/globals'
-import { startReceiver, type Receiver } from '@signet/local'
+import { startReceiver, type Receiver } from '@signet/testkit/receiver'
 import { connectRedis, redisSettings } from '@signet/redis'
 import { waitFor } from '@signet/testkit'
 import { newEventId } from '@signet/webhook-core'

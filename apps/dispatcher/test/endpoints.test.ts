@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
-import { reply, startReceiver, type Receiver } from '@signet/local'
+import { reply, startReceiver, type Receiver } from '@signet/testkit/receiver'
 import type { EndpointId } from '@signet/webhook-core'
 import { deleteEndpoint, patchEndpoint, purgeRecording } from '@signet/webhook-core/stores'
 import { dispatchEvent, deliveriesOf, type DeliveryRow } from './support/dispatcher.js'

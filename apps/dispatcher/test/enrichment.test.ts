@@ -1,6 +1,6 @@
 import { afterEach, beforeAll, afterAll, describe, expect, it } from '@jest/globals'
 import type { Db } from '@signet/db'
-import { startReceiver, type Receiver } from '@signet/local'
+import { startReceiver, type Receiver } from '@signet/testkit/receiver'
 import { waitFor } from '@signet/testkit'
 import type { EventId } from '@signet/webhook-core'
 import type { RecordingReader } from '@signet/webhook-core/stores'

@@ -3,7 +3,7 @@ import { DEFAULT_RETRY_DELAYS_SECONDS, type DeliveryId, type EventId } from '@si
 import { deleteEndpoint, purgeRecording } from '@signet/webhook-core/stores'
 import { listAttempts } from '../src/deliveries/attempt-store.js'
 import { findOpenFirstAttempts } from '../src/dispatching/first-attempt-store.js'
-import { reply, startReceiver, type Receiver } from '@signet/local'
+import { reply, startReceiver, type Receiver } from '@signet/testkit/receiver'
 import { waitFor } from '@signet/testkit'
 import { dispatchEvent, dispatchInRows } from './support/dispatcher.js'
 import { startStepwise, type Stepwise } from './support/stepwise.js'

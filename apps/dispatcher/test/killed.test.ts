@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, it } from '@jest/globals'
-import { reply, startReceiver, type Receiver } from '@signet/local'
+import { reply, startReceiver, type Receiver } from '@signet/testkit/receiver'
 import { startStack, waitFor, type Stack } from '@signet/testkit'
 
 let folder: string

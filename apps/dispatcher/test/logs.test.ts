@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
-import { reply, startReceiver, type Receiver } from '@signet/local'
+import { reply, startReceiver, type Receiver } from '@signet/testkit/receiver'
 import { waitFor } from '@signet/testkit'
 import type { TranscriptFields } from '@signet/webhook-core/stores'
 import { deliveriesOf, startDispatcher, type TestDispatcher } from './support/dispatcher.js'

@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals'
 import { connectRedis } from '@signet/redis'
-import { reply, startReceiver, type Receiver } from '@signet/local'
+import { reply, startReceiver, type Receiver } from '@signet/testkit/receiver'
 import { waitFor } from '@signet/testkit'
 import { deliveryJobId, eventJobId } from '@signet/webhook-core/queue'
 import type { DeliveryId, EndpointId, EventId } from '@signet/webhook-core'

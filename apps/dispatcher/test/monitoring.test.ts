@@ -1,5 +1,5 @@
 import { afterAll, beforeAll } from '@jest/globals'
-import { startReceiver, type Receiver } from '@signet/local'
+import { startReceiver, type Receiver } from '@signet/testkit/receiver'
 import { waitFor } from '@signet/testkit'
 import { describeMonitoring } from '@signet/testkit/monitoring-tests'
 import request from 'supertest'

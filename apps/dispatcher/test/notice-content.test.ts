@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
-import { startReceiver, type Receiver } from '@signet/local'
+import { startReceiver, type Receiver } from '@signet/testkit/receiver'
 import { startStack, waitFor, type Stack } from '@signet/testkit'
 import type { Subscriber } from './support/subscriber.js'
 import { startAnother, startDispatcher, type TestDispatcher } from './support/dispatcher.js'

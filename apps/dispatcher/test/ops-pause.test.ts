@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals'
-import { reply } from '@signet/local'
+import { reply } from '@signet/testkit/receiver'
 import { waitFor } from '@signet/testkit'
 import { deliveriesOf, startAnother } from './support/dispatcher.js'
 import { useOperator } from './support/operator.js'

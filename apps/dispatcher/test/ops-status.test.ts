@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals'
-import { reply } from '@signet/local'
+import { reply } from '@signet/testkit/receiver'
 import { holdsInSomeRun, waitFor } from '@signet/testkit'
 import { deliveriesOf } from './support/dispatcher.js'
 import { startMuteRedis } from './support/mute-redis.js'

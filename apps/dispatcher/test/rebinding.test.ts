@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
-import { startReceiver, type Receiver } from '@signet/local'
+import { startReceiver, type Receiver } from '@signet/testkit/receiver'
 import { startStepwise, type Stepwise } from './support/stepwise.js'
 
 describe('a name that came to mean another address', () => {

@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals'
 import { randomBytes } from 'node:crypto'
-import { reply, startReceiver, type Receiver } from '@signet/local'
+import { reply, startReceiver, type Receiver } from '@signet/testkit/receiver'
 import {
   startPrivatePostgres,
   startPrivateRedis,

@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from '@jest/globals'
 import { Db } from '@signet/db'
-import { reply, startReceiver, type Receiver } from '@signet/local'
+import { reply, startReceiver, type Receiver } from '@signet/testkit/receiver'
 import { waitFor } from '@signet/testkit'
 import { deliveriesOf, startDispatcher, type TestDispatcher } from './support/dispatcher.js'
 import { gate } from './support/gate.js'

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/glo
 import { DEFAULT_RETRY_DELAYS_SECONDS, type DeliveryId } from '@signet/webhook-core'
 import { patchEndpoint } from '@signet/webhook-core/stores'
 import { listAttempts } from '../src/deliveries/attempt-store.js'
-import { reply, startReceiver, type Receiver } from '@signet/local'
+import { reply, startReceiver, type Receiver } from '@signet/testkit/receiver'
 import type { DeliveryRow } from './support/dispatcher.js'
 import { jobOf, startStepwise, type Stepwise } from './support/stepwise.js'
 

@@ -13,7 +13,7 @@ import {
 } from '@modelcontextprotocol/client'
 import { Client as ClientV1 } from '@modelcontextprotocol/sdk/client/index.js'
 import { StreamableHTTPClientTransport as TransportV1 } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
-import { startReceiver, type Receiver } from '@signet/local'
+import { startReceiver, type Receiver } from '@signet/testkit/receiver'
 import { hasModules, python } from '@signet/testkit/programs'
 import { Person, startStack, waitFor, type Stack } from '@signet/testkit'
 import { McpProvider } from './support/mcp-provider.js'

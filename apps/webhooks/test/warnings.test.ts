@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals'
-import { startInbox, type Inbox } from '@signet/local'
+import { startInbox, type Inbox } from '@signet/testkit/inbox'
 import { createLogger, createRegistry } from '@signet/telemetry'
 import type { Endpoint } from '@signet/webhook-core/stores'
 import { anEndpoint } from '@signet/webhook-testkit'

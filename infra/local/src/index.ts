@@ -1,8 +1,8 @@
 export { type Authority, createAuthority, issueCertificate, loadAuthority } from './certificate.js'
 export { unpackedProgram, unpackPackage } from './debian-package.js'
 export { type Guarded, startGuarded } from './child.js'
-export { type Inbox, type SmtpFault, startInbox } from './inbox/inbox.js'
-export type { Mail, MailFilter } from './inbox/mail.js'
+export { startInbox } from './inbox/inbox.js'
+export type { Mail } from './inbox/mail.js'
 export { leasePort } from './ports.js'
 export {
   createDatabase,
@@ -12,12 +12,11 @@ export {
   startPostgres,
 } from './postgres.js'
 export { findPrograms } from './programs.js'
-export { type Answer, reply } from './receiver/answers.js'
 export {
+  type Answer,
   type DeliveryFilter,
   type Hook,
   type ReceivedDelivery,
-  type Receiver,
   startReceiver,
 } from './receiver/receiver.js'
 export { type RedisServer, startRedis } from './redis.js'

@@ -6,7 +6,6 @@ import { afterAll, beforeAll, expect, it } from '@jest/globals'
 import { describeInBrowser } from '@signet/testkit/browser'
 import { chromiumPath, plugInAuthenticator } from '@signet/testkit/chromium'
 import type { Page } from 'playwright-core'
-import { reply } from '../src/receiver/answers.js'
 import { waitUntil } from '../src/wait-until.js'
 import { connectApplication } from '../src/walkthrough/connect.js'
 import {
@@ -127,7 +126,7 @@ describeInBrowser('a person', () => {
     const { world } = journey.stack
     const page = await journey.device(LAPTOP)
     await journey.signUp(page, email)
-    const url = await journey.hook(path, { otherwise: { kind: 'reply', status: 500 } })
+    const url = await journey.hook(path, { otherwise: { status: 500 } })
     const secret = await journey.addEndpoint(page, url)
     const signedIn = await fetch(`${world.auth}/token?grant_type=password`, {
       method: 'POST',
@@ -205,7 +204,7 @@ describeInBrowser('an operator', () => {
     const accessToken = await connectApplication(world, person)
     const subscription = await subscribe(world, accessToken, 'followed')
     const { endpointId, path, secret } = subscription
-    await setHook(world, path, { secret, otherwise: reply(503, { body: 'the disk is full' }) })
+    await setHook(world, path, { secret, otherwise: { status: 503, body: 'the disk is full' } })
     const eventId = await sendTestEvent({ world, accessToken, subscription })
 
     await page.goto(`${base}/admin`)

@@ -1,4 +1,4 @@
-import { startInbox as startColdInbox, type Inbox } from '@signet/local'
+import { startInbox as startColdInbox, type Inbox } from '@signet/testkit/inbox'
 import { openSmtpTransport } from '@signet/mail'
 
 let warm: Promise<void> | undefined

@@ -1,6 +1,6 @@
 import { SIGNET } from '@signet/brand'
 import { createLogger, createRegistry } from '@signet/telemetry'
-import type { Inbox } from '@signet/local'
+import type { Inbox } from '@signet/testkit/inbox'
 import type { SmtpConfig } from '@signet/mail'
 import { createMailTransport, type MailTransport } from '../../src/mail/mail-transport.js'
 import { startInbox } from './inbox.js'

@@ -1,4 +1,4 @@
-import { reply, startReceiver, type Receiver } from '@signet/local'
+import { reply, startReceiver, type Receiver } from '@signet/testkit/receiver'
 import { waitFor } from '@signet/testkit'
 import { createApp } from '../../src/app.js'
 import { deliveriesOf, startDispatcher, type DeliveryRow, type TestDispatcher } from './dispatcher.js'

@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
+import { type Inbox, startInbox } from '@signet/testkit/inbox'
 import { createTransport } from 'nodemailer'
 import { createAuthority, issueCertificate } from '../certificate.js'
 import { serve } from '../web-server.js'
-import { type Inbox, startInbox } from './inbox.js'
 import { inboxRoutes } from './inbox-pages.js'
 import type { Mail } from './mail.js'
 

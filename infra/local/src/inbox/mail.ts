@@ -1,13 +1,5 @@
 export type Mail = Awaited<ReturnType<typeof parseMail>>
 
-export interface MailFilter {
-  /** Envelope recipient, compared without regard to case. */
-  to?: string
-  subject?: string | RegExp
-  /** Only emails that arrived after this one. */
-  after?: Pick<Mail, 'id'>
-}
-
 /** Parses a raw email. Headers that occur more than once keep their last value. */
 export async function parseMail(id: number, envelope: { from: string; to: string[] }, raw: Buffer) {
   const { default: PostalMime } = await import('postal-mime')

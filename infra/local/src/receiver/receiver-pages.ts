@@ -70,9 +70,7 @@ const cellsOf = ({
   html`${typeOf(headers)}`,
   html`${body.length} B`,
   verified === null ? html`not checked` : marked(verified, verified ? 'valid' : `invalid: ${refusal}`),
-  answer.kind === 'reply'
-    ? marked(answer.status < 300, String(answer.status))
-    : marked(false, `none (${answer.kind})`),
+  marked(answer.status < 300, String(answer.status)),
 ]
 
 const marked = (isRight: boolean, text: string): Html =>

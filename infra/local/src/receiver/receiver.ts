@@ -4,14 +4,21 @@ import { buffer } from 'node:stream/consumers'
 import { verify, type WebhookEvent, WebhookVerificationError } from '@signet/webhook-verify'
 import { type Authority, createAuthority, issueCertificate, LOOPBACK } from '../certificate.js'
 import { listen, type Place } from '../web-server.js'
-import { waitUntil } from '../wait-until.js'
-import { act, type Answer, reply } from './answers.js'
 
 export interface ReceiverOptions extends Place {
   /** Signs the server's certificate; a new authority when left out. */
   authority?: Authority
   /** Name by which senders reach it; the certificate is for this one too. 127.0.0.1 when left out. */
   publicHost?: string
+}
+
+/** How the receiver treats one request. */
+export interface Answer {
+  status: number
+  headers?: Record<string, string>
+  body?: string | Buffer
+  /** Called instead of sending that, for tests with receivers that behave badly. */
+  instead?: (request: IncomingMessage, response: ServerResponse) => void
 }
 
 /** What a path expects and how it behaves. */
@@ -40,13 +47,10 @@ export interface ReceivedDelivery {
   /** The verified event, or any JSON that an unverified path got. */
   event?: WebhookEvent
   answer: Answer
-  /** Counts up with every TCP connection: equal numbers mean a connection was reused. */
-  connection: number
 }
 
 export interface DeliveryFilter {
   path?: string
-  type?: string
   /** Only deliveries that came after this one. */
   after?: Pick<ReceivedDelivery, 'number'>
 }
@@ -62,15 +66,13 @@ export async function startReceiver({ authority, publicHost, ...place }: Receive
   const hooks = new Map<string, Hook & { answers: Answer[] }>()
   const received: ReceivedDelivery[] = []
   let count = 0
-  let connections = 0
-  const connectionNumbers = new WeakMap<object, number>()
 
   const take = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const body = await buffer(request)
     const path = new URL(request.url ?? '/', 'https://local').pathname
-    const { secret, answers = [], otherwise = reply(200) } = hooks.get(path) ?? {}
+    const { secret, answers = [], otherwise = { status: 200 } } = hooks.get(path) ?? {}
     const checked = check(body, request, secret)
-    const answer = checked.verified === false ? reply(401) : (answers.shift() ?? otherwise)
+    const answer = checked.verified === false ? { status: 401 } : (answers.shift() ?? otherwise)
     count += 1
     received.push({
       number: count,
@@ -81,31 +83,24 @@ export async function startReceiver({ authority, publicHost, ...place }: Receive
       body,
       ...checked,
       answer,
-      connection: connectionNumbers.get(request.socket) ?? 0,
     })
     received.splice(0, Math.max(0, received.length - KEPT))
-    act(answer, request, response)
+    if (answer.instead) answer.instead(request, response)
+    else response.writeHead(answer.status, answer.headers).end(answer.body)
   }
 
   const names = [...(publicHost ? [publicHost] : []), ...LOOPBACK]
   const server = createServer(await issueCertificate(signer, names), (request, response) => {
     take(request, response).catch(() => request.socket.destroy()) // the sender broke off in the middle
   })
-  server.on('secureConnection', (socket) => {
-    connections += 1
-    connectionNumbers.set(socket, connections)
-  })
   const { port, close } = await listen(server, place)
   const deliveries = (filter: DeliveryFilter = {}): ReceivedDelivery[] =>
     received.filter((delivery) => matches(delivery, filter))
 
   return {
-    port,
+    ...{ server, port, close },
     /** PEM of the authority that senders must trust. */
     authorityCert: signer.cert,
-    get connections() {
-      return connections
-    },
     url: (path = '/'): string => `https://${publicHost ?? '127.0.0.1'}:${port}${path}`,
     /** Sets what a path expects and how it behaves, replacing what was set before. */
     hook(path: string, hook: Hook): void {
@@ -113,14 +108,6 @@ export async function startReceiver({ authority, publicHost, ...place }: Receive
     },
     /** Oldest first. */
     deliveries,
-    /** The first delivery that matches, arrived or still to come. */
-    waitForDelivery: ({ timeoutMs, ...filter }: DeliveryFilter & { timeoutMs?: number } = {}) =>
-      waitUntil(() => deliveries(filter)[0], {
-        timeoutMs,
-        describe: `delivery ${JSON.stringify({ ...filter, after: filter.after?.number })}`,
-        seen: () => `${received.length} deliveries came: ${received.map(describe).join('; ')}`,
-      }),
-    close,
   }
 }
 
@@ -146,14 +133,5 @@ export function parseLeniently(body: Buffer): unknown {
   }
 }
 
-function matches(delivery: ReceivedDelivery, { path, type, after }: DeliveryFilter): boolean {
-  return (
-    (path === undefined || delivery.path === path) &&
-    (type === undefined || delivery.headers['x-service-event'] === type) &&
-    (after === undefined || delivery.number > after.number)
-  )
-}
-
-function describe({ path, headers, verified, refusal }: ReceivedDelivery): string {
-  return `${path} ${String(headers['x-service-event'])} ${verified === false ? `refused (${refusal})` : 'taken'}`
-}
+const matches = (delivery: ReceivedDelivery, { path, after }: DeliveryFilter): boolean =>
+  (path === undefined || delivery.path === path) && (after === undefined || delivery.number > after.number)

@@ -1,6 +1,5 @@
 import { readFileSync } from 'node:fs'
 import type { SummaryCompletedEvent } from '@signet/webhook-verify'
-import { reply } from '../receiver/answers.js'
 import type { DeliveryView } from '../receiver/receiver-pages.js'
 import type { Hook } from '../receiver/receiver.js'
 import { dim } from '../terminal.js'
@@ -112,7 +111,7 @@ const mib = (bytes: number): string => (bytes / ONE_MIB).toFixed(2)
 export async function retry(walk: Walk): Promise<void> {
   const { world, person, accessToken: bearer } = walk
   const { path, secret, endpointId } = walk.subscription
-  await setHook(world, path, { secret, answers: [reply(500)] })
+  await setHook(world, path, { secret, answers: [{ status: 500 }] })
   tell('The receiver will answer 500 to the next request.')
   const eventId = await publishRecording(world, person, readRecording('product-review'), 'retry')
   const [first, second] = [await arrival(walk, eventId), await arrival(walk, eventId, 2)]
