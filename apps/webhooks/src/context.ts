@@ -5,7 +5,7 @@ import { createLogger, createRegistry, RepeatedWarning, type Logger } from '@sig
 import { AddressGuard, type Resolver } from '@signet/address-guard'
 import { connectRedis, redisSettings } from '@signet/redis'
 import { WebhookQueues } from '@signet/webhook-core/queue'
-import { SharedClock } from '@signet/webhook-core'
+import { SharedClock } from '@signet/webhook-core/clock'
 import { UrlPolicy } from './endpoints/url-policy.js'
 import type { Registry } from 'prom-client'
 import { AccountService } from './accounts/account-service.js'

@@ -10,8 +10,6 @@ export {
   type EventId,
 } from './ids.js'
 
-export { CLOCK_INTERVAL_MS, SharedClock } from './clock/shared-clock.js'
-
 export {
   definitionOf,
   eventSchema,

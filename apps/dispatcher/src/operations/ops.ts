@@ -1,5 +1,6 @@
 import { Db } from '@signet/db'
-import { SharedClock, type DeliveryId } from '@signet/webhook-core'
+import type { DeliveryId } from '@signet/webhook-core'
+import { SharedClock } from '@signet/webhook-core/clock'
 import { connectRedis, redisSettings } from '@signet/redis'
 import { WebhookQueues } from '@signet/webhook-core/queue'
 import type { ReplayTarget } from './replay-store.js'

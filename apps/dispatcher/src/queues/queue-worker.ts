@@ -125,7 +125,7 @@ export class QueueWorker<Data> extends bullmq.Worker<Data, void> {
   }
 
   /**
-   * BullMQ fails on a job with a field that is no JSON, when it has locked the job already. It would do so again each time the lock has
+   * BullMQ fails on a job with a field that is not JSON, when it has locked the job already. It would do so again each time the lock has
    * expired, and the sweeper would leave the work to the job. So it is dropped.
    */
   async #orDropped(taken: Promise<Job<Data, void>>, token: string): Promise<Job<Data, void>> {
