@@ -36,7 +36,7 @@ export type ChaosReport = {
 
 const ACCOUNTS = 4
 const RECOVERY_LIMIT_MS = 90_000
-/** A retry that a fast clock put off by ten minutes comes ten minutes later. */
+/** A job that a fast clock put off by ten minutes is started by the sweeper within six minutes, which is the longest that anything waits. */
 const SETTLE_LIMIT_MS = 12 * 60_000
 
 /** Runs the faults one after the other under steady load, lets everything come to rest, and settles the accounts. */
