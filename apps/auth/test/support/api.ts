@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { expect } from '@jest/globals'
+import { request } from 'undici'
 import type { TestServer } from './server.js'
 
 export type Json = Record<string, unknown>
@@ -18,17 +19,21 @@ export type CallOptions = {
 /** A server under test; one that runs in the test's process can tell when its messages have left. */
 export type Callable = { url: string; settled?: () => Promise<void> }
 
-/** One request to a server, and the messages that it caused; bodies are JSON, redirects are answers. */
+/**
+ * One request to a server, and the messages that it caused; bodies are JSON, redirects are answers. Not `fetch`, which takes
+ * four times the processor time, and most tests send many.
+ */
 export async function call(
   server: Callable,
   method: string,
   path: string,
   { body, token, versioned = false, headers = {}, settle = true }: CallOptions = {},
 ): Promise<ApiAnswer> {
-  const response = await fetch(`${server.url}${path}`, {
+  const response = await request(`${server.url}${path}`, {
     method,
-    redirect: 'manual',
     headers: {
+      accept: '*/*',
+      'user-agent': 'node',
       ...(body === undefined ? {} : { 'Content-Type': 'application/json' }),
       ...(token === undefined ? {} : { Authorization: `Bearer ${token}` }),
       ...(versioned ? { 'X-Supabase-Api-Version': '2024-01-01' } : {}),
@@ -36,9 +41,16 @@ export async function call(
     },
     ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
   })
-  const text = await response.text()
+  const text = await response.body.text()
   if (settle) await server.settled?.()
-  return { status: response.status, headers: response.headers, text, body: parse(text) }
+  return { status: response.statusCode, headers: headersOf(response.headers), text, body: parse(text) }
+}
+
+function headersOf(received: Record<string, string | string[] | undefined>): Headers {
+  const headers = new Headers()
+  for (const [name, values = []] of Object.entries(received))
+    for (const value of [values].flat()) headers.append(name, value)
+  return headers
 }
 
 function parse(text: string): Json {
