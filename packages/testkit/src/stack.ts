@@ -46,7 +46,10 @@ export type Stack = {
 
 const ROOT = fileURLToPath(new URL('../../..', import.meta.url))
 /** Accounts are confirmed without an email, so nothing needs to listen at these addresses. */
-const NOBODY = { inbox: 'http://localhost:3000', smtp: 'smtp://localhost:1025', receiver: '' }
+const NOBODY = { inbox: '', smtp: 'smtp://localhost:1025', receiver: '' }
+
+/** Of apps/auth, by name as in `npm start`: keys of people (passkeys) do not work for an IP address. */
+const SITE: Env = { AUTH_SITE_URL: 'http://localhost:3000' }
 
 /** Settings of apps/auth for phones, as first and second factor; this number gets `code` instead of messages. */
 export const phoneSettings = (number: string, code: string): Env => ({
@@ -101,7 +104,7 @@ export async function startStack({
   const service = (name: ServiceName, more: Env): Service => ({
     name,
     root: ROOT,
-    env: { ...settings[name], ...more },
+    env: { ...settings[name], ...(name === 'auth' && SITE), ...more },
     logFile: join(folder, `${name}.log`),
   })
   /** A migrated database; the app migrates the template itself. */
