@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
-import { reply, startReceiver, type ReceivedDelivery, type Receiver } from '@signet/testkit/receiver'
+import type { ReceivedDelivery } from '@signet/local'
+import { reply, startReceiver, type Receiver } from '@signet/testkit/receiver'
 import { activateNextSecret, cancelNextSecret } from '@signet/webhook-core/stores'
 import { verify } from '@signet/webhook-verify'
 import { Webhook } from 'standardwebhooks'

@@ -8,8 +8,6 @@ import {
   waitUntil,
 } from '@signet/local'
 
-export type { ReceivedDelivery } from '@signet/local'
-
 /** How the receiver treats one request, well or badly. */
 export type Answer =
   | (Omit<PlainAnswer, 'instead'> & {
