@@ -1,6 +1,5 @@
-import { once } from 'node:events'
 import type { Server } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import { listen } from '@signet/local'
 
 export type LocalServer = {
   readonly port: number
@@ -12,18 +11,6 @@ export type LocalServer = {
 
 /** Makes a test's own server, over TLS or not, listen on a free port of this machine. */
 export async function listenLocally(server: Server): Promise<LocalServer> {
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as AddressInfo
-  const isTls = 'setSecureContext' in server
-  return {
-    port,
-    origin: `${isTls ? 'https' : 'http'}://127.0.0.1:${port}`,
-    async close() {
-      const closed = once(server, 'close')
-      server.close()
-      server.closeAllConnections()
-      await closed
-    },
-  }
+  const { port, close } = await listen(server)
+  return { port, origin: `${'setSecureContext' in server ? 'https' : 'http'}://127.0.0.1:${port}`, close }
 }
