@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import { request as send, type ClientRequest, type IncomingMessage } from 'node:http'
-import type { Socket } from 'node:net'
+import { connect, type Socket } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
@@ -45,7 +45,7 @@ async function aServer(makeRoom?: BodySpec['makeRoom'], as: BodySpec['as'] = 'js
   app.use(errorHandler({ errorRenderer }))
   const server: Listener = await listen(app, { port: 0, host: '127.0.0.1' })
   open.push({ close: () => server.close(0) })
-  return (headers: Record<string, string> = {}): ClientRequest => {
+  const post = (headers: Record<string, string> = {}): ClientRequest => {
     const request = send(`http://127.0.0.1:${server.port}/`, {
       method: 'POST',
       agent: false,
@@ -55,6 +55,7 @@ async function aServer(makeRoom?: BodySpec['makeRoom'], as: BodySpec['as'] = 'js
     open.push({ close: () => request.destroy() })
     return request
   }
+  return Object.assign(post, { port: server.port })
 }
 
 async function answerTo(request: ClientRequest): Promise<[number | undefined, string]> {
@@ -123,6 +124,35 @@ describe('a body that is read as bytes', () => {
     request.write(Buffer.alloc(MAX_BYTES + 1, ' '))
     expect((await answerTo(request))[0]).toBe(413)
   })
+
+  it.each([
+    ['gzip', gzipSync],
+    ['deflate', deflateSync],
+    ['br', brotliCompressSync],
+  ] as const)(
+    'is refused if more follows its end, and leaves the connection usable: %s',
+    async (encoding, compress) => {
+      const { port } = await aServer()
+      const socket = connect(port, '127.0.0.1')
+      open.push({ close: () => socket.destroy() })
+      const post = (body: Buffer, head = '') => {
+        socket.write(`POST / HTTP/1.1\r\nhost: api\r\ncontent-type: application/json\r\n${head}`)
+        socket.write(`content-length: ${body.length}\r\n\r\n`)
+        socket.write(body)
+      }
+      // More than a server reads ahead.
+      const rest = Buffer.alloc(500_000, 'x')
+      post(Buffer.concat([compress(JSON_TEXT), rest]), `content-encoding: ${encoding}\r\n`)
+      post(Buffer.from('{}'))
+      let answers = ''
+      const statuses = () => [...answers.matchAll(/HTTP\/1\.1 (\d+)/g)].map(([, status]) => status)
+      for await (const chunk of socket) {
+        answers += String(chunk)
+        if (statuses().length === 2) break
+      }
+      expect(statuses()).toEqual(['400', '200'])
+    },
+  )
 
   const noRoom = () => new AppError('unavailable', 'unavailable', 'no room')
 

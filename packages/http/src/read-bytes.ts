@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http'
-import type { Readable, Transform } from 'node:stream'
+import type { Readable } from 'node:stream'
 import zlib from 'node:zlib'
 import { BodyChunks } from './body-chunks.js'
 import type { RequestEnd } from './request-end.js'
@@ -27,26 +27,27 @@ export function readBytes(
   { maxBytes, end, makeRoom = () => undefined }: Options,
 ): Promise<Buffer> {
   return new Promise((resolve, reject) => {
-    const source = decoded(req)
+    const decoder = decoderOf(req)
+    const source: Readable = decoder ?? req
     const chunks = new BodyChunks()
     const beginning = (size: number) => chunks.beginning(size)
     let bytes = 0
+    let compressedBytes = 0
     let isOver = false
 
     const stop = () => {
       isOver = true
       source.off('data', onData)
-      if (source === req) return
-      req.unpipe()
-      source.destroy()
+      if (decoder) req.unpipe()
+      decoder?.destroy()
+      // Takes the rest off the connection, so that the client gets to the answer, and its next request to us.
+      req.resume()
     }
     const refuse = (error: Error) => {
       if (isOver) return
       stop()
       // A connection may outlive its request, and must not keep what nobody will use.
       chunks.clear()
-      // Takes the rest off the connection, so that the client gets to the answer.
-      req.resume()
       reject(error)
     }
     const refuseTooLarge = () => refuse(failure('entity.too.large'))
@@ -73,27 +74,33 @@ export function readBytes(
     source.on('error', () => refuse(failure('encoding.malformed')))
     source.once('end', () => {
       if (isOver) return
+      // Of these formats, only gzip's decoder minds what follows the end.
+      if (decoder && decoder.bytesWritten < compressedBytes) return refuse(failure('encoding.malformed'))
       stop()
       resolve(chunks.all())
       // The request may go on for long, and must not keep what its handler drops.
       chunks.clear()
     })
     // Its length is known, and too large.
-    if (source === req && Number(req.headers['content-length'] ?? 0) > maxBytes) return refuseTooLarge()
+    if (!decoder && Number(req.headers['content-length'] ?? 0) > maxBytes) return refuseTooLarge()
     source.on('data', onData)
+    if (!decoder) return
+    req.on('data', (chunk: Buffer) => (compressedBytes += chunk.length))
+    req.pipe(decoder)
   })
 }
 
-function decoded(req: IncomingMessage): Readable {
+function decoderOf(req: IncomingMessage): Decoder | undefined {
   const encoding = req.headers['content-encoding']?.toLowerCase() ?? 'identity'
-  if (encoding === 'identity') return req
+  if (encoding === 'identity') return undefined
   const decoder = DECODERS[encoding]?.()
   if (decoder === undefined) throw failure('encoding.unsupported')
-  req.pipe(decoder)
   return decoder
 }
 
-const DECODERS: Readonly<Record<string, () => Transform>> = {
+type Decoder = zlib.Gunzip | zlib.Inflate | zlib.BrotliDecompress
+
+const DECODERS: Readonly<Record<string, () => Decoder>> = {
   gzip: () => zlib.createGunzip(),
   deflate: () => zlib.createInflate(),
   br: () => zlib.createBrotliDecompress(),
