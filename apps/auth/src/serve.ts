@@ -39,7 +39,7 @@ export async function serve(
     const listener = await listen(createApp(context), {
       port: config.apiPort,
       host: config.apiHost,
-      setting: 'AUTH_API_PORT',
+      settings: { port: 'AUTH_API_PORT or PORT', host: 'AUTH_API_HOST' },
       drain: context.drain,
     })
     const stopCleanup = config.dbCleanupEnabled ? context.cleanup.start() : undefined

@@ -10,7 +10,7 @@ export async function serve(config: DispatcherConfig): Promise<Service> {
   const listener = await listen(createApp(context), {
     port: config.port,
     host: config.host,
-    setting: 'DISPATCHER_PORT',
+    settings: { port: 'DISPATCHER_PORT or PORT', host: 'DISPATCHER_HOST' },
     drain: context.drain,
   })
   context.engine.start()

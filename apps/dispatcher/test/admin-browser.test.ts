@@ -39,7 +39,7 @@ describeInBrowser('the pages for operators in Chromium', () => {
       [incident.endpoint.id],
     )
     for (let minute = 0; minute < 3; minute += 1) await observed.dispatcher.history.sample()
-    listener = await listen(observed.app, { port: 0, host: '127.0.0.1', setting: 'PORT' })
+    listener = await listen(observed.app, { port: 0, host: '127.0.0.1' })
     base = `http://127.0.0.1:${listener.port}`
     browser = await launchChromium()
   })

@@ -41,9 +41,15 @@ export async function serve(config: WebhooksConfig, ports: Partial<Ports> = {}):
 async function openListeners(ctx: Context): Promise<{ main: Listener; internal: Listener }> {
   const { drain } = ctx
   const { host, port, internalPort } = ctx.config
-  const main = await listen(createPublicApp(ctx), { port, host, setting: 'WEBHOOKS_PORT', drain })
+  const settings = (name: string) => ({ port: name, host: 'WEBHOOKS_HOST' })
+  const main = await listen(createPublicApp(ctx), {
+    port,
+    host,
+    settings: settings('WEBHOOKS_PORT or PORT'),
+    drain,
+  })
   try {
-    const options = { port: internalPort, host, setting: 'WEBHOOKS_INTERNAL_PORT', drain }
+    const options = { port: internalPort, host, settings: settings('WEBHOOKS_INTERNAL_PORT'), drain }
     return { main, internal: await listen(createInternalApp(ctx), options) }
   } catch (error) {
     await main.close()

@@ -16,8 +16,8 @@ export type ListenOptions = {
   port: number
   /** Defaults to all addresses. */
   host?: string | undefined
-  /** Name of the environment variable to mention in errors. */
-  setting?: string
+  /** Names of the environment variables to mention in errors. */
+  settings?: { port: string; host: string }
   /** A third of how long, in milliseconds, a client may take nothing of an answer before its connection is closed. */
   stallTimeoutMs?: number
   /** Once it begins, each connection ends with the answer to its next request. */
@@ -99,15 +99,19 @@ function leftOf(socket: Socket): string {
   return [socket.bytesWritten, socket.writableLength, handle?.writeQueueSize].join(' ')
 }
 
-const REASONS: Readonly<Record<string, string>> = {
+const PORT_REASONS: Readonly<Record<string, string>> = {
   EADDRINUSE: 'the port is taken',
   EACCES: 'this process may not use it',
+}
+const HOST_REASONS: Readonly<Record<string, string>> = {
   EADDRNOTAVAIL: 'this machine does not have the address',
   ENOTFOUND: 'the host name is not known',
+  EAI_AGAIN: 'the name server did not answer',
 }
 
-function explain(error: unknown, { port, host, setting }: ListenOptions): string {
+function explain(error: unknown, { port, host, settings }: ListenOptions): string {
   const { code = '' } = error as { code?: string }
+  const setting = code in HOST_REASONS ? settings?.host : settings?.port
   const where = `port ${port}${host === undefined ? '' : ` of ${host}`}${setting === undefined ? '' : ` (${setting})`}`
-  return `cannot listen on ${where}: ${REASONS[code] ?? (code || String(error))}`
+  return `cannot listen on ${where}: ${HOST_REASONS[code] ?? PORT_REASONS[code] ?? (code || String(error))}`
 }

@@ -38,6 +38,18 @@ const linesOf = (printed: string) =>
     .map((line) => JSON.parse(line) as unknown)
 const STOPPED = [{ msg: 'draining', seconds: 0 }, { msg: 'stopped' }]
 
+async function problemsOfListening(port: number, host: string): Promise<unknown> {
+  const module = JSON.stringify(new URL('../dist/listen.js', import.meta.url).href)
+  const options = JSON.stringify({ port, host, settings: { port: 'X_PORT', host: 'X_HOST' } })
+  const { exit } = run(
+    `const { listen } = await import(${module})
+     return listen(() => {}, ${options})`,
+  )
+  const [code, err] = await exit()
+  expect(code).toBe(1)
+  return (JSON.parse(err) as { problems: unknown }).problems
+}
+
 describe('runService', () => {
   it('exits with 1 and the list of problems in one line of JSON when the start fails', async () => {
     const { exit } = run(
@@ -65,17 +77,17 @@ describe('runService', () => {
     const taken = createServer().listen(0, '127.0.0.1')
     await once(taken, 'listening')
     const { port } = taken.address() as AddressInfo
-    const module = JSON.stringify(new URL('../dist/listen.js', import.meta.url).href)
-    const { exit } = run(
-      `const { listen } = await import(${module})
-       return listen(() => {}, { port: ${port}, host: '127.0.0.1', setting: 'X_PORT' })`,
-    )
-    const [code, err] = await exit()
-    expect(code).toBe(1)
-    expect(JSON.parse(err)).toMatchObject({
-      problems: [`cannot listen on port ${port} of 127.0.0.1 (X_PORT): the port is taken`],
-    })
+    expect(await problemsOfListening(port, '127.0.0.1')).toEqual([
+      `cannot listen on port ${port} of 127.0.0.1 (X_PORT): the port is taken`,
+    ])
     taken.close()
+  })
+
+  it('names the setting of an address that the machine does not have', async () => {
+    // RFC 5737, section 3: an address for documentation.
+    expect(await problemsOfListening(0, '192.0.2.1')).toEqual([
+      'cannot listen on port 0 of 192.0.2.1 (X_HOST): this machine does not have the address',
+    ])
   })
 
   it.each(['SIGTERM', 'SIGINT'] as const)('closes and exits with 0 on %s', async (signal) => {

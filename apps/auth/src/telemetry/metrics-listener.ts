@@ -10,5 +10,6 @@ export function startMetricsListener(
 ): Promise<Listener> {
   const app = express().disable('x-powered-by')
   app.get('/', metricsHandler(registry))
-  return listen(app, { port, host, setting: 'OTEL_EXPORTER_PROMETHEUS_PORT' })
+  const settings = { port: 'OTEL_EXPORTER_PROMETHEUS_PORT', host: 'OTEL_EXPORTER_PROMETHEUS_HOST' }
+  return listen(app, { port, host, settings })
 }
