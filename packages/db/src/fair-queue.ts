@@ -18,13 +18,25 @@ export class FairQueue<Item> {
     this.#size += 1
   }
 
-  remove(share: string, item: Item): void {
+  /** False if there is no such item. */
+  remove(share: string, item: Item): boolean {
     const queue = this.#queues.get(share)
     const position = queue?.indexOf(item) ?? -1
-    if (queue === undefined || position === -1) return
+    if (queue === undefined || position === -1) return false
     queue.splice(position, 1)
     if (queue.length === 0) this.#queues.delete(share)
     this.#size -= 1
+    return true
+  }
+
+  /** Takes the newest item of the share that has most; among equals, of the one whose turn comes last. */
+  takeFromLongest(): Item | undefined {
+    let longest: [string, Item[]] | undefined
+    for (const entry of this.#queues) if (entry[1].length >= (longest?.[1].length ?? 0)) longest = entry
+    const [share, item] = [longest?.[0], longest?.[1].at(-1)]
+    if (share === undefined || item === undefined) return undefined
+    this.remove(share, item)
+    return item
   }
 
   /**
