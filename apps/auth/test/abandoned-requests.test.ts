@@ -17,10 +17,11 @@ const stall = (signal: AbortSignal | undefined): Promise<never> => {
 }
 const hasher: PasswordHasher = {
   ...real,
-  hash: (password, signal) => (stalling ? stall(signal) : real.hash(password, signal)),
-  verify: (hash, password, signal) => (stalling ? stall(signal) : real.verify(hash, password, signal)),
-  firstMatch: (hashes, password, signal) =>
-    stalling ? stall(signal) : real.firstMatch(hashes, password, signal),
+  hash: (password, caller) => (stalling ? stall(caller?.signal) : real.hash(password, caller)),
+  verify: (hash, password, caller) =>
+    stalling ? stall(caller?.signal) : real.verify(hash, password, caller),
+  firstMatch: (hashes, password, caller) =>
+    stalling ? stall(caller?.signal) : real.firstMatch(hashes, password, caller),
 }
 
 let server: TestServer

@@ -131,6 +131,60 @@ describe('a flood of sign-ins whose clients hang up', () => {
   })
 })
 
+describe('a flood of wrong passwords from many networks', () => {
+  it('keeps nobody out who signs in from a network that the account knows', async () => {
+    const maxQueue = 20
+    const hasher = createPasswordHasher({ cost: 10, threads: 1, maxQueue })
+    let waiting = 0
+    let ended = 0
+    const waitingBefore: number[] = []
+    const endedBeside: number[] = []
+    const firstMatch: PasswordHasher['firstMatch'] = async (hashes, password, caller) => {
+      const [waitingNow, endedNow] = [waiting, ended]
+      waiting += 1
+      try {
+        const index = await hasher.firstMatch(hashes, password, caller)
+        if (password === PASSWORD) {
+          waitingBefore.push(waitingNow)
+          endedBeside.push(ended - endedNow)
+        } else ended += 1
+        return index
+      } finally {
+        waiting -= 1
+      }
+    }
+    const server = await startServer(FORWARDED, { hasher: { ...hasher, firstMatch } })
+    let isOver = false
+    const answered: number[] = []
+    const attack = async (n: number) => {
+      while (!isOver) {
+        const wrong = { email: anEmail(), password: 'wrong password' }
+        const { status } = await post(server, tokenPath, wrong, from(`2001:db8:66:${n.toString(16)}::1`))
+        answered.push(status)
+      }
+    }
+    const attacks: Promise<void>[] = []
+    try {
+      const { email } = await aUser(server)
+      const home = from('192.0.2.66')
+      const signIn = () => post(server, tokenPath, { email, password: PASSWORD }, home)
+      expect((await signIn()).status).toBe(200)
+      waitingBefore.length = endedBeside.length = 0
+      attacks.push(...Array.from({ length: 60 }, (_, n) => attack(n)))
+      await waitFor(() => answered.includes(503))
+      for (let n = 0; n < 5; n++) expect((await signIn()).status).toBe(200)
+      expect(Math.max(...waitingBefore)).toBeGreaterThan(maxQueue / 2)
+      // The thread holds two jobs, and each may be the last of its password; so may one that has its turn between.
+      expect(Math.max(...endedBeside)).toBeLessThanOrEqual(3)
+    } finally {
+      isOver = true
+      await Promise.all(attacks)
+      await server.close()
+      await hasher.close()
+    }
+  })
+})
+
 describe('guessing the code of a second factor', () => {
   let server: TestServer
   beforeAll(async () => {

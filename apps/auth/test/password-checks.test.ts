@@ -22,8 +22,8 @@ const leave = async <T>(result: T, signal: AbortSignal | undefined): Promise<T> 
 }
 const hasher: PasswordHasher = {
   ...real,
-  firstMatch: async (hashes, password, signal) =>
-    leave(await real.firstMatch(hashes, password, signal), signal),
+  firstMatch: async (hashes, password, caller) =>
+    leave(await real.firstMatch(hashes, password, caller), caller?.signal),
 }
 
 let server: TestServer

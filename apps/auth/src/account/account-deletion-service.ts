@@ -183,7 +183,7 @@ export class AccountDeletionService {
     const address: Address =
       email === null ? { kind: 'phone', value: phone ?? '' } : { kind: 'email', value: email }
     const attempt = await guesses.begin(address, meta)
-    const isRight = await attempt.check(() => hasher.verify(passwordHash ?? '', password, meta.signal))
+    const isRight = await attempt.check(() => hasher.verify(passwordHash ?? '', password, attempt.caller))
     if (!isRight) {
       await audit.record(meta, 'login_failed', user, { provider: address.kind, reason: 'wrong_password' })
       throw wrongPassword()

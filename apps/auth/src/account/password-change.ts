@@ -33,7 +33,7 @@ export type PasswordChange = {
    * That the password is another one than the current one tells as much as a wrong guess. So it counts as one until the new
    * hash is stored, which everyone notices; null where there was no password.
    */
-  guess: Pick<Attempt, 'takeBack'> | null
+  guess: Pick<Attempt, 'takeBack' | 'caller'> | null
 }
 
 type Compared = { password: string; currentPassword: string; needsPassword: boolean }
@@ -97,7 +97,8 @@ export class PasswordChanges {
       user.passwordHash === null
         ? null
         : await this.#compare(user, user.passwordHash, session, { ...request, needsPassword }, meta)
-    return { hash: await hasher.hash(password, meta.signal), nonce: needsNonce ? nonce : null, guess }
+    const hashed = await hasher.hash(password, guess?.caller ?? meta)
+    return { hash: hashed, nonce: needsNonce ? nonce : null, guess }
   }
 
   /** All answers reveal whether a password is the current one, so they count as guesses. */
@@ -107,7 +108,7 @@ export class PasswordChanges {
     session: Session,
     { password, currentPassword, needsPassword }: Compared,
     meta: RequestMeta,
-  ): Promise<Pick<Attempt, 'takeBack'>> {
+  ): Promise<Pick<Attempt, 'takeBack' | 'caller'>> {
     const { guesses, hasher, audit } = this.deps
     const mustKnow = needsPassword || (await this.#settingsAskForPassword(session))
     if (mustKnow && currentPassword === '')
@@ -121,7 +122,7 @@ export class PasswordChanges {
     const attempt = await guesses.begin(address, meta)
     // One comparison for each counted guess: a person who must know the current password learns nothing by trying new ones.
     const isCurrent = await attempt.check(() =>
-      hasher.verify(hash, mustKnow ? currentPassword : password, meta.signal),
+      hasher.verify(hash, mustKnow ? currentPassword : password, attempt.caller),
     )
     if (mustKnow && !isCurrent) {
       await audit.record(meta, 'login_failed', user, { provider: address.kind, reason: 'wrong_password' })

@@ -73,7 +73,7 @@ export class AdminUserService {
       throw invalid('aud must be an audience of AUTH_JWT_AUD or AUTH_JWT_ALLOWED_AUDIENCES')
     if (email === null && phone === null)
       throw invalid('Cannot create a user without either an email or phone')
-    const passwordHash = await this.#hashOfNew(attributes, meta.signal)
+    const passwordHash = await this.#hashOfNew(attributes, meta)
     const providers = [...(email === null ? [] : ['email']), ...(phone === null ? [] : ['phone'])]
     const metadata = StorableMetadata.limited({
       userMetadata: checked.userMetadata,
@@ -118,7 +118,7 @@ export class AdminUserService {
     refuseEmpty(attributes.password)
     await this.get(id)
     if (password !== undefined) refusePassword(rules.passwords, password)
-    const passwordHash = password === undefined ? undefined : await hasher.hash(password, meta.signal)
+    const passwordHash = password === undefined ? undefined : await hasher.hash(password, meta)
     const concerned = { id, addresses: addressesOf(checked) }
     return acts.onUser(admin, concerned, meta, async ({ tx, record, user }) => {
       const changes = changesOf(user, checked)
@@ -201,7 +201,7 @@ export class AdminUserService {
   /** Strength is up to the administrator; only passwords that bcrypt would truncate are refused. Null for none. */
   async #hashOfNew(
     { password = '', password_hash: hash = '' }: UserAttributes,
-    signal: AbortSignal | undefined,
+    meta: RequestMeta,
   ): Promise<string | null> {
     const { hasher, rules } = this.deps
     if (password !== '' && hash !== '') throw invalid('Only a password or a password hash should be provided')
@@ -210,7 +210,7 @@ export class AdminUserService {
       return hash
     }
     refuseTooLong(rules.passwords, password)
-    return password === '' ? null : hasher.hash(password, signal)
+    return password === '' ? null : hasher.hash(password, meta)
   }
 
   async #whyNotInserted(

@@ -110,14 +110,14 @@ export class LinkService {
     requested: GeneratedType,
     isNew: boolean,
     { password }: LinkRequest,
-    { signal }: RequestMeta,
+    meta: RequestMeta,
   ): Promise<string | null> {
     const { hasher, rules } = this.deps
     if (type !== 'signup' || requested === 'magiclink') return null
     if (password === undefined && !isNew) return null
     if (password === undefined) throw invalid('Signup requires a valid password')
     refusePassword(rules.passwords, password)
-    return hasher.hash(password, signal)
+    return hasher.hash(password, meta)
   }
 
   async #issueSignUp(

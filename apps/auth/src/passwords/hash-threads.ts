@@ -1,7 +1,9 @@
 import type { Worker } from 'node:worker_threads'
 import { startThread } from '@signet/threads'
+import { authError } from '../errors/auth-error.js'
 import type { BcryptChoice } from './bcrypt.js'
-import type { HashAnswer, HashJob } from './hash-job.js'
+import type { HashAnswer, HashCaller, HashJob } from './hash-job.js'
+import { HashQueue } from './hash-queue.js'
 
 /** What the job with this index answered. */
 type Outcome = { index: number; result: string | true }
@@ -9,7 +11,7 @@ type Task = {
   jobs: readonly HashJob[]
   /** How many of its jobs have been done. */
   done: number
-  signal: AbortSignal | undefined
+  caller: HashCaller
   resolve: (outcome: Outcome | null) => void
   reject: (reason: unknown) => void
 }
@@ -17,48 +19,46 @@ type Thread = { worker: Worker | undefined; tasks: Task[] }
 
 /** One job runs and one waits in each thread, so the thread stays busy while the main thread does something else. */
 const TASKS_PER_THREAD = 2
-/** One turn in so many goes to a task that has begun, so that new ones cannot hold it up for ever. */
-const TURNS = 4
+/** About the time it takes to work through a full queue. */
+const RETRY_AFTER_SECONDS = 5
 
 /**
  * Threads that hash, and the tasks that wait for them. A task is a list of jobs, done one after the other until one answers
- * something other than `false`. Tasks that have not begun go first: a right password needs only its first job, and does not
- * wait for the second ones of wrong passwords (decision 0031).
+ * something other than `false`. Between two jobs it waits again: a right password needs only its first one, and does not wait
+ * for the second ones of wrong passwords (decision 0031).
  */
 export class HashThreads {
   readonly #threads: Thread[]
-  readonly #waiting = { fresh: new Set<Task>(), begun: new Set<Task>() }
-  #turn = 0
+  readonly #waiting: HashQueue<Task>
   #closed = false
 
   constructor(
     threads: number,
+    maxQueue: number,
     private readonly bcrypt: BcryptChoice,
   ) {
+    // One for each thread waits there.
+    this.#waiting = new HashQueue(maxQueue - threads * (TASKS_PER_THREAD - 1))
     this.#threads = Array.from({ length: threads }, () => ({ worker: undefined, tasks: [] }))
   }
 
-  /** Unfinished tasks. */
-  get pending(): number {
-    const waiting = this.#waiting.fresh.size + this.#waiting.begun.size
-    return this.#threads.reduce((sum, { tasks }) => sum + tasks.length, waiting)
-  }
-
   /**
-   * The first answer that is not `false`, otherwise null. Given up before it has begun, it fails; after that, it ends as
-   * if the remaining jobs had answered `false`, because a password that was compared counts as a guess.
+   * The first answer that is not `false`, otherwise null. Given up or refused before it has begun, it fails; given up after
+   * that, it ends as if the remaining jobs had answered `false`, because a password that was compared counts as a guess.
    */
-  run(jobs: readonly HashJob[], signal?: AbortSignal): Promise<Outcome | null> {
+  run(jobs: readonly HashJob[], caller: HashCaller): Promise<Outcome | null> {
+    const { signal } = caller
     return new Promise((resolve, reject) => {
       if (signal?.aborted) return reject(signal.reason as Error)
       const giveUp = () => {
-        if (this.#waiting.fresh.delete(task)) reject(signal?.reason as Error)
-        if (this.#waiting.begun.delete(task)) resolve(null)
+        if (!this.#waiting.remove(task)) return
+        if (task.done === 0) reject(signal?.reason as Error)
+        else resolve(null)
       }
       const task: Task = {
         jobs,
         done: 0,
-        signal,
+        caller,
         resolve(outcome) {
           signal?.removeEventListener('abort', giveUp)
           resolve(outcome)
@@ -66,25 +66,23 @@ export class HashThreads {
         reject,
       }
       signal?.addEventListener('abort', giveUp, { once: true })
-      this.#waiting.fresh.add(task)
+      this.#waiting.push(task)
       this.#assign()
+      this.#waiting.takeExcess()?.reject(overCapacity())
     })
   }
 
   async close(): Promise<void> {
     this.#closed = true
     await Promise.all(this.#threads.map(async ({ worker }) => worker?.terminate()))
-    for (const waiting of Object.values(this.#waiting)) {
-      for (const task of waiting) task.reject(new Error('the threads are closed'))
-      waiting.clear()
-    }
+    for (const task of this.#waiting.drain()) task.reject(new Error('the threads are closed'))
   }
 
   #assign(): void {
     for (;;) {
       const [thread] = this.#threads.toSorted((one, other) => one.tasks.length - other.tasks.length)
       if (!thread || thread.tasks.length >= TASKS_PER_THREAD) return
-      const task = this.#takeNext()
+      const task = this.#waiting.shift()
       const job = task?.jobs[task.done]
       if (!task || !job) return
       thread.tasks.push(task)
@@ -96,21 +94,13 @@ export class HashThreads {
     }
   }
 
-  #takeNext(): Task | undefined {
-    const { fresh, begun } = this.#waiting
-    this.#turn = (this.#turn + 1) % TURNS
-    const [task] = this.#turn === 0 ? [...begun, ...fresh] : [...fresh, ...begun]
-    if (task && !fresh.delete(task)) begun.delete(task)
-    return task
-  }
-
   #settle(task: Task, answer: HashAnswer): void {
     if ('error' in answer) return task.reject(answer.error)
     const { result } = answer
     if (result !== false) return task.resolve({ index: task.done, result })
     task.done += 1
-    if (task.done === task.jobs.length || task.signal?.aborted) return task.resolve(null)
-    this.#waiting.begun.add(task)
+    if (task.done === task.jobs.length || task.caller.signal?.aborted) return task.resolve(null)
+    this.#waiting.push(task)
   }
 
   #start(thread: Thread): Worker {
@@ -136,6 +126,11 @@ export class HashThreads {
     return worker
   }
 }
+
+const overCapacity = () =>
+  authError('unavailable', 'over_capacity', 'The server is busy, try again later', {
+    retryAfterSeconds: RETRY_AFTER_SECONDS,
+  })
 
 // Hashing allocates next to nothing in JavaScript; by default each thread keeps room for much more.
 const resourceLimits = { maxYoungGenerationSizeMb: 2, maxOldGenerationSizeMb: 32 }

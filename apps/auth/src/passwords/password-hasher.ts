@@ -3,24 +3,24 @@ import { authError } from '../errors/auth-error.js'
 import { BCRYPT_MAX_BYTES, type BcryptChoice } from './bcrypt.js'
 import { comparisonWith } from './compare.js'
 import { parseHash } from './hash-formats.js'
-import type { HashJob } from './hash-job.js'
+import type { HashCaller, HashJob } from './hash-job.js'
 import { HashThreads } from './hash-threads.js'
 
 /**
- * Hashes and checks passwords off the event loop. These throw `unavailable` while the queue is full, and `timeout` for
- * a job whose signal was aborted before its turn came.
+ * Hashes and checks passwords off the event loop. These throw `unavailable` for a job that is refused because the queue is full, and
+ * `timeout` for one whose signal was aborted before its turn came.
  */
 export type PasswordHasher = {
   /** A bcrypt hash of a password of at most 72 bytes. */
-  hash(password: string, signal?: AbortSignal): Promise<string>
+  hash(password: string, caller?: HashCaller): Promise<string>
   /** Whether the password matches the hash: bcrypt, argon2i/argon2id (PHC) or Firebase scrypt. */
-  verify(hash: string, password: string, signal?: AbortSignal): Promise<boolean>
+  verify(hash: string, password: string, caller?: HashCaller): Promise<boolean>
   /**
    * The index of the first hash that the password matches, or -1. A hash that does not match takes at least as long as one of
    * the service's own, even if it is cheaper or null: time does not tell a stranger which hashes exist. Once the first has
    * been compared it no longer fails, so that every guess can be counted: for an aborted signal the others do not match.
    */
-  firstMatch(hashes: readonly (string | null)[], password: string, signal?: AbortSignal): Promise<number>
+  firstMatch(hashes: readonly (string | null)[], password: string, caller?: HashCaller): Promise<number>
   /** True when the stored hash was not made with bcrypt at the configured cost. */
   needsRehash(hash: string): boolean
   close(): Promise<void>
@@ -31,7 +31,10 @@ export type PasswordHasherOptions = {
   cost?: number
   /** Worker threads; by default one for each core. */
   threads?: number
-  /** Maximum number of queued jobs; further ones are refused with `unavailable`. By default 64 for each thread. */
+  /**
+   * As many jobs of known networks may wait, and as many others. Of more, the newest of the network that has most waiting is refused
+   * with `unavailable`. By default 64 for each thread.
+   */
   maxQueue?: number
   /** Told when a job enters and when it ends, for the counters. */
   observe?: (operation: HashJob['kind'], phase: 'submitted' | 'completed') => void
@@ -41,45 +44,42 @@ export type PasswordHasherOptions = {
 
 const DEFAULT_COST = 10
 const DEFAULT_QUEUE_PER_THREAD = 64
-/** About the time it takes to work through a full queue. */
-const RETRY_AFTER_SECONDS = 5
 
 /** Worker threads start with the first passwords; `close` ends them. */
 export function createPasswordHasher(options: PasswordHasherOptions = {}): PasswordHasher {
   const { cost = DEFAULT_COST, threads = availableParallelism(), observe = () => undefined } = options
   const { maxQueue = threads * DEFAULT_QUEUE_PER_THREAD } = options
-  const pool = new HashThreads(threads, options.bcrypt ?? 'auto')
+  const pool = new HashThreads(threads, maxQueue, options.bcrypt ?? 'auto')
 
-  async function run(kind: HashJob['kind'], jobs: readonly HashJob[], signal: AbortSignal | undefined) {
-    if (pool.pending >= threads + maxQueue) throw busy()
+  async function run(kind: HashJob['kind'], jobs: readonly HashJob[], caller: HashCaller = NOBODY) {
     observe(kind, 'submitted')
     try {
-      return await pool.run(jobs, signal)
+      return await pool.run(jobs, caller)
     } catch (error) {
-      throw signal?.aborted ? givenUp(error) : error
+      throw caller.signal?.aborted ? givenUp(error) : error
     } finally {
       observe(kind, 'completed')
     }
   }
 
-  const firstMatch: PasswordHasher['firstMatch'] = async (hashes, password, signal) => {
+  const firstMatch: PasswordHasher['firstMatch'] = async (hashes, password, caller) => {
     const jobs = hashes.map((hash) => ({
       kind: 'verify' as const,
       password,
       comparison: comparisonWith(hash, cost),
     }))
-    return (await run('verify', jobs, signal))?.index ?? -1
+    return (await run('verify', jobs, caller))?.index ?? -1
   }
 
   return {
-    async hash(password, signal) {
+    async hash(password, caller) {
       if (Buffer.byteLength(password) > BCRYPT_MAX_BYTES)
         throw new RangeError('password longer than 72 bytes')
-      const made = await run('hash', [{ kind: 'hash', password, cost }], signal)
+      const made = await run('hash', [{ kind: 'hash', password, cost }], caller)
       if (typeof made?.result !== 'string') throw new TypeError('a job to hash a password made no hash')
       return made.result
     },
-    verify: async (hash, password, signal) => (await firstMatch([hash], password, signal)) === 0,
+    verify: async (hash, password, caller) => (await firstMatch([hash], password, caller)) === 0,
     firstMatch,
     needsRehash(hash) {
       const format = parseHash(hash)
@@ -89,10 +89,8 @@ export function createPasswordHasher(options: PasswordHasherOptions = {}): Passw
   }
 }
 
-const busy = () =>
-  authError('unavailable', 'over_capacity', 'The server is busy, try again later', {
-    retryAfterSeconds: RETRY_AFTER_SECONDS,
-  })
+/** Of benchmarks, which serve no clients. */
+const NOBODY: HashCaller = { client: { key: '' } }
 
 const givenUp = (cause: unknown) =>
   authError('timeout', 'request_timeout', 'The request was cancelled while it was queued', { cause })

@@ -4,6 +4,7 @@ import type { AppError } from '@signet/errors'
 import type { Address } from '../addresses/address.js'
 import { authError } from '../errors/auth-error.js'
 import type { TokenHashes } from '../one-time-tokens/one-time-token.js'
+import type { HashCaller } from '../passwords/hash-job.js'
 import type { FailureLimit } from '../rate-limits/rate-limits.js'
 import type { RequestMeta } from '../requests/request-meta.js'
 import { keyedHash } from '../secrets/derived-keys.js'
@@ -17,6 +18,8 @@ export type Attempt = {
   readonly user: User | null
   /** Of a sign-up with this address that nobody has confirmed: the client's newest, otherwise the newest of all. */
   readonly pendingHash: string | null
+  /** For the hasher. Strangers are the same to it, whether or not there is an account. */
+  readonly caller: HashCaller
   /** Compares. A password that could not be compared, because the server was busy or the client left first, is not a guess. */
   check<T>(compare: () => Promise<T>): Promise<T>
   takeBack(): Promise<void>
@@ -43,7 +46,7 @@ export class Guesses {
   constructor(private readonly deps: Deps) {}
 
   /** Call before checking a password. Throws `limited` when it is too early. */
-  async begin(address: Address, { client }: RequestMeta): Promise<Attempt> {
+  async begin(address: Address, { client, signal }: RequestMeta): Promise<Attempt> {
     const { db, store, failures, hashes, rules, now } = this.deps
     const networkWaitMs = await failures.take(client)
     const at = now()
@@ -77,6 +80,7 @@ export class Guesses {
     return {
       user,
       pendingHash,
+      caller: { client, isKnown: countedIn.equals(guess.ids.known), ...(signal && { signal }) },
       check: (compare) => orTakeBack(compare()),
       takeBack,
       async takeBackWith(open) {

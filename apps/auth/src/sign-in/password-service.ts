@@ -57,7 +57,7 @@ export class PasswordService {
   /** Null when the user changed during the check: was banned, deleted, or got another hash. */
   async #attempt(address: Address, password: string, meta: RequestMeta): Promise<SignedIn | null> {
     const attempt = await this.deps.guesses.begin(address, meta)
-    const matched = await attempt.check(() => this.#compare(attempt, password, meta))
+    const matched = await attempt.check(() => this.#compare(attempt, password))
     const { user } = attempt
     if (matched === 'a_sign_up') {
       // Anyone may sign up with a guess, and learn from this answer that it is not the password: it stays counted.
@@ -79,7 +79,7 @@ export class PasswordService {
       this.deps.sessions.signIn(user, { method: 'password', provider: address.kind, countedIn }, meta),
     )
     if (signedIn === null) return null
-    await this.#rehash(user, password)
+    await this.#rehash(user, password, meta)
     return signedIn
   }
 
@@ -107,19 +107,15 @@ export class PasswordService {
    * A wrong password costs two hashes, whether or not the address has an account and somebody signed up with it, because time would tell
    * a stranger which it is. Only the right one costs less.
    */
-  async #compare(
-    { user, pendingHash }: Attempt,
-    password: string,
-    { signal }: RequestMeta,
-  ): Promise<Matched> {
+  async #compare({ user, pendingHash, caller }: Attempt, password: string): Promise<Matched> {
     const hashes = [user?.passwordHash ?? null, pendingHash]
-    return MATCHES[await this.deps.hasher.firstMatch(hashes, password, signal)] ?? 'nothing'
+    return MATCHES[await this.deps.hasher.firstMatch(hashes, password, caller)] ?? 'nothing'
   }
 
-  async #rehash({ id, passwordHash: hash }: User, password: string): Promise<void> {
+  async #rehash({ id, passwordHash: hash }: User, password: string, { client }: RequestMeta): Promise<void> {
     const { db, users, hasher } = this.deps
     if (hash !== null && hasher.needsRehash(hash) && Buffer.byteLength(password) <= BCRYPT_MAX_BYTES)
-      await users.rehash(db, id, hash, await hasher.hash(password))
+      await users.rehash(db, id, hash, await hasher.hash(password, { client, isKnown: true }))
   }
 
   #obstacleOf(user: User, kind: Address['kind']): AppError | null {

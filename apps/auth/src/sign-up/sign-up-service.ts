@@ -81,7 +81,7 @@ export class SignUpService {
         data,
         redirectTo,
         signUpId,
-        passwordHash: await hasher.hash(checked.password, meta.signal),
+        passwordHash: await hasher.hash(checked.password, meta),
       },
       meta,
       (tx, user) => sessions.open(tx, user, 'password', meta),

@@ -232,13 +232,13 @@ export class VerifyService {
   /** Hashed before the transaction; whether it is used is decided inside. */
   async #newPasswordHash(
     { requirePassword = false, password }: VerifyRequest,
-    { signal }: RequestMeta,
+    meta: RequestMeta,
   ): Promise<string | null> {
     const { hasher, rules } = this.deps
     refuseEmpty(password)
     if (!requirePassword || password === undefined) return null
     refusePassword(rules.passwords, password)
-    return hasher.hash(password, signal)
+    return hasher.hash(password, meta)
   }
 
   async #issueCode(
