@@ -14,6 +14,7 @@ export function migrateDatabase(
   const prefix = tablePrefix(dbNamespace)
   return migrate({
     databaseUrl,
+    setting: 'AUTH_DB_DATABASE_URL or DATABASE_URL',
     directory: DIRECTORY,
     table: `${prefix}schema_migrations`,
     variables: { prefix },

@@ -30,6 +30,7 @@ await runServiceCommands({
     // Only what it needs: migrations run before the service is configured.
     const { databaseUrl } = loadConfig({ databaseUrl: settings.databaseUrl }, environment())
     const directory = fileURLToPath(new URL('../migrations', import.meta.url))
-    await migrate({ databaseUrl, directory, table: 'migrations', log })
+    const setting = 'WEBHOOKS_DATABASE_URL or DATABASE_URL'
+    await migrate({ databaseUrl, setting, directory, table: 'migrations', log })
   },
 })

@@ -11,7 +11,13 @@ describe('migrate', () => {
   const directory = mkdtempSync(join(tmpdir(), 'signet-migrations-'))
   writeFileSync(join(directory, '20260101000000_first.sql'), 'create table {{prefix}}one (id int);')
   writeFileSync(join(directory, '20260102000000_second.sql'), 'create table {{prefix}}two (id int);')
-  const options = { databaseUrl: url, directory, table: 'ns_schema_migrations', variables: { prefix: 'ns_' } }
+  const options = {
+    databaseUrl: url,
+    setting: 'X_DATABASE_URL',
+    directory,
+    table: 'ns_schema_migrations',
+    variables: { prefix: 'ns_' },
+  }
 
   it('applies each file once when three replicas start together', async () => {
     const results = await Promise.all([migrate(options), migrate(options), migrate(options)])
@@ -43,6 +49,20 @@ describe('migrate', () => {
       '-- Up Migration\ncreate table {{prefix}}four (id int);\n-- Down Migration\ndrop table {{prefix}}four;',
     )
     await expect(migrate(options)).rejects.toThrow('20260104000000_fourth.sql: migrations have no down part')
+  })
+
+  it('names the setting of a database to which it cannot connect', async () => {
+    const wrong = new URL(url)
+    wrong.password = 'wrong'
+    const missing = new URL(url)
+    missing.pathname = '/missing'
+    const cannot = 'cannot connect to the database (X_DATABASE_URL): '
+    await expect(migrate({ ...options, databaseUrl: wrong.href })).rejects.toThrow(
+      `${cannot}password authentication failed`,
+    )
+    await expect(migrate({ ...options, databaseUrl: missing.href })).rejects.toThrow(
+      `${cannot}database "missing" does not exist`,
+    )
   })
 
   it('has closed its connection when it ends, also when it fails', async () => {

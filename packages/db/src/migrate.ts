@@ -5,6 +5,8 @@ import { NOTICE_LOST_CLIENTS } from './lost-clients.js'
 
 export type MigrateOptions = {
   databaseUrl: string
+  /** Name of the environment variable with the URL, to mention in errors. */
+  setting?: string
   /** Folder with `<timestamp>_name.sql` files. */
   directory: string
   /** Table that records applied migrations. */
@@ -19,11 +21,17 @@ export type MigrationLog = Readonly<
   Record<'info' | 'warn' | 'error', (message: string, fields?: Readonly<Record<string, unknown>>) => void>
 >
 
+/** There is no connection to the database. The message is for operators and names the setting. */
+export class ConnectError extends Error {
+  override name = 'ConnectError'
+}
+
 const SILENT: MigrationLog = { info: () => undefined, warn: () => undefined, error: () => undefined }
 
 /**
  * Applies missing migrations, each file in its own transaction, and returns their names. Safe to run from several replicas at
- * once: an advisory lock serializes them. There are no down migrations: the next migration fixes mistakes.
+ * once: an advisory lock serializes them. There are no down migrations: the next migration fixes mistakes. Rejects with a
+ * `ConnectError` if it cannot begin.
  */
 export async function migrate(options: MigrateOptions): Promise<string[]> {
   const { variables = {}, log = SILENT } = options
@@ -37,7 +45,11 @@ export async function migrate(options: MigrateOptions): Promise<string[]> {
     options: NOTICE_LOST_CLIENTS,
   })
   client.on('error', (error) => log.warn('the connection of the migrations broke', { error }))
-  await client.connect()
+  await client.connect().catch((error: unknown) => {
+    const why = error instanceof Error ? error.message : String(error)
+    const setting = options.setting === undefined ? '' : ` (${options.setting})`
+    throw new ConnectError(`cannot connect to the database${setting}: ${why}`, { cause: error })
+  })
   try {
     const applied = await runner({
       dbClient: client,

@@ -72,7 +72,7 @@ export async function withLogger(component: string, run: (log: Logger) => Promis
 }
 
 /** Errors that need only their message, with one problem per line. All others are logged with their stack. */
-const FOR_OPERATORS: ReadonlySet<string> = new Set(['ConfigError', 'ListenError'])
+const FOR_OPERATORS: ReadonlySet<string> = new Set(['ConfigError', 'ConnectError', 'ListenError'])
 
 function logFailure(log: Logger, error: unknown): void {
   const isForOperators = error instanceof Error && FOR_OPERATORS.has(error.name)
