@@ -11,6 +11,7 @@ export {
   boolean,
   choice,
   duration,
+  hostName,
   httpUrl,
   integer,
   list,

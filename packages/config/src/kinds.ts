@@ -1,3 +1,4 @@
+import { isIP } from 'node:net'
 import type { Setting } from './settings.js'
 
 type Common = { env: string | readonly string[]; doc: string; secret?: boolean; fallbackDoc?: string }
@@ -28,6 +29,15 @@ export function text<O extends SettingOptions<string>>(
       fail(`must be ${options.expected ?? String(options.pattern)}`)
     if (options.minBytes !== undefined && Buffer.byteLength(raw) < options.minBytes)
       fail(`must be at least ${options.minBytes} bytes long`)
+    return raw
+  })
+}
+
+/** A host name or an IP address, without brackets. */
+export function hostName<O extends SettingOptions<string>>(options: O) {
+  return build<string, O>(options, 'text', (raw) => {
+    if (isIP(raw) === 0 && !/^[\w.-]+$/.test(raw))
+      fail('must be a host name or an IP address, without scheme and port')
     return raw
   })
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals'
-import { boolean, choice, duration, httpUrl, integer, list, parseDuration, text } from './kinds.js'
+import { boolean, choice, duration, hostName, httpUrl, integer, list, parseDuration, text } from './kinds.js'
 import { renderEnvExample, renderMarkdown } from './render.js'
 import { ConfigError, defineSettings, loadConfig } from './settings.js'
 
@@ -23,6 +23,22 @@ function problemsOf(env: Record<string, string>): readonly string[] {
   }
   return []
 }
+
+it.each([
+  ['localhost', true],
+  ['mail_1.internal', true],
+  ['0.0.0.0', true],
+  ['::', true],
+  ['fe80::1%eth0', true],
+  ['smtp.example.com:587', false],
+  ['smtps://smtp.example.com', false],
+  ['user@example.com', false],
+  ['[::1]', false],
+])('takes a host name or an IP address: %s, %p', (value, isTaken) => {
+  const parse = () => hostName({ env: 'HOST', doc: 'Host.' }).parse(value)
+  if (isTaken) expect(parse()).toBe(value)
+  else expect(parse).toThrow('must be a host name or an IP address, without scheme and port')
+})
 
 describe('loadConfig', () => {
   it('fills defaults, takes the preferred name first and freezes the result', () => {

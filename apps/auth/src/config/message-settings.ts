@@ -1,4 +1,4 @@
-import { boolean, choice, integer, list, parsed, text, type Setting } from '@signet/config'
+import { boolean, choice, hostName, integer, list, parsed, text, type Setting } from '@signet/config'
 import { span } from './durations.js'
 import { parseUrl } from '@signet/address-guard/parse-url'
 import { mailKinds, noticeKinds, type MailKind, type NoticeKind } from '../mail/kinds.js'
@@ -18,7 +18,7 @@ const ON_BY_DEFAULT: ReadonlySet<NoticeKind> = new Set([
 
 /** Email and SMS. */
 export const messageSettings = {
-  smtpHost: text({
+  smtpHost: hostName({
     env: 'AUTH_SMTP_HOST',
     optional: true,
     doc: 'SMTP server; required while email is enabled.',

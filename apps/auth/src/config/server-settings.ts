@@ -1,6 +1,16 @@
 import { closeSync, mkdirSync, openSync } from 'node:fs'
 import { dirname } from 'node:path'
-import { boolean, choice, httpUrl, integer, list, nodeEnvironment, parsed, text } from '@signet/config'
+import {
+  boolean,
+  choice,
+  httpUrl,
+  hostName,
+  integer,
+  list,
+  nodeEnvironment,
+  parsed,
+  text,
+} from '@signet/config'
 import { span, timer } from './durations.js'
 import { logLevels } from '@signet/telemetry'
 import { parseSigningKey } from '@signet/standard-webhooks'
@@ -19,7 +29,7 @@ export const serverSettings = {
     env: ['AUTH_API_EXTERNAL_URL', 'API_EXTERNAL_URL'],
     doc: 'Public URL of this server, used in emails and callbacks.',
   }),
-  apiHost: text({
+  apiHost: hostName({
     env: 'AUTH_API_HOST',
     optional: true,
     fallbackDoc: 'all interfaces',

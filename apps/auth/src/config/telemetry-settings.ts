@@ -1,4 +1,4 @@
-import { boolean, choice, httpUrl, integer, parsed, text } from '@signet/config'
+import { boolean, choice, httpUrl, hostName, integer, parsed, text } from '@signet/config'
 import { samplerNames } from '@signet/telemetry'
 
 /** The names and units of the OpenTelemetry specification; the prefixed one wins, as everywhere (docs/specification.md#configuration). */
@@ -52,7 +52,7 @@ export const telemetrySettings = {
     fallback: 'opentelemetry',
     doc: 'How metrics are exported: pushed over OTLP, or scraped from a separate listener.',
   }),
-  prometheusHost: text({
+  prometheusHost: hostName({
     env: otel('EXPORTER_PROMETHEUS_HOST'),
     fallback: '0.0.0.0',
     doc: 'Address of the Prometheus listener, which answers on `/`.',

@@ -1,5 +1,14 @@
 import { brandSettings } from '@signet/brand'
-import { defineSettings, integer, parsed, text, choice, httpUrl, type ConfigOf } from '@signet/config'
+import {
+  defineSettings,
+  hostName,
+  integer,
+  parsed,
+  text,
+  choice,
+  httpUrl,
+  type ConfigOf,
+} from '@signet/config'
 import { logLevels } from '@signet/telemetry'
 import { DEFAULT_RETRY_DELAYS_SECONDS } from '@signet/webhook-core'
 import { sharedSettings } from '@signet/webhook-core/settings'
@@ -18,7 +27,7 @@ export const settings = defineSettings({
     max: 65535,
     doc: 'Port for health checks, metrics and the pages for operators. Keep it private. 0 picks a free port.',
   }),
-  host: text({
+  host: hostName({
     env: 'DISPATCHER_HOST',
     optional: true,
     doc: 'Address to listen on. Defaults to all addresses.',

@@ -1,9 +1,9 @@
-import { boolean, httpUrl, integer, text } from '@signet/config'
+import { boolean, httpUrl, hostName, integer, text } from '@signet/config'
 import { FAILURES_TO_WARN } from '@signet/webhook-core'
 
 /** Emails to people (docs/specification.md#warnings). */
 export const mailSettings = {
-  smtpHost: text({
+  smtpHost: hostName({
     env: 'WEBHOOKS_SMTP_HOST',
     optional: true,
     fallbackDoc: 'no emails',

@@ -1,5 +1,15 @@
 import { brandSettings } from '@signet/brand'
-import { choice, defineSettings, httpUrl, integer, list, parsed, text, type ConfigOf } from '@signet/config'
+import {
+  choice,
+  defineSettings,
+  httpUrl,
+  hostName,
+  integer,
+  list,
+  parsed,
+  text,
+  type ConfigOf,
+} from '@signet/config'
 import { importSecret, type JwtKey, type KeySet } from '@signet/jwt'
 import { logLevels } from '@signet/telemetry'
 import { sharedSettings } from '@signet/webhook-core/settings'
@@ -42,7 +52,7 @@ export const settings = defineSettings({
     max: 65_535,
     doc: 'Port of the internal API and the metrics; for the private network only.',
   }),
-  host: text({
+  host: hostName({
     env: 'WEBHOOKS_HOST',
     optional: true,
     doc: 'Address to listen on; all interfaces by default.',
