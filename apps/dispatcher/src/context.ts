@@ -16,6 +16,7 @@ import { AttemptService } from './attempts/attempt-service.js'
 import { createAttemptWorker } from './attempts/attempt-worker.js'
 import { BacklogCanceller } from './attempts/backlog-canceller.js'
 import { BodyCache } from './attempts/body-cache.js'
+import { DeferredJobs } from './attempts/deferred-jobs.js'
 import { FirstAttempts } from './dispatching/first-attempts.js'
 import { OpenSecrets } from './attempts/open-secrets.js'
 import { DueDeliveries } from './attempts/due-deliveries.js'
@@ -128,10 +129,12 @@ export function createContext(config: DispatcherConfig, ports: Partial<Ports> = 
   const schedule = new RetrySchedule({ delaysSeconds: config.retryDelaysSeconds, random: ports.random })
   const due = new DueDeliveries({ db, findSnapshot, retryWhileUnavailable: retry, observer, now })
   const lostRuns = new LostRuns({ due, findSnapshot, recorder, schedule, observer, now })
+  const deferredJobs = new DeferredJobs({ db, queues, limiter, now })
   const attempts = new AttemptService({
     due,
     lostRuns,
     limiter,
+    deferredJobs,
     bodies,
     recorder,
     retryWhileUnavailable: retry,
@@ -208,6 +211,7 @@ export function createContext(config: DispatcherConfig, ports: Partial<Ports> = 
       createAttemptWorker({ queue, concurrency: jobConcurrency, attempts, observer }),
     ],
     limiter,
+    deferredJobs,
     clock,
     sweeper,
     retention,
@@ -241,6 +245,7 @@ export function createContext(config: DispatcherConfig, ports: Partial<Ports> = 
     registry,
     queues,
     limiter,
+    deferredJobs,
     bodies,
     attempts,
     dispatch,

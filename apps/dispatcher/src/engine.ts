@@ -3,6 +3,7 @@ import { CLOCK_INTERVAL_MS, type SharedClock } from '@signet/webhook-core/clock'
 import pTimeout from 'p-timeout'
 import type { Worker } from 'bullmq'
 import type { BacklogCanceller } from './attempts/backlog-canceller.js'
+import type { DeferredJobs } from './attempts/deferred-jobs.js'
 import type { FirstAttempts } from './dispatching/first-attempts.js'
 import type { EndpointLimiter } from './fairness/endpoint-limiter.js'
 import type { RedisWatch } from './queues/redis-watch.js'
@@ -13,6 +14,7 @@ import type { Sweeper } from './sweeping/sweeper.js'
 export type EngineDeps = {
   workers: readonly Worker[]
   limiter: EndpointLimiter
+  deferredJobs: Pick<DeferredJobs, 'start' | 'stop'>
   clock: Pick<SharedClock, 'adjust'>
   sweeper: Sweeper
   retention: Retention
@@ -58,8 +60,9 @@ export class Engine {
   #begin(): void {
     if (this.#hasBegun || this.#clock.stopping.aborted) return
     this.#hasBegun = true
-    const { workers, sweeper, retention, recoverer, redisWatch, onError } = this.deps
+    const { workers, deferredJobs, sweeper, retention, recoverer, redisWatch, onError } = this.deps
     for (const worker of workers) worker.run().catch(onError)
+    deferredJobs.start()
     sweeper.start()
     retention.start()
     recoverer.start()
@@ -74,6 +77,7 @@ export class Engine {
     const {
       workers,
       limiter,
+      deferredJobs,
       sweeper,
       retention,
       recoverer,
@@ -88,6 +92,7 @@ export class Engine {
     const stopped = this.#clock.stop()
     const closed = Promise.all([
       stopped,
+      deferredJobs.stop(),
       sweeper.stop(),
       retention.stop(),
       recoverer.stop(),

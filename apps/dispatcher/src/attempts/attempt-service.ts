@@ -6,6 +6,7 @@ import type { DeliverySnapshot } from '../deliveries/delivery-store.js'
 import type { Claim, EndpointLimiter } from '../fairness/endpoint-limiter.js'
 import type { Observer } from '../observers/observer.js'
 import type { BodyCache } from './body-cache.js'
+import type { DeferredJobs } from './deferred-jobs.js'
 import type { DueDeliveries } from './due-deliveries.js'
 import { outcomeOf, type JobOutcome } from './job-outcome.js'
 import type { LostRuns } from './lost-runs.js'
@@ -41,6 +42,7 @@ export type AttemptDeps = SendingDeps & {
   due: DueDeliveries
   lostRuns: LostRuns
   limiter: EndpointLimiter
+  deferredJobs: Pick<DeferredJobs, 'deferred' | 'starts'>
   bodies: BodyCache
   recorder: ResultRecorder
   schedule: RetrySchedule
@@ -85,11 +87,12 @@ export class AttemptService {
     work: (lease: PermitLease) => Promise<JobOutcome>,
     onSent?: () => void,
   ): Promise<JobOutcome> {
-    const { limiter, observer } = this.deps
+    const { limiter, deferredJobs, observer } = this.deps
     const acquired = await limiter.acquire(claim, wasDeferred)
     if (!('permit' in acquired)) {
       onSent?.()
       observer.deferred(acquired.reason)
+      deferredJobs.deferred(claim.endpointId)
       return { kind: 'defer', delayMs: acquired.deferMs }
     }
     observer.inFlight(limiter.size)
@@ -110,6 +113,7 @@ export class AttemptService {
   ): Promise<JobOutcome> {
     const due = await this.deps.due.find(known)
     if (!('snapshot' in due)) return due.outcome
+    this.deps.deferredJobs.starts(known.endpointId, due.snapshot.nextAttemptAt)
     return this.#attempt(due.snapshot, due.snapshot.attempts + 1, lease, { requests })
   }
 

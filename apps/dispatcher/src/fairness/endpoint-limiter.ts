@@ -101,6 +101,23 @@ export class EndpointLimiter {
     return this.#inFlight.used
   }
 
+  /** Permits of the process that nobody has or is queued for. */
+  get free(): number {
+    return Math.max(0, this.options.concurrency - this.#inFlight.used - this.#queue.size)
+  }
+
+  /** How many deferred jobs of an endpoint would get a permit within `ms`. */
+  roomFor(endpointId: string, ms: number): number {
+    const endpoint = this.#endpoints.get(endpointId)
+    if (this.#closed || !endpoint || !this.#mayReserve(endpoint)) return 0
+    if (!this.#inFlight.hasRoomFor(endpoint.accountId)) return 0
+    // One attempt shows whether it is still slow.
+    if (this.#isCautious(endpoint)) return endpoint.reserved === 0 ? 1 : 0
+    const freeNow = this.options.perEndpoint - endpoint.reserved
+    const freeSoon = Math.floor(ms / this.#turnaroundMs(endpoint))
+    return Math.max(0, freeNow + freeSoon - endpoint.waiters.length)
+  }
+
   /** A permit for one attempt, or how long to defer the job. `wasDeferred`: this job has been deferred before. */
   acquire(claim: Claim, wasDeferred = false): Acquisition | Promise<Acquisition> {
     if (this.#closed) return { deferMs: MIN_DEFER_MS, reason: 'closing' }

@@ -15,6 +15,7 @@ import { countDisabledEndpoints, readBacklog, readUndispatched } from '../../src
 import { listAttempts, recordAttempts, recordFirstAttempts } from '../../src/deliveries/attempt-store.js'
 import { cancelBacklog } from '@signet/webhook-core/stores'
 import { findEndedWithBacklog } from '../../src/deliveries/cancel-store.js'
+import { findScheduledOf } from '../../src/deliveries/deferred-store.js'
 import { findDeliverySnapshots, findOverdueDeliveries } from '../../src/deliveries/delivery-store.js'
 import { dispatchEvents } from '../../src/dispatching/dispatch-store.js'
 import { countRepeatedAttempt, findWrittenIds } from '../../src/deliveries/repeated-attempt-store.js'
@@ -162,6 +163,11 @@ describe('hot queries use their index and read no table in full', () => {
           limit: 100,
         }),
       ['webhook_events_pkey'],
+    ],
+    [
+      'searching for deferred deliveries of an endpoint',
+      (db) => findScheduledOf(db, endpointId, { now: new Date(), limit: 100 }),
+      ['webhook_deliveries_pending_idx'],
     ],
     [
       'sweeping deliveries',

@@ -1,0 +1,127 @@
+import type { Queryable } from '@signet/db'
+import { Periodic } from '@signet/periodic'
+import { deliveryJobId, type WebhookQueues } from '@signet/webhook-core/queue'
+import { findScheduledOf, type ScheduledDelivery } from '../deliveries/deferred-store.js'
+import type { EndpointLimiter } from '../fairness/endpoint-limiter.js'
+
+export type DeferredJobsDeps = {
+  db: Queryable
+  queues: Pick<WebhookQueues, 'startDelayed'>
+  limiter: Pick<EndpointLimiter, 'free' | 'roomFor'>
+  now: () => Date
+}
+
+const INTERVAL_MS = 100
+const PAGE = 500
+/** Between two searches of an endpoint. By then a job that was just deferred is in Redis. */
+const PAUSE_MS = 1000
+/** A job that starts so long after its time was probably deferred, perhaps by a process that has ended since. */
+const LATE_MS = 1000
+/** By then every job that was deferred has come back by itself: the longest deferral, and a minute. */
+const FORGET_MS = 6 * 60_000
+/** Jobs of further endpoints come back by themselves. */
+const MAX_ENDPOINTS = 1000
+
+/** A search through the deliveries of an endpoint for jobs that were deferred. Times are milliseconds of a steady clock. */
+type Search = {
+  notedAt: number
+  beganAt: number
+  /** Not before. */
+  nextAt: number
+  /** Where the next page begins; undefined before the first. */
+  after: ScheduledDelivery | undefined
+  isLastPage: boolean
+  /** Due jobs of the page that have yet to be started. */
+  jobIds: string[]
+  started: number
+}
+
+/**
+ * Starts deferred jobs before their time when their endpoint has room for them: the time was planned when it was slower, or not known.
+ * An endpoint that stays slow costs nothing here. What is due comes from PostgreSQL, so it makes no difference which process deferred a job.
+ */
+export class DeferredJobs {
+  readonly #runs: Periodic
+  /** In the order of their turns. */
+  readonly #searches = new Map<string, Search>()
+
+  constructor(private readonly deps: DeferredJobsDeps) {
+    this.#runs = new Periodic({
+      everyMs: INTERVAL_MS,
+      run: () => this.run(),
+      // Without PostgreSQL or Redis nothing could be sent either, and the jobs come back by themselves.
+      onError: () => undefined,
+    })
+  }
+
+  start(): void {
+    this.#runs.start()
+  }
+
+  stop(): Promise<void> {
+    return this.#runs.stop()
+  }
+
+  /** A job of this endpoint was deferred. */
+  deferred(endpointId: string): void {
+    const notedAt = performance.now()
+    const search = this.#searches.get(endpointId)
+    if (search) search.notedAt = notedAt
+    else if (this.#searches.size < MAX_ENDPOINTS)
+      this.#searches.set(endpointId, { ...NEW_SEARCH, jobIds: [], notedAt })
+  }
+
+  /** A job of this endpoint, due at `dueAt`, starts now. */
+  starts(endpointId: string, dueAt: Date | null): void {
+    if (dueAt && this.deps.now().getTime() - dueAt.getTime() > LATE_MS) this.deferred(endpointId)
+  }
+
+  /** Starts no more than the process has permits, endpoints in turn. */
+  async run(): Promise<void> {
+    const { limiter } = this.deps
+    let { free } = limiter
+    for (const [endpointId, search] of [...this.#searches]) {
+      if (free <= 0 || this.#runs.stopping.aborted) return
+      const now = performance.now()
+      if (now - search.notedAt > FORGET_MS) this.#searches.delete(endpointId)
+      else if (now >= search.nextAt) {
+        const room = Math.min(free, limiter.roomFor(endpointId, INTERVAL_MS))
+        if (room > 0) free -= await this.#continue(endpointId, search, room)
+      }
+    }
+  }
+
+  /** Reads one page at most. Returns how many jobs it started. */
+  async #continue(endpointId: string, search: Search, room: number): Promise<number> {
+    // Others have their turns before this one has its next.
+    this.#searches.delete(endpointId)
+    this.#searches.set(endpointId, search)
+    if (search.jobIds.length === 0) await this.#readPage(endpointId, search)
+    let started = 0
+    while (started < room && search.jobIds.length > 0) {
+      const jobIds = search.jobIds.splice(0, room - started)
+      started += await this.deps.queues.startDelayed('deliveries', jobIds)
+    }
+    search.started += started
+    if (search.isLastPage && search.jobIds.length === 0) this.#end(endpointId, search)
+    return started
+  }
+
+  async #readPage(endpointId: string, search: Search): Promise<void> {
+    const { db, now } = this.deps
+    if (search.after === undefined) Object.assign(search, { beganAt: performance.now(), started: 0 })
+    const { after } = search
+    const page = await findScheduledOf(db, endpointId, { now: now(), after, limit: PAGE })
+    search.jobIds = page.filter(({ isDue }) => isDue).map(({ id }) => deliveryJobId(id))
+    search.isLastPage = page.length < PAGE
+    search.after = page.at(-1)
+  }
+
+  /** Searches once more, until nothing is left of what was deferred. */
+  #end(endpointId: string, search: Search): void {
+    if (search.started === 0 && search.notedAt < search.beganAt - PAUSE_MS) this.#searches.delete(endpointId)
+    else Object.assign(search, NEW_SEARCH, { nextAt: performance.now() + PAUSE_MS })
+  }
+}
+
+const NEW_SEARCH = { beganAt: 0, nextAt: 0, after: undefined, isLastPage: false, started: 0 }
