@@ -22,7 +22,7 @@ export type MigrationLog = Readonly<
 >
 
 /** There is no connection to the database. The message is for operators and names the setting. */
-export class ConnectError extends Error {
+class ConnectError extends Error {
   override name = 'ConnectError'
 }
 
