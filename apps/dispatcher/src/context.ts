@@ -221,6 +221,7 @@ export function createContext(config: DispatcherConfig, ports: Partial<Ports> = 
     canceller,
     stopRetries,
     onError: (error) => log.error('engine', { error }),
+    onUnavailable: (error, tries) => observer.databaseUnavailable(error, tries),
   })
   const history = new BacklogHistory({ db: pools.admin, registry, now })
   const admin = new AdminService({

@@ -25,6 +25,8 @@ export type EngineDeps = {
   /** Ends the retries that wait for the database. */
   stopRetries: AbortController
   onError: (error: unknown) => void
+  /** It cannot begin without the database: the error, and how often it has tried. */
+  onUnavailable: (error: unknown, tries: number) => void
 }
 
 /**
@@ -39,6 +41,7 @@ const ABORT_GRACE_MS = 1_000
 export class Engine {
   readonly #clock: Periodic
   #hasBegun = false
+  #tries = 0
 
   constructor(private readonly deps: EngineDeps) {
     this.#clock = new Periodic({
@@ -47,8 +50,10 @@ export class Engine {
         await deps.clock.adjust()
         this.#begin()
       },
-      // It goes on as it was. Whatever else needs the database says that it is unavailable.
-      onError: () => undefined,
+      onError: (error) => {
+        // Once it has begun, whatever else needs the database says that it is unavailable.
+        if (!this.#hasBegun) deps.onUnavailable(error, (this.#tries += 1))
+      },
     })
   }
 

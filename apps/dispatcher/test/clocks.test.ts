@@ -81,3 +81,13 @@ describe.each([
     expect(row).toMatchObject(isBanned ? { status: 0, attempts: 0 } : { status: 1, attempts: 1 })
   })
 })
+
+it('a process says why it does not begin while it cannot ask the database for the time', async () => {
+  // Nothing listens on the port of the discard protocol.
+  const env = { WEBHOOKS_DATABASE_URL: 'postgres://nobody@127.0.0.1:9/none' }
+  const dispatcher = await startDispatcher({ env })
+  const unavailable = () =>
+    dispatcher.logLines.find(({ msg }) => String(msg).startsWith('database unavailable'))
+  expect(await waitFor(unavailable)).toMatchObject({ tries: 1, error: { error_code: 'ECONNREFUSED' } })
+  await dispatcher.stop()
+})
