@@ -1,14 +1,11 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals'
 import { waitFor } from '@signet/testkit'
 import { reply, startReceiver, type Receiver } from '@signet/testkit/receiver'
-import type { EventId } from '@signet/webhook-core'
-import { concludeFirstAttempts, scheduleDeliveries } from '../src/dispatching/first-attempt-store.js'
-import { deliveriesOf, dispatchInRows, startDispatcher, type TestDispatcher } from './support/dispatcher.js'
+import { deferDeliveries } from './support/deferred.js'
+import { deliveriesOf, startDispatcher, type TestDispatcher } from './support/dispatcher.js'
 import { gate } from './support/gate.js'
 import type { Subscriber } from './support/subscriber.js'
 
-/** Longer than a test lasts, and shorter than what the sweeper takes for a mistake. */
-const FAR_MS = 5 * 60_000
 const DEFERRED = 30
 
 let receiver: Receiver
@@ -29,27 +26,6 @@ afterAll(async () => {
   await receiver.close()
 })
 
-/** Deliveries of the subscriber that were due a minute ago and whose jobs wait for five more: deferred while the endpoint was slow. */
-async function deferred(count: number): Promise<{ start: () => Promise<void> }> {
-  const { db, queues } = dispatcher
-  const created = []
-  const ids: EventId[] = await subscriber.withoutQueues().summaries(count)
-  for (const id of ids) created.push(...(await dispatchInRows(dispatcher, id)).created)
-  const due = created.map(({ id, endpoint }) => ({
-    id,
-    endpointId: endpoint.id,
-    accountId: endpoint.accountId,
-  }))
-  await scheduleDeliveries(db, due, new Date(Date.now() - 60_000))
-  await concludeFirstAttempts(db, ids)
-  await queues.addDeliveries(due.map((one) => ({ ...one, delayMs: FAR_MS })))
-  return {
-    async start() {
-      await queues.startDelayed('deliveries', [`dlv_${due[0]?.id}`])
-    },
-  }
-}
-
 const jobsDelayed = () => dispatcher.queues.deliveries.getDelayedCount()
 
 /** Each once, and none is left in the queue. */
@@ -68,8 +44,8 @@ async function allDelivered(path: string, count: number): Promise<void> {
 describe('jobs that were deferred for an endpoint', () => {
   it('start when one of them shows that the endpoint is fast, whichever process had deferred them', async () => {
     await subscriber.endpoint(receiver.url('/after-a-restart'))
-    const { start } = await deferred(DEFERRED)
-    await start()
+    const [first] = await deferDeliveries(dispatcher, subscriber, DEFERRED)
+    await dispatcher.queues.startDelayed('deliveries', [first ?? ''])
     await allDelivered('/after-a-restart', DEFERRED)
   })
 
@@ -77,7 +53,7 @@ describe('jobs that were deferred for an endpoint', () => {
     const answered = gate()
     receiver.hook('/burst', { answers: [reply(200, { after: answered.opened })], otherwise: reply(200) })
     await subscriber.endpoint(receiver.url('/burst'))
-    await deferred(DEFERRED)
+    await deferDeliveries(dispatcher, subscriber, DEFERRED)
     await subscriber.summaries(10)
     await waitFor(async () => (await jobsDelayed()) > DEFERRED)
     answered.open()
@@ -88,8 +64,8 @@ describe('jobs that were deferred for an endpoint', () => {
     const answered = gate()
     receiver.hook('/slow', { otherwise: reply(200, { after: answered.opened }) })
     const { id } = await subscriber.endpoint(receiver.url('/slow'))
-    const { start } = await deferred(DEFERRED)
-    await start()
+    const [first] = await deferDeliveries(dispatcher, subscriber, DEFERRED)
+    await dispatcher.queues.startDelayed('deliveries', [first ?? ''])
     await waitFor(() => receiver.deliveries({ path: '/slow' }).length === 1)
     await dispatcher.deferredJobs.run()
     await dispatcher.deferredJobs.run()

@@ -42,7 +42,7 @@ export type AttemptDeps = SendingDeps & {
   due: DueDeliveries
   lostRuns: LostRuns
   limiter: EndpointLimiter
-  deferredJobs: Pick<DeferredJobs, 'deferred' | 'starts'>
+  deferredJobs: Pick<DeferredJobs, 'deferred' | 'attempted'>
   bodies: BodyCache
   recorder: ResultRecorder
   schedule: RetrySchedule
@@ -113,8 +113,11 @@ export class AttemptService {
   ): Promise<JobOutcome> {
     const due = await this.deps.due.find(known)
     if (!('snapshot' in due)) return due.outcome
-    this.deps.deferredJobs.starts(known.endpointId, due.snapshot.nextAttemptAt)
-    return this.#attempt(due.snapshot, due.snapshot.attempts + 1, lease, { requests })
+    const { attempts, nextAttemptAt } = due.snapshot
+    const startedAt = this.deps.now()
+    const outcome = await this.#attempt(due.snapshot, attempts + 1, lease, { requests })
+    this.deps.deferredJobs.attempted(known.endpointId, { dueAt: nextAttemptAt, startedAt })
+    return outcome
   }
 
   async #attempt(

@@ -9,6 +9,8 @@ export type DeferredJobsDeps = {
   queues: Pick<WebhookQueues, 'startDelayed'>
   limiter: Pick<EndpointLimiter, 'free' | 'roomFor'>
   now: () => Date
+  /** Milliseconds of a steady clock. */
+  steadyNow?: () => number
 }
 
 const INTERVAL_MS = 100
@@ -22,7 +24,7 @@ const FORGET_MS = 6 * 60_000
 /** Jobs of further endpoints come back by themselves. */
 const MAX_ENDPOINTS = 1000
 
-/** A search through the deliveries of an endpoint for jobs that were deferred. Times are milliseconds of a steady clock. */
+/** A search through the deliveries of an endpoint for jobs that were deferred. */
 type Search = {
   notedAt: number
   beganAt: number
@@ -33,7 +35,6 @@ type Search = {
   isLastPage: boolean
   /** Due jobs of the page that have yet to be started. */
   jobIds: string[]
-  started: number
 }
 
 /**
@@ -44,8 +45,10 @@ export class DeferredJobs {
   readonly #runs: Periodic
   /** In the order of their turns. */
   readonly #searches = new Map<string, Search>()
+  readonly #steadyNow: () => number
 
   constructor(private readonly deps: DeferredJobsDeps) {
+    this.#steadyNow = deps.steadyNow ?? (() => performance.now())
     this.#runs = new Periodic({
       everyMs: INTERVAL_MS,
       run: () => this.run(),
@@ -64,16 +67,16 @@ export class DeferredJobs {
 
   /** A job of this endpoint was deferred. */
   deferred(endpointId: string): void {
-    const notedAt = performance.now()
+    const notedAt = this.#steadyNow()
     const search = this.#searches.get(endpointId)
     if (search) search.notedAt = notedAt
     else if (this.#searches.size < MAX_ENDPOINTS)
       this.#searches.set(endpointId, { ...NEW_SEARCH, jobIds: [], notedAt })
   }
 
-  /** A job of this endpoint, due at `dueAt`, starts now. */
-  starts(endpointId: string, dueAt: Date | null): void {
-    if (dueAt && this.deps.now().getTime() - dueAt.getTime() > LATE_MS) this.deferred(endpointId)
+  /** A delivery to this endpoint was attempted. One that failed on our side would lead to itself again, and never wait for its time. */
+  attempted(endpointId: string, { dueAt, startedAt }: { dueAt: Date | null; startedAt: Date }): void {
+    if (dueAt && startedAt.getTime() - dueAt.getTime() > LATE_MS) this.deferred(endpointId)
   }
 
   /** Starts no more than the process has permits, endpoints in turn. */
@@ -82,7 +85,7 @@ export class DeferredJobs {
     let { free } = limiter
     for (const [endpointId, search] of [...this.#searches]) {
       if (free <= 0 || this.#runs.stopping.aborted) return
-      const now = performance.now()
+      const now = this.#steadyNow()
       if (now - search.notedAt > FORGET_MS) this.#searches.delete(endpointId)
       else if (now >= search.nextAt) {
         const room = Math.min(free, limiter.roomFor(endpointId, INTERVAL_MS))
@@ -102,14 +105,13 @@ export class DeferredJobs {
       const jobIds = search.jobIds.splice(0, room - started)
       started += await this.deps.queues.startDelayed('deliveries', jobIds)
     }
-    search.started += started
     if (search.isLastPage && search.jobIds.length === 0) this.#end(endpointId, search)
     return started
   }
 
   async #readPage(endpointId: string, search: Search): Promise<void> {
     const { db, now } = this.deps
-    if (search.after === undefined) Object.assign(search, { beganAt: performance.now(), started: 0 })
+    if (search.after === undefined) search.beganAt = this.#steadyNow()
     const { after } = search
     const page = await findScheduledOf(db, endpointId, { now: now(), after, limit: PAGE })
     search.jobIds = page.filter(({ isDue }) => isDue).map(({ id }) => deliveryJobId(id))
@@ -117,11 +119,11 @@ export class DeferredJobs {
     search.after = page.at(-1)
   }
 
-  /** Searches once more, until nothing is left of what was deferred. */
+  /** Searches again, until it began after everything that was deferred was in Redis. */
   #end(endpointId: string, search: Search): void {
-    if (search.started === 0 && search.notedAt < search.beganAt - PAUSE_MS) this.#searches.delete(endpointId)
-    else Object.assign(search, NEW_SEARCH, { nextAt: performance.now() + PAUSE_MS })
+    if (search.notedAt <= search.beganAt - PAUSE_MS) this.#searches.delete(endpointId)
+    else Object.assign(search, NEW_SEARCH, { nextAt: this.#steadyNow() + PAUSE_MS })
   }
 }
 
-const NEW_SEARCH = { beganAt: 0, nextAt: 0, after: undefined, isLastPage: false, started: 0 }
+const NEW_SEARCH = { beganAt: 0, nextAt: 0, after: undefined, isLastPage: false }
