@@ -33,10 +33,10 @@ function searches() {
   let nowMs = 0
   let reads = 0
   const counting: Pick<Queryable, 'query'> = {
-    query: ((...query: Parameters<typeof db.query>) => {
+    query: (...query: Parameters<typeof db.query>) => {
       reads += 1
       return db.query(...query)
-    }) as Queryable['query'],
+    },
   }
   const jobs = new DeferredJobs({ db: counting, queues, limiter, now, steadyNow: () => nowMs })
   return { jobs, reads: () => reads, pass: (ms: number) => (nowMs += ms) }
