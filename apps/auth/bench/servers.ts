@@ -41,7 +41,7 @@ export const startBareHttp = (databaseUrl: string): Promise<Running> =>
   start(beside('./bare-http.ts'), databaseUrl)
 
 /** Those of the image (Dockerfile). */
-const FLAGS = ['--enable-source-maps']
+const FLAGS = ['--enable-source-maps', '--max-semi-space-size=8']
 
 /** With BENCH_PROFILES=<folder> each server leaves a CPU profile there when it stops. */
 const profiles = process.env['BENCH_PROFILES'] ?? ''
