@@ -17,9 +17,9 @@ await runServiceCommands({
   },
   async serve(config) {
     const { serve } = await import('./serve.js')
-    // Collect garbage once the heap has grown by a third; by default V8 lets it grow to several times its live size
+    // Collect garbage once the heap has grown by half; by default V8 lets it grow to several times its live size
     // (infra/decisions/0152-common-requests-cost-less-than-express.md).
-    setFlagsFromString('--heap-growing-percent=30')
+    setFlagsFromString('--heap-growing-percent=50')
     // Makes an ingested event cost a sixth less CPU time, for the reason in the same record.
     setFlagsFromString('--no-allocation-site-pretenuring')
     return serve(config)

@@ -43,7 +43,7 @@ export type System = {
 
 /** Those of the images. */
 const FLAGS = {
-  webhooks: ['--enable-source-maps'],
+  webhooks: ['--enable-source-maps', '--max-semi-space-size=8'],
   dispatcher: ['--enable-source-maps', '--max-semi-space-size=32'],
 }
 /** More than an account may have over the API. */
