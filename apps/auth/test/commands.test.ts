@@ -102,7 +102,12 @@ describe('the commands of the process', () => {
     const failed = await start(['migrate'], refused).ended
     expect(failed).toMatchObject({ code: 1, stdout: '' })
     expect(jsonLines(failed.stderr)).toMatchObject([
-      { level: 'fatal', error: { error_code: 'ECONNREFUSED' } },
+      {
+        level: 'fatal',
+        problems: [
+          expect.stringMatching(/^cannot connect to the database \(AUTH_DB_DATABASE_URL or DATABASE_URL\): /),
+        ],
+      },
     ])
   })
 

@@ -61,7 +61,16 @@ describe('the webhooks process', () => {
       WEBHOOKS_DATABASE_URL: 'postgres://nobody@127.0.0.1:1/none',
     })
     expect({ code, out }).toEqual({ code: 1, out: '' })
-    expect(jsonLines(err)).toMatchObject([{ level: 'fatal', error: { error_code: 'ECONNREFUSED' } }])
+    expect(jsonLines(err)).toMatchObject([
+      {
+        level: 'fatal',
+        problems: [
+          expect.stringMatching(
+            /^cannot connect to the database \(WEBHOOKS_DATABASE_URL or DATABASE_URL\): /,
+          ),
+        ],
+      },
+    ])
   })
 
   it('migrates and serves without a command, but changes nothing while the configuration has problems', async () => {
