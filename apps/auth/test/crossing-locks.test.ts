@@ -86,16 +86,34 @@ describe('one account at a provider', () => {
     )
     const ends = await Promise.all(ready.map((run) => run()))
     expect([ends.filter((end) => !EXPECTED.has(end)), errorsLogged()]).toEqual([[], []])
-    for (const { id, email } of visitors) {
-      const { rows } = await site.server.context.db.query<{ user_id: string }>(
-        'select user_id from identities where provider_id = $1',
-        [id],
-      )
-      expect(rows).toHaveLength(1)
-      expect(await rowsOf(email)).toEqual([{ id: rows[0]?.user_id }])
+    for (const visitor of visitors) await expectOneUser(visitor)
+  })
+
+  it('gets the address that it vouches for, also when somebody signs up with it between two looks at who has it', async () => {
+    const visitor = { id: anId(), email: anEmail() }
+    const { users } = site.server.context.stores
+    const find = users.findByEmail.bind(users)
+    let signUp: Promise<unknown> | undefined
+    users.findByEmail = async (db, email) => {
+      const found = await find(db, email)
+      if (email === visitor.email && signUp === undefined)
+        await (signUp = post(site.server, '/signup', { email, password: PASSWORD }, aClient()))
+      return found
     }
+    const { state } = await depart(site.server, 'github')
+    expect(await back(state, visitor).finally(() => (users.findByEmail = find))).toBe('signed in')
+    await expectOneUser(visitor)
   })
 })
+
+async function expectOneUser({ id, email }: { id: string; email: string }): Promise<void> {
+  const { rows } = await site.server.context.db.query<{ user_id: string }>(
+    'select user_id from identities where provider_id = $1',
+    [id],
+  )
+  expect(rows).toHaveLength(1)
+  expect(await rowsOf(email)).toEqual([{ id: rows[0]?.user_id }])
+}
 
 describe('transactions that need the same users', () => {
   it('in opposite orders both succeed', async () => {

@@ -117,8 +117,10 @@ export class AccountLinking {
     const { users, externals, rules, now } = this.deps
     if (rules.disableSignup)
       throw authError('unprocessable', 'signup_disabled', 'Signups not allowed for this instance')
-    const candidate = candidateEmail(external.profile)?.email ?? null
-    const isTaken = candidate !== null && (await users.findByEmail(tx, candidate)) !== null
+    const candidate = candidateEmail(external.profile)
+    const isTaken = candidate !== undefined && (await users.findByEmail(tx, candidate.email)) !== null
+    // The person proves it, so the account that claims it is theirs to enter.
+    if (isTaken && candidate.verified) throw new RacedError('the address was taken in the meantime')
     const id = randomUUID()
     const inserted = await users.insert(
       tx,
@@ -126,7 +128,7 @@ export class AccountLinking {
         id,
         aud,
         role: rules.role,
-        email: isTaken ? null : candidate,
+        email: isTaken ? null : (candidate?.email ?? null),
         phone: null,
         passwordHash: null,
         metadata: StorableMetadata.none,
