@@ -1,11 +1,21 @@
-// `npm run chaos`: every fault of the list under steady load, then the account of every acknowledged event. `only=<regular
-// expression>` picks faults by name; `beside=<folder>` is a checkout of another version, compiled, for the fault that mixes two.
+// `npm run chaos`: every fault of the list under steady load, then the account of every acknowledged event. `list` names the
+// faults, `only=<regular expression>` picks some; `beside=<folder>` is a checkout of another version, compiled, for the fault that
+// mixes two.
 import { resolve } from 'node:path'
 import { allFaults, shortFaults } from './faults/all-faults.js'
 import type { Fault } from './faults/fault.js'
 import { missingFor, runApart } from './machine.js'
 import { runScenario } from './scenario.js'
 
+const unknown = process.argv.slice(2).find((word) => !/^(only=|beside=|list$|--short$|--source$)/.test(word))
+if (unknown !== undefined) {
+  console.error(`unknown argument: ${unknown}`)
+  process.exit(2)
+}
+if (process.argv.includes('list')) {
+  for (const { name } of allFaults('')) console.log(name)
+  process.exit(0)
+}
 const exitCode = runApart()
 if (exitCode !== null) process.exit(exitCode)
 
