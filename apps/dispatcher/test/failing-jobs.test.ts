@@ -64,6 +64,19 @@ it.each([1, 3])('counts no attempt of %i events whose job fails before anything 
   expect(receiver.deliveries({ path })).toHaveLength(count)
 })
 
+/** No delivery to the endpoint can be written until what is returned is called. */
+async function refuseRowsOf(endpointId: string): Promise<() => Promise<unknown>> {
+  const { db } = dispatcher
+  await db.query(
+    `create function refuse() returns trigger language plpgsql as $$ begin raise exception 'refused'; end $$`,
+  )
+  await db.query(
+    `create trigger refused before insert on webhook_deliveries
+     for each row when (new.endpoint_id = ${endpointId}) execute function refuse()`,
+  )
+  return () => db.query('drop trigger refused on webhook_deliveries')
+}
+
 it('counts no attempt of a delivery that found no permit, when its row cannot be written', async () => {
   const { db, limiter, logLines } = dispatcher
   const path = '/busy'
@@ -75,18 +88,12 @@ it('counts no attempt of a delivery that found no permit, when its row cannot be
     Array.from({ length: 8 }, async () => limiter.acquire({ endpointId, accountId })),
   )
   // As if somebody held a lock on the endpoint for longer than a statement may take.
-  await db.query(
-    `create function refuse() returns trigger language plpgsql as $$ begin raise exception 'refused'; end $$`,
-  )
-  await db.query(
-    `create trigger refused before insert on webhook_deliveries
-     for each row when (new.endpoint_id = ${endpointId}) execute function refuse()`,
-  )
+  const allow = await refuseRowsOf(endpointId)
   const unsent = await subscriber.summary()
   await waitFor(() =>
     logLines.some(({ msg, job_id }) => /^job failed/.test(String(msg)) && job_id === unsent),
   )
-  await db.query('drop trigger refused on webhook_deliveries')
+  await allow()
   for (const acquired of permits) if ('permit' in acquired) acquired.permit.release()
   const rows = await waitFor(async () => {
     const found = await deliveriesOf(db, accountId)
@@ -111,18 +118,12 @@ it.each([1, 3])(
     const permits = await Promise.all(
       Array.from({ length: 8 }, async () => limiter.acquire({ endpointId, accountId })),
     )
-    await db.query(
-      `create function refuse() returns trigger language plpgsql as $$ begin raise exception 'refused'; end $$`,
-    )
-    await db.query(
-      `create trigger refused before insert on webhook_deliveries
-       for each row when (new.endpoint_id = ${sentId}) execute function refuse()`,
-    )
+    const allow = await refuseRowsOf(sentId)
     const ids = await subscriber.summaries(count)
     await waitFor(() =>
       ids.every((id) => logLines.some(({ msg, job_id }) => /^job failed/.test(String(msg)) && job_id === id)),
     )
-    await db.query('drop trigger refused on webhook_deliveries')
+    await allow()
     for (const acquired of permits) if ('permit' in acquired) acquired.permit.release()
     const rows = await waitFor(async () => {
       const found = await deliveriesOf(db, accountId)
