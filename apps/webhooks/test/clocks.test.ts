@@ -68,12 +68,12 @@ describe.each([
 
   it('dates what it stores by the clock of the database', async () => {
     restore = shiftSystemClock(offsetMs)
-    harness = await startHarness()
+    harness = await startHarness({ usesSharedClock: true })
     await expectRight()
   })
 
   it('does so if the clock jumps while it runs', async () => {
-    harness = await startHarness()
+    harness = await startHarness({ usesSharedClock: true })
     restore = shiftSystemClock(offsetMs)
     await expectRight()
   })

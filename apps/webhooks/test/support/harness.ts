@@ -22,12 +22,22 @@ export type HarnessOptions = {
   basePath?: string
   /** An empty database of the caller's, who also drops it; else a copy of the template. */
   databaseUrl?: string
+  /** The service's time: else the system's, which tests can compare with their own to the millisecond. */
   now?: () => Date
+  /** Takes the time from the database, as in production: it may differ from the system's by half of what the first answer took. */
+  usesSharedClock?: boolean
   resolver?: Resolver
 }
 
 /** The real service on free ports, with a database of its own and an identity double. Each of its answers must be one that its documents promise. */
-export async function startHarness({ env = {}, basePath = '', databaseUrl, ...ports }: HarnessOptions = {}) {
+export async function startHarness({
+  env = {},
+  basePath = '',
+  databaseUrl,
+  now = () => new Date(),
+  usesSharedClock = false,
+  ...ports
+}: HarnessOptions = {}) {
   const database = databaseUrl === undefined ? await aCopy() : await itself(databaseUrl)
   const identity = await startIdentityDouble()
   const logLines: string[] = []
@@ -57,6 +67,7 @@ export async function startHarness({ env = {}, basePath = '', databaseUrl, ...po
   const service = await serve(config, {
     log,
     registry: createRegistry({ runtime: false }),
+    ...(usesSharedClock ? {} : { now }),
     ...ports,
   })
   const documented = watchDocumented(service, basePath)
