@@ -56,6 +56,11 @@ describe.each([
     const subscriber = dispatcher.subscriber()
     await subscriber.endpoint(receiver.url(path))
     const eventId = await subscriber.withoutQueues().summary()
+    // Older than what may still be on its way into the queue.
+    await dispatcher.db.query(
+      `update webhook_events set created_at = clock_timestamp() - interval '1 minute' where id = $1`,
+      [eventId],
+    )
     const isRecovered = () => receiver.deliveries({ path }).length > 0
     await waitFor(async () => (await dispatcher.sweeper.sweep()) && isRecovered())
     expect(receiver.deliveries({ path })[0]?.event).toMatchObject({ id: eventId })
