@@ -16,7 +16,8 @@ beforeAll(async () => {
   writeFileSync(authority, receiver.authorityCert)
   stack = await startStack({
     env: {
-      dispatcher: { NODE_EXTRA_CA_CERTS: authority },
+      // As long as may be: the slow attempt must still be in flight when the others have begun.
+      dispatcher: { NODE_EXTRA_CA_CERTS: authority, DISPATCHER_TIMEOUT_MS: '8000' },
       // The tests look at the log often.
       webhooks: { WEBHOOKS_RATE_LIMITS_ENABLED: 'false' },
     },
@@ -75,35 +76,47 @@ const publish = (accountId: string, key: string, parts: object) =>
     ...parts,
   })
 
-it.each([
-  { state: 'a row from the start', path: '/prepared', parts: TO_BE_PREPARED, isInLog: false },
-  { state: 'no row before its result', path: '/complete', parts: COMPLETE, isInLog: false },
-  { state: 'a row since it has taken long', path: '/slow', parts: COMPLETE, isInLog: true },
-])(
-  'a first attempt in flight when the dispatcher is killed counts, and shows as interrupted: $state',
-  async ({ path, parts, isInLog }) => {
+type Interrupted = { state: string; path: string; parts: object }
+const SLOW: Interrupted = { state: 'a row since it has taken long', path: '/slow', parts: COMPLETE }
+const QUICK: Interrupted[] = [
+  { state: 'a row from the start', path: '/prepared', parts: TO_BE_PREPARED },
+  { state: 'no row before its result', path: '/complete', parts: COMPLETE },
+]
+
+it('a first attempt in flight when the dispatcher is killed counts, and shows as interrupted, whatever row it has', async () => {
+  const prepare = async ({ state, path, parts }: Interrupted) => {
     receiver.hook(path, { answers: [{ kind: 'hang' }] })
     const { accountId, token, url } = await aSubscriber(path)
-    await publish(accountId, `interrupted${path}`, parts)
-    const posts = () => receiver.deliveries({ path })
+    const posts = () => receiver.deliveries({ path }).length
+    const attempt = async () => {
+      await publish(accountId, `interrupted${path}`, parts)
+      await waitFor(() => posts() === 1, { describe: `the first attempt with ${state}` })
+    }
     const logged = async (wanted: number) => {
       const { items } = (await ask(`${url}/deliveries`, token)) as { items: Record<string, unknown>[] }
       return items.find(({ status }) => status === wanted)
     }
-    await waitFor(() => posts().length === 1, { describe: 'the first attempt' })
-    if (isInLog) await waitFor(() => logged(0), { ...INTERVAL, describe: 'the pending delivery' })
-    await stack.kill('dispatcher')
-    await stack.restart('dispatcher')
+    const detail = async (id: unknown) => JSON.stringify(await ask(`${url}/deliveries/${String(id)}`, token))
+    return { state, posts, attempt, logged, detail }
+  }
+  const slow = await prepare(SLOW)
+  const quick = await Promise.all(QUICK.map(prepare))
+  await slow.attempt()
+  await waitFor(() => slow.logged(0), { ...INTERVAL, describe: 'the pending delivery' })
+  await Promise.all(quick.map(({ attempt }) => attempt()))
+  await stack.kill('dispatcher')
+  await stack.restart('dispatcher')
 
-    const delivery = await waitFor(() => logged(1), { ...INTERVAL, describe: 'the delivery' })
-    expect(delivery).toMatchObject({ attempts: 2 })
-    expect(posts()).toHaveLength(2)
-    const detail = (await ask(`${url}/deliveries/${String(delivery['id'])}`, token)) as {
-      item: { attempt_log?: unknown; attempts: unknown }
-    }
-    expect(JSON.stringify(detail)).toContain('"interrupted"')
-  },
-)
+  for (const { state, posts, logged, detail } of [slow, ...quick]) {
+    const delivery = await waitFor(() => logged(1), { ...INTERVAL, describe: `the delivery with ${state}` })
+    expect({ state, posts: posts(), attempts: delivery['attempts'] }).toEqual({
+      state,
+      posts: 2,
+      attempts: 2,
+    })
+    expect([state, await detail(delivery['id'])]).toEqual([state, expect.stringContaining('"interrupted"')])
+  }
+})
 
 it('a recovery goes on where it was when the dispatcher is killed in the middle', async () => {
   const EVENTS = 120
