@@ -2,10 +2,16 @@ import { setTimeout as sleep } from 'node:timers/promises'
 
 interface WaitOptions {
   timeoutMs?: number
+  /** Between two questions. Left out, 20 ms, and the longer when it has taken long already. */
   intervalMs?: number
   describe: string
   seen?: () => string
 }
+
+const FIRST_INTERVAL_MS = 20
+const LAST_INTERVAL_MS = 250
+/** Of the time waited so far: what takes seconds need not be asked for fifty times in each. */
+const INTERVAL_SHARE = 0.05
 
 /**
  * Asks until `find` gives something; fails with `describe` and what `seen` tells about the situation. The default of
@@ -13,16 +19,20 @@ interface WaitOptions {
  */
 export async function waitUntil<T>(
   find: () => T | undefined | Promise<T | undefined>,
-  { timeoutMs = 150_000, intervalMs = 20, describe, seen }: WaitOptions,
+  { timeoutMs = 150_000, intervalMs, describe, seen }: WaitOptions,
 ): Promise<T> {
-  const deadline = performance.now() + timeoutMs
+  const startedAt = performance.now()
   for (;;) {
     const found = await find()
     if (found !== undefined) return found
-    if (performance.now() > deadline) {
+    const waitedMs = performance.now() - startedAt
+    if (waitedMs > timeoutMs) {
       const situation = seen ? `; ${seen()}` : ''
       throw new Error(`waited ${timeoutMs} ms for ${describe}${situation}`)
     }
-    await sleep(intervalMs)
+    await sleep(intervalMs ?? intervalAfter(waitedMs))
   }
 }
+
+const intervalAfter = (waitedMs: number): number =>
+  Math.min(Math.max(FIRST_INTERVAL_MS, waitedMs * INTERVAL_SHARE), LAST_INTERVAL_MS)

@@ -3,7 +3,7 @@ import { waitUntil } from '@signet/local'
 export interface WaitForOptions {
   /** Default 150 seconds: not an expectation, only an end to waiting for something that never happens, before jest's own. */
   timeoutMs?: number
-  /** Default 20 milliseconds. */
+  /** Left out, 20 milliseconds, and the longer when it has taken long already. */
   intervalMs?: number
   /** What is being waited for, for the error message. */
   describe?: string
