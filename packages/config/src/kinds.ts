@@ -125,16 +125,18 @@ export function parsed<T, O extends SettingOptions<T>>(
   return build<T, O>(options, options.kind, options.parse)
 }
 
-const UNIT_MS: Record<string, number> = {
-  ns: 1e-6,
-  us: 1e-3,
-  µs: 1e-3,
-  μs: 1e-3,
-  ms: 1,
-  s: 1000,
-  m: 60_000,
-  h: 3_600_000,
-}
+const UNIT_MS: ReadonlyMap<string, number> = new Map(
+  Object.entries({
+    ns: 1e-6,
+    us: 1e-3,
+    µs: 1e-3,
+    μs: 1e-3,
+    ms: 1,
+    s: 1000,
+    m: 60_000,
+    h: 3_600_000,
+  }),
+)
 
 /** Milliseconds of `90`, `1.5` (seconds) or a Go duration (`1h30m`, `-10s`); null for anything else. */
 export function parseDuration(raw: string): number | null {
@@ -143,7 +145,7 @@ export function parseDuration(raw: string): number | null {
   if (!match) return null
   let total = 0
   for (const part of (match[2] ?? '').matchAll(/(\d+\.?\d*|\.\d+)(ns|us|µs|μs|ms|s|m|h)/g))
-    total += Number(part[1]) * (UNIT_MS[part[2] ?? ''] ?? 0)
+    total += Number(part[1]) * (UNIT_MS.get(part[2] ?? '') ?? 0)
   return match[1] === '-' ? -total : total
 }
 

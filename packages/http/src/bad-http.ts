@@ -7,12 +7,14 @@ const refused = new WeakMap<ServerResponse, number>()
 /** The status that the client got instead of this response, because what it sent next was not HTTP. */
 export const refusedStatusOf = (res: ServerResponse): number | undefined => refused.get(res)
 
-const STATUSES: Readonly<Record<string, number>> = {
-  HPE_HEADER_OVERFLOW: 431,
-  HPE_CHUNK_EXTENSIONS_OVERFLOW: 413,
-  ERR_HTTP_REQUEST_TIMEOUT: 408,
-  CONNECT: 405,
-}
+const STATUSES: ReadonlyMap<string, number> = new Map(
+  Object.entries({
+    HPE_HEADER_OVERFLOW: 431,
+    HPE_CHUNK_EXTENSIONS_OVERFLOW: 413,
+    ERR_HTTP_REQUEST_TIMEOUT: 408,
+    CONNECT: 405,
+  }),
+)
 
 /**
  * Refuses input that is not HTTP as Node does by default, and remembers the status, so that the request's log line says what its
@@ -60,4 +62,4 @@ function end(socket: Socket, error: NodeJS.ErrnoException): void {
   socket.destroy(error)
 }
 
-const statusOf = ({ code = '' }: NodeJS.ErrnoException): number => STATUSES[code] ?? 400
+const statusOf = ({ code = '' }: NodeJS.ErrnoException): number => STATUSES.get(code) ?? 400

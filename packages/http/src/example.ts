@@ -16,13 +16,17 @@ type Shape = {
   oneOf?: JsonSchema[]
 }
 
-const BY_FORMAT: Readonly<Record<string, string>> = {
-  'date-time': '2026-01-31T09:00:00.000Z',
-  uuid: '7b1e9c52-3f0a-4a8e-9d1f-2c6b5e4a1d30',
-  email: 'ada@example.com',
-  uri: 'https://app.example.com/welcome',
-}
-const BY_TYPE: Readonly<Record<string, unknown>> = { boolean: true, integer: 1, number: 1, object: {} }
+const BY_FORMAT: ReadonlyMap<string, string> = new Map(
+  Object.entries({
+    'date-time': '2026-01-31T09:00:00.000Z',
+    uuid: '7b1e9c52-3f0a-4a8e-9d1f-2c6b5e4a1d30',
+    email: 'ada@example.com',
+    uri: 'https://app.example.com/welcome',
+  }),
+)
+const BY_TYPE: ReadonlyMap<string, unknown> = new Map(
+  Object.entries({ boolean: true, integer: 1, number: 1, object: {} }),
+)
 
 /**
  * A value of a schema, made of the examples that its parts have. Members that may be left out are there if they have one.
@@ -44,7 +48,7 @@ function find(schema: JsonSchema, schemas: Schemas): unknown {
   if (shape.properties !== undefined) return objectOf(shape, schemas)
   if (shape.items !== undefined) return [exampleOf(shape.items, schemas)]
   const [type = 'object'] = [shape.type].flat()
-  return shape.default ?? shape.enum?.[0] ?? BY_FORMAT[shape.format ?? ''] ?? BY_TYPE[type]
+  return shape.default ?? shape.enum?.[0] ?? BY_FORMAT.get(shape.format ?? '') ?? BY_TYPE.get(type)
 }
 
 function objectOf({ properties = {}, required = [] }: Shape, schemas: Schemas): object {

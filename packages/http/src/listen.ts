@@ -99,19 +99,23 @@ function leftOf(socket: Socket): string {
   return [socket.bytesWritten, socket.writableLength, handle?.writeQueueSize].join(' ')
 }
 
-const PORT_REASONS: Readonly<Record<string, string>> = {
-  EADDRINUSE: 'the port is taken',
-  EACCES: 'this process may not use it',
-}
-const HOST_REASONS: Readonly<Record<string, string>> = {
-  EADDRNOTAVAIL: 'this machine does not have the address',
-  ENOTFOUND: 'the host name is not known',
-  EAI_AGAIN: 'the name server did not answer',
-}
+const PORT_REASONS: ReadonlyMap<string, string> = new Map(
+  Object.entries({
+    EADDRINUSE: 'the port is taken',
+    EACCES: 'this process may not use it',
+  }),
+)
+const HOST_REASONS: ReadonlyMap<string, string> = new Map(
+  Object.entries({
+    EADDRNOTAVAIL: 'this machine does not have the address',
+    ENOTFOUND: 'the host name is not known',
+    EAI_AGAIN: 'the name server did not answer',
+  }),
+)
 
 function explain(error: unknown, { port, host, settings }: ListenOptions): string {
   const { code = '' } = error as { code?: string }
-  const setting = code in HOST_REASONS ? settings?.host : settings?.port
+  const setting = HOST_REASONS.has(code) ? settings?.host : settings?.port
   const where = `port ${port}${host === undefined ? '' : ` of ${host}`}${setting === undefined ? '' : ` (${setting})`}`
-  return `cannot listen on ${where}: ${HOST_REASONS[code] ?? PORT_REASONS[code] ?? (code || String(error))}`
+  return `cannot listen on ${where}: ${HOST_REASONS.get(code) ?? PORT_REASONS.get(code) ?? (code || String(error))}`
 }

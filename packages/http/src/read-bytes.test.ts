@@ -80,6 +80,7 @@ describe('a body that is read as bytes', () => {
     ['too long once it is decompressed', 'gzip', gzipSync('x'.repeat(MAX_BYTES + 1)), 413],
     ['not what its encoding says', 'gzip', Buffer.from(JSON_TEXT), 400],
     ['compressed in an unknown way', 'lzw', Buffer.from(JSON_TEXT), 400],
+    ['compressed in a way named like what all objects have', 'constructor', Buffer.from(JSON_TEXT), 400],
   ])('is refused if it is %s', async (_, encoding, body, status) => {
     const request = (await aServer())({ 'content-encoding': encoding })
     request.end(body)

@@ -93,18 +93,20 @@ export function readBytes(
 function decoderOf(req: IncomingMessage): Decoder | undefined {
   const encoding = req.headers['content-encoding']?.toLowerCase() ?? 'identity'
   if (encoding === 'identity') return undefined
-  const decoder = DECODERS[encoding]?.()
+  const decoder = DECODERS.get(encoding)?.()
   if (decoder === undefined) throw failure('encoding.unsupported')
   return decoder
 }
 
 type Decoder = zlib.Gunzip | zlib.Inflate | zlib.BrotliDecompress
 
-const DECODERS: Readonly<Record<string, () => Decoder>> = {
-  gzip: () => zlib.createGunzip(),
-  deflate: () => zlib.createInflate(),
-  br: () => zlib.createBrotliDecompress(),
-}
+const DECODERS: ReadonlyMap<string, () => Decoder> = new Map(
+  Object.entries({
+    gzip: () => zlib.createGunzip(),
+    deflate: () => zlib.createInflate(),
+    br: () => zlib.createBrotliDecompress(),
+  }),
+)
 
 /** An error of a body, by its type. */
 export const failure = (type: string) => Object.assign(new Error(type), { type })

@@ -103,12 +103,14 @@ const between = (minimum?: number, maximum?: number): string => {
   return maximum === undefined ? `at least ${minimum}` : `between ${minimum} and ${maximum}`
 }
 
-const TYPES: Readonly<Record<string, string>> = {
-  string: 'a text',
-  number: 'a number',
-  integer: 'a whole number',
-  boolean: 'true or false',
-  object: 'an object',
-  array: 'a list',
-}
-const nameOfType = (type: string): string => TYPES[type] ?? type
+const TYPES: ReadonlyMap<string, string> = new Map(
+  Object.entries({
+    string: 'a text',
+    number: 'a number',
+    integer: 'a whole number',
+    boolean: 'true or false',
+    object: 'an object',
+    array: 'a list',
+  }),
+)
+const nameOfType = (type: string): string => TYPES.get(type) ?? type

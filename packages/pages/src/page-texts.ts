@@ -32,12 +32,12 @@ export function pageTextsOf<Key extends string = never>(
 /** The kit's own messages, for services whose pages have no catalogue. */
 export const kitTexts: (language: Language) => PageTexts = pageTextsOf({ en: {}, de: {} })
 
-const TAGS: Readonly<Record<string, Tag>> = {
+const TAGS = {
   strong: (inside) => html`<strong>${inside}</strong>`,
   bdi: (inside) => html`<bdi>${inside}</bdi>`,
   code: (inside) => html`<code>${inside}</code>`,
   var: (inside) => html`<var>${inside}</var>`,
-}
+} satisfies Record<string, Tag>
 
 type Part = string | Html
 

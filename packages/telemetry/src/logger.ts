@@ -35,7 +35,7 @@ export type LoggerOptions = {
 const LEVELS = Object.fromEntries(logLevels.map((level, index) => [level, index])) as Record<LogLevel, number>
 
 /** Level names in log lines, where they differ from the setting. */
-const WORDS: Readonly<Record<string, string>> = { warn: 'warning' }
+const WORDS: ReadonlyMap<string, string> = new Map(Object.entries({ warn: 'warning' }))
 
 /**
  * Names the members of a line, puts them in order and removes secrets. The result has no cycles and no large integers, so it
@@ -43,7 +43,7 @@ const WORDS: Readonly<Record<string, string>> = { warn: 'warning' }
  */
 const jsonLine = winston.format((info) => {
   const { level, message, ...fields } = info
-  const line = { time: new Date().toISOString(), level: WORDS[level] ?? level, msg: message, ...fields }
+  const line = { time: new Date().toISOString(), level: WORDS.get(level) ?? level, msg: message, ...fields }
   info[LINE] = JSON.stringify(redact(line))
   return info
 })

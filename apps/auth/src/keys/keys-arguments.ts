@@ -36,12 +36,14 @@ const OPTIONS = {
 } as const
 
 /** Options and operands of a command other than `--json`; anything else is an error, not silently ignored. */
-const TAKES: Readonly<Record<string, { options: readonly string[]; operands: number }>> = {
-  help: { options: [], operands: 0 },
-  list: { options: [], operands: 0 },
-  rotate: { options: ['alg', 'now'], operands: 0 },
-  retire: { options: ['force'], operands: 1 },
-}
+const TAKES: ReadonlyMap<string, { options: readonly string[]; operands: number }> = new Map(
+  Object.entries({
+    help: { options: [], operands: 0 },
+    list: { options: [], operands: 0 },
+    rotate: { options: ['alg', 'now'], operands: 0 },
+    retire: { options: ['force'], operands: 1 },
+  }),
+)
 
 /** Parses the arguments after `keys`; throws a KeysUsageError. */
 export function parseKeysArguments(argv: readonly string[]): { command: KeysCommand; json: boolean } {
@@ -49,7 +51,7 @@ export function parseKeysArguments(argv: readonly string[]): { command: KeysComm
   const [name, ...operands] = positionals
   const json = values.json === true
   if (values.help || name === undefined || name === 'help') return { command: { name: 'help' }, json }
-  const takes = Object.hasOwn(TAKES, name) ? TAKES[name] : undefined
+  const takes = TAKES.get(name)
   if (takes === undefined) throw new KeysUsageError(`Unknown command: ${name}`)
   const foreign = Object.keys(values).find((option) => option !== 'json' && !takes.options.includes(option))
   if (foreign !== undefined) throw new KeysUsageError(`${name} does not take --${foreign}`)

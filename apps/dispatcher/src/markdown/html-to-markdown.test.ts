@@ -31,6 +31,7 @@ describe('htmlToMarkdown', () => {
       '\\&amp;lt; \\&lt;b\\&gt; \\&#60; \\&#x3C;**\\&**lt; & \\&x',
     ],
     ['unknown elements', '<x-card>a <mark>b</mark></x-card>', 'a b'],
+    ['elements named like what all objects have', '<constructor>a <valueof>b</valueof></constructor>', 'a b'],
     ['broken markup', '<p>a<b>b<p>c</i></td>', 'a**b**\n\n**c**'],
   ])('writes %s', (_name, html, markdown) => {
     expect(htmlToMarkdown(html)).toBe(markdown)

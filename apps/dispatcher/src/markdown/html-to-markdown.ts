@@ -13,15 +13,17 @@ const PARAGRAPHS = new Set(
 )
 /** A Markdown table has one line per row. A table that contains one of these is written cell by cell instead. */
 const BLOCKS_IN_CELLS = new Set('ul ol dl h1 h2 h3 h4 h5 h6 hr blockquote pre table'.split(' '))
-const EMPHASIS: Readonly<Record<string, string>> = {
-  b: '**',
-  strong: '**',
-  i: '*',
-  em: '*',
-  del: '~~',
-  s: '~~',
-  strike: '~~',
-}
+const EMPHASIS: ReadonlyMap<string, string> = new Map(
+  Object.entries({
+    b: '**',
+    strong: '**',
+    i: '*',
+    em: '*',
+    del: '~~',
+    s: '~~',
+    strike: '~~',
+  }),
+)
 
 /**
  * Converts HTML to Markdown (apps/webhooks/docs/specification.md#html-to-markdown). The result contains no HTML, so that
@@ -53,7 +55,7 @@ class Conversion {
     const name = element.tagName
     if (REMOVED.has(name)) return
     const content = () => this.children(element, writer)
-    const emphasis = EMPHASIS[name]
+    const emphasis = EMPHASIS.get(name)
     if (emphasis !== undefined) return writer.inline(emphasis, emphasis, content)
     if (/^h[1-6]$/.test(name)) return writer.heading('#'.repeat(Number(name[1])) + ' ', content)
     switch (name) {

@@ -59,6 +59,7 @@ describe('the arguments of ops', () => {
   it.each([
     ['', 'Unknown command: '],
     ['stop', 'Unknown command: stop'],
+    ['constructor', 'Unknown command: constructor'],
     ['pause', '--why TEXT is required'],
     ['pause --why drill now', 'Unexpected argument: now'],
     ['status --why drill', 'status does not take --why'],

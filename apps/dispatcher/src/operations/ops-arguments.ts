@@ -56,19 +56,21 @@ const OPTIONS = {
 } as const
 
 /** The options of each command besides `--json`. Any other option is an error, never ignored. */
-const TAKES: Record<string, readonly (keyof typeof OPTIONS)[]> = {
-  help: [],
-  status: [],
-  pause: ['why', 'by'],
-  resume: ['why', 'by'],
-  drain: ['why', 'by', 'timeout'],
-  requeue: ['why', 'by', 'endpoint', 'since', 'dry-run'],
-  inspect: [],
-  account: [],
-  reseal: ['why', 'by'],
-  disabled: ['since'],
-  enable: ['why', 'by', 'endpoint'],
-}
+const TAKES: ReadonlyMap<string, readonly (keyof typeof OPTIONS)[]> = new Map(
+  Object.entries({
+    help: [],
+    status: [],
+    pause: ['why', 'by'],
+    resume: ['why', 'by'],
+    drain: ['why', 'by', 'timeout'],
+    requeue: ['why', 'by', 'endpoint', 'since', 'dry-run'],
+    inspect: [],
+    account: [],
+    reseal: ['why', 'by'],
+    disabled: ['since'],
+    enable: ['why', 'by', 'endpoint'],
+  }),
+)
 
 export type OpsArguments = { command: OpsCommand; json: boolean }
 
@@ -83,7 +85,7 @@ export function parseOps(
   const json = values.json === true
   if (values.help || name === 'help') return { command: { name: 'help' }, json }
   if (name === undefined) throw usageError('A command is required')
-  const allowed = TAKES[name]
+  const allowed = TAKES.get(name)
   if (!allowed) throw usageError(`Unknown command: ${name}`)
   for (const option of Object.keys(values)) {
     if (option !== 'json' && !allowed.some((item) => item === option))
@@ -185,12 +187,14 @@ function secondsOf(text: string): number {
   return Number(text)
 }
 
-const UNIT_MS: Record<string, number> = { m: 60_000, h: 3_600_000, d: 86_400_000 }
+const UNIT_MS: ReadonlyMap<string, number> = new Map(
+  Object.entries({ m: 60_000, h: 3_600_000, d: 86_400_000 }),
+)
 const ISO_TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d{1,6})?)?(Z|[+-]\d\d:\d\d)$/
 
 function timeOf(text: string, now: Date): Date {
   const [, amount, unit] = /^(\d{1,4})([mhd])$/.exec(text) ?? []
-  if (amount !== undefined) return new Date(now.getTime() - Number(amount) * (UNIT_MS[unit ?? ''] ?? 0))
+  if (amount !== undefined) return new Date(now.getTime() - Number(amount) * (UNIT_MS.get(unit ?? '') ?? 0))
   const at = new Date(text)
   // Without a zone, a time would mean something else on every machine.
   if (!ISO_TIME.test(text) || Number.isNaN(at.getTime()))

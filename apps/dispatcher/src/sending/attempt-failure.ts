@@ -4,23 +4,25 @@ import type { AttemptFailure } from '@signet/webhook-core'
 /** The result of sending one request. Failures are values. */
 export type SendResult = { kind: 'answered'; status: number } | { kind: 'failed'; error: AttemptFailure }
 
-const FAILURE_BY_CODE: Readonly<Record<string, AttemptFailure>> = {
-  ETIMEDOUT: 'timeout',
-  UND_ERR_CONNECT_TIMEOUT: 'timeout',
-  UND_ERR_HEADERS_TIMEOUT: 'timeout',
-  UND_ERR_BODY_TIMEOUT: 'timeout',
-  UND_ERR_ABORTED: 'timeout',
-  ENOTFOUND: 'dns_error',
-  EAI_AGAIN: 'dns_error',
-  ECONNREFUSED: 'connection_refused',
-  ECONNRESET: 'connection_reset',
-  EPIPE: 'connection_reset',
-  UND_ERR_SOCKET: 'connection_reset',
-  EPROTO: 'tls_error',
-  UND_ERR_HEADERS_OVERFLOW: 'invalid_response',
-  UND_ERR_RES_CONTENT_LENGTH_MISMATCH: 'invalid_response',
-  UND_ERR_RES_EXCEEDED_MAX_SIZE: 'invalid_response',
-}
+const FAILURE_BY_CODE: ReadonlyMap<string, AttemptFailure> = new Map(
+  Object.entries({
+    ETIMEDOUT: 'timeout',
+    UND_ERR_CONNECT_TIMEOUT: 'timeout',
+    UND_ERR_HEADERS_TIMEOUT: 'timeout',
+    UND_ERR_BODY_TIMEOUT: 'timeout',
+    UND_ERR_ABORTED: 'timeout',
+    ENOTFOUND: 'dns_error',
+    EAI_AGAIN: 'dns_error',
+    ECONNREFUSED: 'connection_refused',
+    ECONNRESET: 'connection_reset',
+    EPIPE: 'connection_reset',
+    UND_ERR_SOCKET: 'connection_reset',
+    EPROTO: 'tls_error',
+    UND_ERR_HEADERS_OVERFLOW: 'invalid_response',
+    UND_ERR_RES_CONTENT_LENGTH_MISMATCH: 'invalid_response',
+    UND_ERR_RES_EXCEEDED_MAX_SIZE: 'invalid_response',
+  }),
+)
 
 // Errors of the HTTP parser; errors of OpenSSL and certificate checks.
 const PARSER_CODE = /^HPE_/
@@ -48,7 +50,7 @@ export function attemptFailureOf(error: unknown): AttemptFailure | 'http_101' {
 function failureOfCode(code: string): AttemptFailure {
   if (PARSER_CODE.test(code)) return 'invalid_response'
   if (TLS_CODE.test(code)) return 'tls_error'
-  return FAILURE_BY_CODE[code] ?? 'connection_error'
+  return FAILURE_BY_CODE.get(code) ?? 'connection_error'
 }
 
 type ErrorShape = Partial<Record<'name' | 'message' | 'code' | 'cause' | 'errors', unknown>>

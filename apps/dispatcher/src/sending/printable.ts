@@ -36,10 +36,10 @@ function isText(text: string): boolean {
   return noise <= text.length * MAX_NOISE
 }
 
-const SHORT: Readonly<Record<string, string>> = { '\n': '\\n', '\r': '\\r', '\t': '\\t' }
+const SHORT: ReadonlyMap<string, string> = new Map(Object.entries({ '\n': '\\n', '\r': '\\r', '\t': '\\t' }))
 function escaped(character: string): string {
   const hex = character.codePointAt(0)?.toString(16) ?? ''
-  return SHORT[character] ?? (hex.length > 4 ? `\\u{${hex}}` : `\\u${hex.padStart(4, '0')}`)
+  return SHORT.get(character) ?? (hex.length > 4 ? `\\u{${hex}}` : `\\u${hex.padStart(4, '0')}`)
 }
 
 /** Collects the beginning of an answer. */

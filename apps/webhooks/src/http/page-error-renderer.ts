@@ -42,7 +42,7 @@ export const pageErrorRenderer = (
 })
 
 function titleOf({ message, kind }: AppError): PageKey {
-  const known = MESSAGES[message]
+  const known = MESSAGES.get(message)
   return (known && TITLES[known]) ?? TITLES[kind] ?? 'error.title.invalid'
 }
 
@@ -56,23 +56,25 @@ const TITLES: Partial<Record<AppError['kind'] | PageKey, PageKey>> = {
 }
 
 /** Errors that a person may see. All others concern a request that an application made, and are for its developer. */
-const MESSAGES: Readonly<Record<string, PageKey>> = {
-  'Something went wrong on our side. Please try again.': 'error.internal',
-  'There is nothing at this address.': 'error.not_found',
-  'There is nothing at this path': 'error.not_found',
-  'This method is not allowed here.': 'error.method',
-  'This form did not come from a page open in this browser.': 'error.form',
-  'This form belongs to another sign-in.': 'error.other-sign-in',
-  'You have been signed out in the meantime.': 'error.signed-out',
-  'This application is no longer registered. Remove the connection in the application and add it again.':
-    'error.unregistered',
-  'Too many requests': 'error.limited',
-  'It was already answered, took longer than ten minutes, or belongs to another browser.': 'error.over',
-}
+const MESSAGES: ReadonlyMap<string, PageKey> = new Map(
+  Object.entries({
+    'Something went wrong on our side. Please try again.': 'error.internal',
+    'There is nothing at this address.': 'error.not_found',
+    'There is nothing at this path': 'error.not_found',
+    'This method is not allowed here.': 'error.method',
+    'This form did not come from a page open in this browser.': 'error.form',
+    'This form belongs to another sign-in.': 'error.other-sign-in',
+    'You have been signed out in the meantime.': 'error.signed-out',
+    'This application is no longer registered. Remove the connection in the application and add it again.':
+      'error.unregistered',
+    'Too many requests': 'error.limited',
+    'It was already answered, took longer than ten minutes, or belongs to another browser.': 'error.over',
+  }),
+)
 
 /** With how long to wait: a person does not see the header `Retry-After`. */
 function messageOf(t: Texts, { message, retryAfterSeconds }: AppError): string {
-  const known = MESSAGES[message]
+  const known = MESSAGES.get(message)
   const text = known === undefined ? message : t(known)
   if (retryAfterSeconds === undefined) return text
   return t('error.wait', { message: text, time: durationText(t.language, Math.ceil(retryAfterSeconds)) })

@@ -78,7 +78,7 @@ function reasonOf({ path = [], expected }: Issue, params: object): string {
   const members = path.slice(1).map(String)
   const name = members.length === 0 ? 'params' : members.join('.').slice(0, 64)
   if (valueAt(params, members) === undefined) return `${name} is required`
-  const type = TYPES[String(expected)]
+  const type = TYPES.get(String(expected))
   return type === undefined ? `${name} does not have the required form` : `${name} must be ${type}`
 }
 
@@ -89,11 +89,13 @@ const valueAt = (value: unknown, members: readonly string[]): unknown =>
     value,
   )
 
-const TYPES: Readonly<Record<string, string>> = {
-  string: 'a text',
-  number: 'a number',
-  boolean: 'true or false',
-  object: 'an object',
-  record: 'an object',
-  array: 'a list',
-}
+const TYPES: ReadonlyMap<string, string> = new Map(
+  Object.entries({
+    string: 'a text',
+    number: 'a number',
+    boolean: 'true or false',
+    object: 'an object',
+    record: 'an object',
+    array: 'a list',
+  }),
+)

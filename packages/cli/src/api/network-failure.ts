@@ -1,14 +1,16 @@
 import { NetworkError } from '../errors.js'
 
-const REASONS: Readonly<Record<string, (host: string) => string>> = {
-  ECONNREFUSED: (host) => `Nothing answers at ${host}`,
-  ECONNRESET: (host) => `${host} closed the connection`,
-  UND_ERR_SOCKET: (host) => `${host} closed the connection`,
-  ENOTFOUND: (host) => `The name of ${host} cannot be resolved`,
-  EAI_AGAIN: (host) => `The name of ${host} cannot be resolved at the moment`,
-  ENETUNREACH: (host) => `There is no way to ${host} from this network`,
-  EHOSTUNREACH: (host) => `There is no way to ${host} from this network`,
-}
+const REASONS: ReadonlyMap<string, (host: string) => string> = new Map(
+  Object.entries({
+    ECONNREFUSED: (host) => `Nothing answers at ${host}`,
+    ECONNRESET: (host) => `${host} closed the connection`,
+    UND_ERR_SOCKET: (host) => `${host} closed the connection`,
+    ENOTFOUND: (host) => `The name of ${host} cannot be resolved`,
+    EAI_AGAIN: (host) => `The name of ${host} cannot be resolved at the moment`,
+    ENETUNREACH: (host) => `There is no way to ${host} from this network`,
+    EHOSTUNREACH: (host) => `There is no way to ${host} from this network`,
+  }),
+)
 const CERTIFICATE = /CERT|SELF_SIGNED|UNABLE_TO_|ALTNAME/
 const ADDRESS_HINT =
   'Check the address (--url or SIGNET_URL, --auth-url or SIGNET_AUTH_URL) and that the service runs.'
@@ -29,7 +31,8 @@ export function networkFailure(error: unknown, url: URL, timeoutMs: number): Net
       cause: error,
     })
   }
-  const reason = REASONS[code]?.(host) ?? `The connection to ${host} failed${code === '' ? '' : ` (${code})`}`
+  const reason =
+    REASONS.get(code)?.(host) ?? `The connection to ${host} failed${code === '' ? '' : ` (${code})`}`
   return new NetworkError(reason, { hint: ADDRESS_HINT, cause: error })
 }
 

@@ -9,11 +9,13 @@ export type UserSession = { jwt: string; email: string; factors: Factor[]; hasOt
 /** The dated error form of the identity service: `{code, message}`. */
 const API_VERSION = { 'x-supabase-api-version': '2024-01-01' }
 const CREDENTIAL = { whenInvalid: 'Sign in again.' }
-const ADVICE: Readonly<Record<string, string>> = {
-  invalid_credentials: 'Check the email address and the password.',
-  email_not_confirmed: 'Follow the link in the confirmation email first.',
-  captcha_failed: 'This service asks for a CAPTCHA: sign in with the browser, without --password.',
-}
+const ADVICE: ReadonlyMap<string, string> = new Map(
+  Object.entries({
+    invalid_credentials: 'Check the email address and the password.',
+    email_not_confirmed: 'Follow the link in the confirmation email first.',
+    captcha_failed: 'This service asks for a CAPTCHA: sign in with the browser, without --password.',
+  }),
+)
 
 /** The identity service, as far as a sign-in with a password needs it. */
 export class IdentityClient {
@@ -51,7 +53,7 @@ export class IdentityClient {
     if (answer.status === 200) return answer
     const failure = failureOf(answer, CREDENTIAL)
     if (!(failure instanceof RefusedError)) throw failure
-    const hint = ADVICE[failure.code] ?? failure.hint
+    const hint = ADVICE.get(failure.code) ?? failure.hint
     // To a script, wrong credentials are the same as an invalid token: somebody has to sign in.
     throw failure.code === 'invalid_credentials'
       ? new NotSignedInError(failure.message, { hint })

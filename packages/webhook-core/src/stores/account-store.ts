@@ -83,7 +83,7 @@ const DELIVERIES = `
   select d.id from webhook_events v join webhook_deliveries d on d.event_id = v.id where v.account_id = $1`
 
 /** Tables without an `account_id`, each with the query that counts an account's rows in it. */
-const DERIVED: Readonly<Record<string, string>> = {
+const DERIVED = {
   oauth_authorizations: `select count(*) from oauth_authorizations a join login_sessions s on s.id_hash = a.session_hash
     where s.account_id = $1`,
   oauth_codes:
@@ -102,7 +102,7 @@ const DERIVED: Readonly<Record<string, string>> = {
     where e.account_id = $1`,
   webhook_queued_events: `select count(*) from webhook_queued_events q join webhook_events e on e.id = q.event_id
     where e.account_id = $1`,
-}
+} satisfies Record<string, string>
 
 /**
  * How many rows every table has of an account. Tables are looked up by their column `account_id`, so that a new one is not

@@ -11,11 +11,13 @@ const DEFAULT_BASE = 'https://login.microsoftonline.com/common'
 /** The tenant that all personal accounts share. */
 const PERSONAL = '9188040d-6c67-4c5b-b112-36a304b66dad'
 /** URLs that stand for many tenants, and whose tokens each lets in. The issuer of a token is always a single tenant. */
-const MANY_TENANTS: Readonly<Record<string, (tenant: string) => boolean>> = {
-  common: () => true,
-  organizations: (tenant) => tenant !== PERSONAL,
-  consumers: (tenant) => tenant === PERSONAL,
-}
+const MANY_TENANTS: ReadonlyMap<string, (tenant: string) => boolean> = new Map(
+  Object.entries({
+    common: () => true,
+    organizations: (tenant) => tenant !== PERSONAL,
+    consumers: (tenant) => tenant === PERSONAL,
+  }),
+)
 const MICROSOFT_URL = /^https:\/\/login\.microsoftonline\.com\/([A-Za-z0-9.-]+)$/
 const CIAM_URL = /^https:\/\/[a-z0-9-]+\.ciamlogin\.com\/([A-Za-z0-9.-]+)$/
 const VERSION = '/v2.0'
@@ -83,7 +85,7 @@ function isDomainVerified(claims: JwtClaims, { baseUrl }: ProviderSettings): boo
 /** Only Microsoft's own URLs tell: behind any other, one issuer may stand for many tenants. */
 function isOneTenant(baseUrl: string): boolean {
   const tenant = tenantAt(baseUrl)?.toLowerCase()
-  return tenant !== undefined && tenant !== PERSONAL && !Object.hasOwn(MANY_TENANTS, tenant)
+  return tenant !== undefined && tenant !== PERSONAL && !MANY_TENANTS.has(tenant)
 }
 
 /** The tenant in a URL of Microsoft. */
@@ -102,7 +104,6 @@ function isOf(baseUrl: string | undefined, tenantUrl: string): boolean {
   return tenantUrl === baseUrl || (external !== undefined && tenantUrl === ciamUrl(external))
 }
 
-const manyTenants = (name: string | undefined) =>
-  name !== undefined && Object.hasOwn(MANY_TENANTS, name) ? MANY_TENANTS[name] : undefined
+const manyTenants = (name: string | undefined) => (name === undefined ? undefined : MANY_TENANTS.get(name))
 
 const ciamUrl = (tenant: string): string => `https://${tenant}.ciamlogin.com/${tenant}`

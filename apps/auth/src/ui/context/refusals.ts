@@ -29,18 +29,20 @@ export const waitText = (t: UiTexts, { kind, retryAfterSeconds: seconds }: AppEr
 
 function reasonText(t: UiTexts, error: AppError): string {
   if (error instanceof PageRefusal) return t(error.key)
-  const key = keyOf(error) ?? MESSAGES[error.message]
+  const key = keyOf(error) ?? MESSAGES.get(error.message)
   if (key !== undefined) return t(key)
   // Messages of the API are in English, and readable where there is no text for their code.
   return t.language === 'en' ? error.message : t('refusal.other')
 }
 
 /** Errors that people see whose code is too general for its own text. */
-const MESSAGES: Readonly<Record<string, UiKey>> = {
-  'Unable to validate email address: invalid format': 'refusal.email-format',
-  'Invalid phone number format (E.164 required)': 'refusal.phone-format',
-  'No such path': 'error.nothing',
-}
+const MESSAGES: ReadonlyMap<string, UiKey> = new Map(
+  Object.entries({
+    'Unable to validate email address: invalid format': 'refusal.email-format',
+    'Invalid phone number format (E.164 required)': 'refusal.phone-format',
+    'No such path': 'error.nothing',
+  }),
+)
 
 /** The text of a code from a query string, which anyone can forge: a known text or a generic one. */
 export const textOfCode = (t: UiTexts, code: string): string => t(keyOf({ code }) ?? 'refusal.other')
@@ -90,32 +92,36 @@ export async function orShow(
   }
 }
 
+type Subject = 'address' | 'password' | 'current_password' | 'code'
+
 /** What each refusal is about; those that are about no field are announced by themselves. */
-const SUBJECTS: Readonly<Partial<Record<ErrorCode, 'address' | 'password' | 'current_password' | 'code'>>> = {
-  invalid_credentials: 'password',
-  weak_password: 'password',
-  same_password: 'password',
-  current_password_required: 'current_password',
-  current_password_invalid: 'current_password',
-  email_not_confirmed: 'address',
-  phone_not_confirmed: 'address',
-  user_already_exists: 'address',
-  email_exists: 'address',
-  phone_exists: 'address',
-  email_address_invalid: 'address',
-  email_address_not_authorized: 'address',
-  validation_failed: 'address',
-  otp_expired: 'code',
-  mfa_verification_failed: 'code',
-  mfa_challenge_expired: 'code',
-  reauthentication_not_valid: 'code',
-}
+const SUBJECTS: ReadonlyMap<string, Subject> = new Map(
+  Object.entries({
+    invalid_credentials: 'password',
+    weak_password: 'password',
+    same_password: 'password',
+    current_password_required: 'current_password',
+    current_password_invalid: 'current_password',
+    email_not_confirmed: 'address',
+    phone_not_confirmed: 'address',
+    user_already_exists: 'address',
+    email_exists: 'address',
+    phone_exists: 'address',
+    email_address_invalid: 'address',
+    email_address_not_authorized: 'address',
+    validation_failed: 'address',
+    otp_expired: 'code',
+    mfa_verification_failed: 'code',
+    mfa_challenge_expired: 'code',
+    reauthentication_not_valid: 'code',
+  } satisfies Partial<Record<ErrorCode, Subject>>),
+)
 
 /** The form field that a refusal is about; `fields` names the fields of the form. */
 export function faultOf(
   code: string | undefined,
-  fields: Readonly<Partial<Record<'address' | 'password' | 'current_password' | 'code', string>>>,
+  fields: Readonly<Partial<Record<Subject, string>>>,
 ): string | undefined {
-  const subject = SUBJECTS[code as ErrorCode]
+  const subject = code === undefined ? undefined : SUBJECTS.get(code)
   return subject && fields[subject]
 }
