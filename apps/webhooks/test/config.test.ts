@@ -73,6 +73,11 @@ describe('the process refuses to start', () => {
       { WEBHOOKS_INTERNAL_TOKENS: 'pipeline:secret' },
       ['WEBHOOKS_INTERNAL_TOKENS'],
     ],
+    [
+      'with a service token that is no JWT',
+      { WEBHOOKS_IDENTITY_SERVICE_TOKEN: 'the-jwt-secret-by-mistake' },
+      ['WEBHOOKS_IDENTITY_SERVICE_TOKEN'],
+    ],
     ['without internal tokens', { WEBHOOKS_INTERNAL_TOKENS: '' }, ['WEBHOOKS_INTERNAL_TOKENS']],
     [
       'with a wildcard on the allow-list',

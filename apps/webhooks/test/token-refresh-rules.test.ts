@@ -2,6 +2,7 @@ import { describe, expect, it } from '@jest/globals'
 import { sha256 } from '../src/credentials/credential.js'
 import { waitFor } from '@signet/testkit'
 import { lockWaiters } from './support/lock-waiters.js'
+import { ADMIN_JWT } from './support/identity-double.js'
 import type { Answer, TokenAnswer } from './support/oauth.js'
 import { useOAuth } from './support/use-oauth.js'
 
@@ -9,7 +10,7 @@ const { harness: strict, oauth } = useOAuth({
   env: {
     WEBHOOKS_OAUTH_REFRESH_REUSE_GRACE_SECONDS: '0',
     WEBHOOKS_OAUTH_GRANT_MAX_DAYS: '10',
-    WEBHOOKS_IDENTITY_SERVICE_TOKEN: 'admin-jwt',
+    WEBHOOKS_IDENTITY_SERVICE_TOKEN: ADMIN_JWT,
   },
 })
 

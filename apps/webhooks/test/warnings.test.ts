@@ -6,6 +6,7 @@ import { anEndpoint } from '@signet/webhook-testkit'
 import { createContext } from '../src/context.js'
 import { readConfig } from '../src/config/read-config.js'
 import { startHarness, type Harness } from './support/harness.js'
+import { ADMIN_JWT } from './support/identity-double.js'
 
 let inbox: Inbox
 let harness: Harness
@@ -17,7 +18,7 @@ beforeAll(async () => {
       WEBHOOKS_SMTP_PORT: String(inbox.smtpPort),
       WEBHOOKS_SMTP_ADMIN_EMAIL: 'no-reply@signet.example',
       WEBHOOKS_SMTP_SENDER_NAME: 'Signet',
-      WEBHOOKS_IDENTITY_SERVICE_TOKEN: 'admin-jwt',
+      WEBHOOKS_IDENTITY_SERVICE_TOKEN: ADMIN_JWT,
       WEBHOOKS_MANAGE_URL: 'https://app.signet.example/webhooks',
       WEBHOOKS_BRAND_NAME: 'Acme Hooks',
       WEBHOOKS_BRAND_ACCENT_COLOR: '#005f2f',
@@ -314,7 +315,7 @@ describe('emails that are switched off', () => {
       WEBHOOKS_IDENTITY_URL: harness.identity.url,
       WEBHOOKS_SECRET_KEYS: `k1:${Buffer.from('0123456789abcdefghijklmnopqrstuv').toString('base64')}`,
       WEBHOOKS_INTERNAL_TOKENS: `pipeline:${'ab'.repeat(32)}`,
-      WEBHOOKS_IDENTITY_SERVICE_TOKEN: 'admin-jwt',
+      WEBHOOKS_IDENTITY_SERVICE_TOKEN: ADMIN_JWT,
       ...(name === 'WEBHOOKS_WARNING_EMAILS'
         ? {
             WEBHOOKS_SMTP_HOST: '127.0.0.1',

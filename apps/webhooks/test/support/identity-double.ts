@@ -6,6 +6,8 @@ import { hs256Token } from '@signet/testkit'
 import { html } from '@signet/pages'
 import express, { type Express, type Response } from 'express'
 
+/** Of the service, for requests as an administrator. */
+export const ADMIN_JWT = 'of.an.administrator'
 export const JWT_SECRET = 'a test secret that is longer than 32 bytes'
 
 type Code = { user: User; challenge: string; claims: JwtClaims }
@@ -133,7 +135,7 @@ export async function startIdentityDouble() {
   })
   app.get('/.well-known/jwks.json', (_req, res) => void res.json({ keys: publicJwks }))
   app.get('/admin/users/:id', (req, res) => {
-    if (req.get('authorization') !== 'Bearer admin-jwt') return error(res, 401, 'no_authorization')
+    if (req.get('authorization') !== `Bearer ${ADMIN_JWT}`) return error(res, 401, 'no_authorization')
     const user = users.find(({ id }) => id === req.params.id)
     if (!user) return error(res, 404, 'user_not_found')
     res.json(view(user))
