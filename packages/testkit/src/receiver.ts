@@ -96,7 +96,8 @@ const DRIP_MS = 200
 
 /** Acts out an answer. Returns at once; delays and drips end by themselves when the connection does. */
 function act(answer: Answer, { socket }: IncomingMessage, response: ServerResponse): void {
-  const untilClosed = (timer: NodeJS.Timeout): void => void socket.once('close', () => clearTimeout(timer))
+  // Not of the connection, which may carry hundreds of answers.
+  const untilClosed = (timer: NodeJS.Timeout): void => void response.once('close', () => clearTimeout(timer))
   switch (answer.kind) {
     case undefined: {
       const send = () => response.writeHead(answer.status, answer.headers).end(answer.body)
