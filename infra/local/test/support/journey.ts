@@ -95,9 +95,9 @@ export class Journey {
 
   /** README_PICTURES=1 replaces the picture in the documentation. */
   async picture(page: Page, name: string, folder = 'apps/webhooks/docs/images'): Promise<void> {
+    if (process.env['README_PICTURES'] !== '1') return
     const picture = await page.screenshot()
     if (picture.length === 0) throw new Error(`no picture ${name}`)
-    const file = fileURLToPath(new URL(`${folder}/${name}.png`, REPOSITORY))
-    if (process.env['README_PICTURES'] === '1') await writeFile(file, picture)
+    await writeFile(fileURLToPath(new URL(`${folder}/${name}.png`, REPOSITORY)), picture)
   }
 }
