@@ -23,7 +23,6 @@ const WAITING = [
 const LONGEST = [
   'infra/bench/test/bench.test.ts',
   'infra/local/test/start.test.ts',
-  'infra/local/test/tutorials.test.ts',
   'infra/local/test/images.test.ts',
   'apps/auth/test/ui/every-page.test.ts',
   'apps/auth/test/strangers.test.ts',

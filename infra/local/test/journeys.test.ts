@@ -18,17 +18,27 @@ import {
 import { signUp } from '../src/walkthrough/sign-up.js'
 import { Journey, LAPTOP, PASSWORD, PHONE } from './support/journey.js'
 import { McpHost } from './support/mcp-host.js'
-import { repository } from './support/running-stack.js'
+import { repository, runningStack, type RunningStack } from './support/running-stack.js'
+import { describeTutorials } from './tutorials.js'
 
 const NEW_PASSWORD = 'staple battery horse'
 /** So many consecutive failures disable an endpoint. */
 const LOST = 20
 const REASON = 'the receiver is being mended'
 
+/** Those that `npm start` runs, started once for all that people do with them. */
+let stack: RunningStack
+beforeAll(async () => {
+  stack = await runningStack()
+})
+afterAll(() => stack.stop())
+
+describeTutorials(() => stack)
+
 let journey: Journey
 if (chromiumPath() !== null) {
   beforeAll(async () => {
-    journey = await Journey.begin()
+    journey = await Journey.begin(stack)
   })
   afterAll(() => journey.end())
 }

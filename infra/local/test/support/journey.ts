@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url'
 import type { BrowserContext, Page } from 'playwright-core'
 import { type Chromium, launchChromium } from '@signet/testkit/chromium'
 import { waitUntil } from '../../src/wait-until.js'
-import { runningStack, type RunningStack } from './running-stack.js'
+import type { RunningStack } from './running-stack.js'
 
 export const PASSWORD = 'correct horse battery'
 export const PHONE = { viewport: { width: 390, height: 844 }, isMobile: true, hasTouch: true }
@@ -23,15 +23,13 @@ export class Journey {
     private readonly browser: Chromium,
   ) {}
 
-  static async begin(): Promise<Journey> {
-    const stack = await runningStack()
+  static async begin(stack: RunningStack): Promise<Journey> {
     return new Journey(stack, await launchChromium())
   }
 
   async end(): Promise<void> {
     for (const device of this.#devices) await device.close()
     await this.browser.close()
-    await this.stack.stop()
   }
 
   get portal(): string {

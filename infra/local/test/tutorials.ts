@@ -18,7 +18,7 @@ import { chromiumPath, launchChromium } from '@signet/testkit/chromium'
 import { leaseNextPort } from '../src/ports.js'
 import { waitUntil } from '../src/wait-until.js'
 import { codeBlocks } from './support/code-blocks.js'
-import { repository, runningStack, type RunningStack } from './support/running-stack.js'
+import { repository, type RunningStack } from './support/running-stack.js'
 import { type PrintedLine, terminalPicture } from './support/terminal-picture.js'
 
 // The commands of the README, of the page with more of them, and of the tutorials of infra/site, exactly as printed there, against
@@ -35,13 +35,17 @@ const inBrowser = chromiumPath() === null ? it.skip : it
 
 let stack: RunningStack
 const end = new AbortController()
-beforeAll(async () => {
-  stack = await runningStack()
-})
-afterAll(async () => {
-  end.abort()
-  await stack.stop()
-})
+
+/** Tests on services that the caller has started, before any test runs. */
+export function describeTutorials(running: () => RunningStack): void {
+  beforeAll(() => {
+    stack = running()
+  })
+  afterAll(() => end.abort())
+  describe.each(shells)('the first requests, in $name', firstRequests)
+  describe('the README', readme)
+  describe('the tutorials', tutorials)
+}
 
 /** What a shell prints for all commands of a page, in a home and on a port of its own. */
 async function runAll(page: string, shell = 'sh'): Promise<{ stdout: string; stderr: string }> {
@@ -55,7 +59,7 @@ async function runAll(page: string, shell = 'sh'): Promise<{ stdout: string; std
   return promisify(execFile)(shell, ['-euc', codeBlocks(page, 'sh').join('\n')], options)
 }
 
-describe.each(shells)('the first requests, in $name', ({ name: shell, itRuns }) => {
+function firstRequests({ name: shell, itRuns }: (typeof shells)[number]): void {
   itRuns('of the README end on a delivery that arrived and was verified', async () => {
     const [, firstRequest = ''] = /## First request\n([^]*?)\n## /.exec(read('README.md')) ?? []
     const [ending = 'nothing promised'] = codeBlocks(firstRequest, 'text')
@@ -70,15 +74,15 @@ describe.each(shells)('the first requests, in $name', ({ name: shell, itRuns }) 
     expect(stdout).toContain(ending)
     expect(stdout.slice(stdout.indexOf(ending))).toMatch(/"status":"ready"[^]*signet_delivery_attempts_total/)
   })
-})
+}
 
-describe('the README', () => {
+function readme(): void {
   it('fits on a screen or two', () => {
     expect(read('README.md').split('\n').length).toBeLessThanOrEqual(81)
   })
-})
+}
 
-describe('the tutorials', () => {
+function tutorials(): void {
   const tutorial = (name: string): string => read(`infra/site/tutorials/${name}.md`)
 
   /** Saves the files of a page under the names that their first lines say. */
@@ -231,4 +235,4 @@ describe('the tutorials', () => {
       },
       { describe: `the email to ${email}` },
     )
-})
+}
