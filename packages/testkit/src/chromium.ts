@@ -25,18 +25,46 @@ export async function plugInAuthenticator(page: Page): Promise<void> {
   })
 }
 
-/** The rules of axe-core: all that it has on by default, or those of them that judge colours. */
-export type AxeRules = 'all' | 'colours'
+/**
+ * The rules of axe-core: all that it has on by default; those of them that judge what is drawn where; those that judge
+ * colours; or all but those, for the same colours in other words.
+ */
+export type AxeRules = 'all' | 'layout' | 'colours' | 'words'
 
-/** A tag takes in rules that are off by default too, so that one is named. Only what breaks a rule is reported in full: listing what passes takes time. */
+const COLOURS = ['color-contrast', 'link-in-text-block']
+const LAYOUT = [...COLOURS, 'scrollable-region-focusable', 'skip-link']
+/** Only what breaks a rule is reported in full, and by its markup alone: listing the rest takes time. */
+const REPORT = { resultTypes: ['violations'], selectors: false }
 const AXE_OPTIONS = {
-  all: { resultTypes: ['violations'] },
-  colours: {
-    resultTypes: ['violations'],
-    runOnly: { type: 'tag', values: ['cat.color'] },
-    rules: { 'color-contrast-enhanced': { enabled: false } },
-  },
+  all: REPORT,
+  layout: { ...REPORT, runOnly: LAYOUT },
+  colours: { ...REPORT, runOnly: COLOURS },
+  words: { ...REPORT, rules: Object.fromEntries(COLOURS.map((rule) => [rule, { enabled: false }])) },
 }
+
+/**
+ * One element with text of its own for each combination of what its contrast depends on: its style, and all that is drawn behind
+ * it. An API page has thousands of elements, and a hundred combinations.
+ */
+const ONE_OF_EACH_COLOUR = `(() => {
+  const behind = new Map([[null, '']])
+  const drawn = (element) => {
+    if (!behind.has(element)) {
+      const { backgroundColor, backgroundImage, opacity, filter, mixBlendMode, position, zIndex } = getComputedStyle(element)
+      behind.set(element, [drawn(element.parentElement), backgroundColor, backgroundImage, opacity, filter, mixBlendMode, position, zIndex].join())
+    }
+    return behind.get(element)
+  }
+  const found = new Map()
+  for (const element of document.body.querySelectorAll('*')) {
+    const hasText = [...element.childNodes].some((node) => node.nodeType === 3 && node.data.trim() !== '')
+    if (!(hasText || element.matches('input, textarea, select')) || !element.checkVisibility()) continue
+    const { color, fontSize, fontWeight, textShadow, textDecorationLine } = getComputedStyle(element)
+    const kind = [element.localName, drawn(element), color, fontSize, fontWeight, textShadow, textDecorationLine].join()
+    if (!found.has(kind)) found.set(kind, element)
+  }
+  return found.size === 0 ? document : { include: [...found.values()] }
+})()`
 
 /** What axe-core finds wrong on the page as it is shown. */
 export async function accessibilityFindings(page: Page, rules: AxeRules = 'all'): Promise<string[]> {
@@ -48,7 +76,7 @@ export async function accessibilityFindings(page: Page, rules: AxeRules = 'all')
     worldName: AXE_WORLD,
   })
   const { result } = await session.send('Runtime.evaluate', {
-    expression: `axe.run(${JSON.stringify(AXE_OPTIONS[rules])}).then(({ violations }) => violations.map(({ id, nodes }) => id + ': ' + nodes.map(({ html }) => html).join(' ')))`,
+    expression: `axe.run(${rules === 'colours' ? ONE_OF_EACH_COLOUR : 'document'}, ${JSON.stringify(AXE_OPTIONS[rules])}).then(({ violations }) => violations.map(({ id, nodes }) => id + ': ' + nodes.map(({ html }) => html).join(' ')))`,
     contextId,
     awaitPromise: true,
     returnByValue: true,

@@ -24,24 +24,33 @@ const ON_A_PHONE = looksOn('a phone', PHONE)
 /** How people see pages: in both colour schemes, on a phone and on a desktop. */
 export const LOOKS = [...ON_A_PHONE, ...looksOn('a desktop', DESKTOP)]
 
-/** German has long words, which a phone has the least room for. */
-const LOOKS_IN = { en: LOOKS, de: ON_A_PHONE.slice(0, 1) }
+/** German has long words, which a phone has the least room for. They have the colours of the English ones. */
+const LOOKS_IN = {
+  en: LOOKS,
+  de: ON_A_PHONE.slice(0, 1).map((look) => ({ ...look, rules: 'words' as const })),
+}
 
 export const LANGUAGES = [
   ['English', 'en'],
   ['German', 'de'],
 ] as const satisfies [name: string, language: keyof typeof LOOKS_IN][]
 
-type Walk = {
-  /** Where the pages are. */
-  base: string
+/** What one person sees. */
+type Visit = {
   /** Paths of the pages. */
   paths: readonly string[]
-  context?: BrowserContextOptions
   /** Signs in, where the pages need that. */
   prepare?: (page: Page) => Promise<unknown>
   /** Called on each page, when it is loaded. */
   onPage?: (page: Page, path: string) => Promise<unknown>
+}
+
+type Walk = Visit & {
+  /** Where the pages are. */
+  base: string
+  context?: BrowserContextOptions
+  /** Others who use the same window afterwards, without the cookies of who was there before. */
+  next?: readonly Visit[]
 }
 
 type WalkInLooks = Walk & {
@@ -65,11 +74,7 @@ const ALIKE = `['button:not(.show)', '.entries summary'].flatMap((selector) =>
 export async function faultsOfPages(browser: Chromium, walk: WalkInLooks): Promise<string[]> {
   const found: string[] = []
   const context = { ...walk.context, viewport: PHONE, locale: walk.language }
-  const prepare = async (page: Page) => {
-    await walk.prepare?.(page)
-    await withAxe(page)
-  }
-  await walkPages(browser, { ...walk, context, prepare }, async (page, path, foreign) => {
+  await walkPages(browser, { ...walk, context, onOpen: withAxe }, async (page, path, foreign) => {
     const onLook = (look: string) => walk.onLook?.(page, path, look)
     const faults = [
       ...(await faultsInLooks(page, LOOKS_IN[walk.language], onLook)),
@@ -88,18 +93,29 @@ export async function faultsInLooks(
   onLook?: (look: string) => unknown,
 ): Promise<string[]> {
   const found: string[] = []
+  let before: string | undefined
   for (const look of looks) {
     await show(page, look)
     await onLook?.(look.name)
     const sideways = await sidewaysScroll(page)
+    const shown = await page.evaluate<string>(SHOWN)
+    // What has the same parts has the same structure.
+    const rules = look.rules === 'all' && shown === before ? 'layout' : look.rules
     const faults = [
       ...(sideways > 0 ? [`${sideways} pixels wider than the window`] : []),
-      ...(await accessibilityFindings(page, look.rules)),
+      ...(await accessibilityFindings(page, rules)),
     ]
+    if (look.rules === 'all') before = shown
     found.push(...faults.map((fault) => `${look.name}: ${fault}`))
   }
   return found
 }
+
+/** The elements of a page, and which of them are there for whom: for all, for screen readers, for nobody, and as what. */
+const SHOWN = `[...document.querySelectorAll('*')].map((element) => {
+  const { display, visibility, clip, clipPath } = getComputedStyle(element)
+  return [element.localName, display, visibility, clip, clipPath, element.offsetWidth === 0, element.offsetHeight === 0].join()
+}).join('\\n')`
 
 async function show(page: Page, { name, colorScheme, viewport }: Look): Promise<void> {
   await page.emulateMedia({ colorScheme })
@@ -135,22 +151,33 @@ export async function needsOfScript(browser: Chromium, walk: Walk): Promise<stri
 
 async function walkPages(
   browser: Chromium,
-  { base, paths, context: options, prepare, onPage }: Walk,
+  {
+    base,
+    context: options,
+    onOpen,
+    next = [],
+    ...first
+  }: Walk & { onOpen?: (page: Page) => Promise<unknown> },
   look: (page: Page, path: string, foreign: string[]) => Promise<void>,
 ): Promise<void> {
+  // One for all: each window is a process of its own, which compiles everything again, axe-core above all.
   const context = await browser.newContext(options)
   try {
     const page = await context.newPage()
-    await prepare?.(page)
+    await onOpen?.(page)
     let foreign: string[] = []
     page.on('request', (request) => {
       if (!request.url().startsWith(base) && !request.url().startsWith('data:')) foreign.push(request.url())
     })
-    for (const path of paths) {
-      foreign = []
-      await page.goto(`${base}${path}`)
-      await onPage?.(page, path)
-      await look(page, path, foreign)
+    for (const { paths, prepare, onPage } of [first, ...next]) {
+      await context.clearCookies()
+      await prepare?.(page)
+      for (const path of paths) {
+        foreign = []
+        await page.goto(`${base}${path}`)
+        await onPage?.(page, path)
+        await look(page, path, foreign)
+      }
     }
   } finally {
     await context.close()

@@ -158,11 +158,16 @@ describeInBrowser('every page', () => {
 
   const cookiesOf = ({ cookies }: FormBrowser) =>
     [...cookies].map(([name, value]) => ({ name, value, url: site }))
-  const walkOf = ({ browser, addresses }: Visitor) => ({
-    base: site,
-    paths: addresses,
-    prepare: (page: Page) => page.context().addCookies(cookiesOf(browser)),
-  })
+  type OnPage = (who: string, page: Page, path: string) => Promise<unknown>
+  /** Of everybody, one after another. */
+  function walk(onPage: OnPage) {
+    const [first, ...next] = visitors.map(({ who, browser, addresses }) => ({
+      paths: addresses,
+      prepare: (page: Page) => page.context().addCookies(cookiesOf(browser)),
+      onPage: (page: Page, path: string) => onPage(who, page, path),
+    }))
+    return { base: site, paths: [], ...first, next }
+  }
 
   it('is visited by somebody', () => {
     const routes = uiPageRoutes(server.context).filter(
@@ -178,30 +183,25 @@ describeInBrowser('every page', () => {
   })
 
   it('works without a script, at its own address', async () => {
-    for (const visitor of visitors) {
-      // Who is led elsewhere has not seen the page.
-      const onPage = (page: Page, path: string) => {
-        expect([visitor.who, page.url()]).toEqual([visitor.who, `${site}${path}`])
-        return Promise.resolve()
-      }
-      expect(await needsOfScript(chromium, { ...walkOf(visitor), onPage })).toEqual([])
+    // Who is led elsewhere has not seen the page.
+    const onPage: OnPage = (who, page, path) => {
+      expect([who, page.url()]).toEqual([who, `${site}${path}`])
+      return Promise.resolve()
     }
+    expect(await needsOfScript(chromium, walk(onPage))).toEqual([])
   })
 
   it.each(LANGUAGES)(
     'in %s is accessible, whole, and loads nothing from elsewhere',
     async (name, language) => {
-      const onPage = (page: Page) =>
+      const onPage: OnPage = (_who, page) =>
         page.evaluate('document.querySelectorAll("details").forEach((one) => { one.open = true })')
       const onLook = async (page: Page, path: string, look: string) => {
         if (pictures === undefined) return
         const file = `auth${path.slice(0, 60)}-${name}-${look}`.replace(/\W+/g, '-')
         await page.screenshot({ path: `${pictures}/${file}.png`, fullPage: true })
       }
-      for (const visitor of visitors) {
-        const walk = { ...walkOf(visitor), language, onPage, onLook }
-        expect([visitor.who, await faultsOfPages(chromium, walk)]).toEqual([visitor.who, []])
-      }
+      expect(await faultsOfPages(chromium, { ...walk(onPage), language, onLook })).toEqual([])
     },
   )
 })
