@@ -1,0 +1,125 @@
+/** The groups that an item belongs to, the widest first. None may end where another goes on. */
+export type GroupPath = readonly string[]
+
+/**
+ * Waiting items in groups of groups, such as the networks of their senders. The groups of each level take turns, so whoever has many
+ * narrow groups inside one wide group gets the turns of one. Within the narrowest: first come, first served.
+ *
+ * Each operation takes as long as a path, and `remove` in addition as long as its group.
+ */
+export class FairTree<Item> {
+  readonly #root = new Group<Item>('')
+
+  get size(): number {
+    return this.#root.size
+  }
+
+  push(path: GroupPath, item: Item): void {
+    this.#root.size += 1
+    let group = this.#root
+    for (const key of path) group = group.grow(key)
+    group.items.push(item)
+  }
+
+  /** Takes the next item in turn. */
+  shift(): Item | undefined {
+    return this.#descend((group) => group.next()).items.shift()
+  }
+
+  /**
+   * Takes the newest item below the group that has most, level by level; among equals, of the one that was the last to have so many.
+   */
+  takeFromLargest(): Item | undefined {
+    return this.#descend((group) => group.largest()).items.pop()
+  }
+
+  /** False if there is no such item. */
+  remove(path: GroupPath, item: Item): boolean {
+    let end: Group<Item> | undefined = this.#root
+    for (const key of path) end = end?.members.get(key)
+    const position = end?.items.indexOf(item) ?? -1
+    if (position === -1) return false
+    const members = path.values()
+    this.#descend((group) => group.members.get(members.next().value ?? '')).items.splice(position, 1)
+    return true
+  }
+
+  /** The group at the end of the way that `choose` takes. All groups on the way have one item less. */
+  #descend(choose: (group: Group<Item>) => Group<Item> | undefined): Group<Item> {
+    let group = this.#root
+    group.size = Math.max(0, group.size - 1)
+    for (let member = choose(group); member !== undefined; member = choose(group)) {
+      group.shrink(member)
+      group = member
+    }
+    return group
+  }
+}
+
+class Group<Item> {
+  /** How many items are in it and below. */
+  size = 0
+  /** Only at the end of a path. */
+  readonly items: Item[] = []
+  /** In the order of the next turns. */
+  readonly members = new Map<string, Group<Item>>()
+  /** For each size, the member that came to it last. The others are linked to it, so that none has to be searched. */
+  readonly #latest = new Map<number, Group<Item>>()
+  #largestSize = 0
+  #before: Group<Item> | undefined
+  #after: Group<Item> | undefined
+
+  constructor(private readonly key: string) {}
+
+  /** The member, with room for one more item. */
+  grow(key: string): Group<Item> {
+    const known = this.members.get(key)
+    const member = known ?? new Group<Item>(key)
+    if (known === undefined) this.members.set(key, member)
+    this.#resize(member, member.size + 1)
+    return member
+  }
+
+  shrink(member: Group<Item>): void {
+    this.#resize(member, member.size - 1)
+    if (member.size === 0) this.members.delete(member.key)
+  }
+
+  /** The member whose turn it is. The turns of all others come first next time. */
+  next(): Group<Item> | undefined {
+    const [member] = this.members.values()
+    if (member === undefined) return undefined
+    this.members.delete(member.key)
+    this.members.set(member.key, member)
+    return member
+  }
+
+  largest(): Group<Item> | undefined {
+    return this.#latest.get(this.#largestSize)
+  }
+
+  #resize(member: Group<Item>, size: number): void {
+    this.#unlink(member)
+    member.size = size
+    if (size > 0) this.#link(member)
+    // Sizes change by one, so a largest member that shrinks is still as large as the next.
+    if (size > this.#largestSize || !this.#latest.has(this.#largestSize)) this.#largestSize = size
+  }
+
+  #link(member: Group<Item>): void {
+    const before = this.#latest.get(member.size)
+    member.#before = before
+    if (before !== undefined) before.#after = member
+    this.#latest.set(member.size, member)
+  }
+
+  #unlink(member: Group<Item>): void {
+    const [before, after] = [member.#before, member.#after]
+    if (before !== undefined) before.#after = after
+    if (after !== undefined) after.#before = before
+    else if (before !== undefined) this.#latest.set(member.size, before)
+    else if (this.#latest.get(member.size) === member) this.#latest.delete(member.size)
+    member.#before = undefined
+    member.#after = undefined
+  }
+}
