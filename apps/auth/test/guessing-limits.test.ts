@@ -142,7 +142,7 @@ describe('a flood of wrong passwords from many networks', () => {
     const known = new Set<string>()
     const firstMatch: PasswordHasher['firstMatch'] = async (hashes, password, caller) => {
       const [waitingNow, endedNow] = [waiting, ended]
-      if (caller?.isKnown === true) known.add(password)
+      if (caller.isKnown) known.add(password)
       waiting += 1
       try {
         const index = await hasher.firstMatch(hashes, password, caller)
@@ -167,7 +167,7 @@ describe('a flood of wrong passwords from many networks', () => {
     }
     const attacks: Promise<void>[] = []
     try {
-      const { email } = await aUser(server)
+      const [{ email }, other] = [await aUser(server), await aUser(server)]
       const home = from('192.0.2.66')
       const signIn = () => post(server, tokenPath, { email, password: PASSWORD }, home)
       expect((await signIn()).status).toBe(200)
@@ -180,6 +180,42 @@ describe('a flood of wrong passwords from many networks', () => {
       expect(Math.max(...endedBeside)).toBeLessThanOrEqual(3)
       // Nor do strangers who name the account go first.
       expect([...known]).toEqual([PASSWORD])
+      // All networks of the flood are inside one, so that other strangers have their turns.
+      const elsewhere = from('198.51.100.7')
+      const signUp = { email: anEmail(), password: PASSWORD }
+      expect((await post(server, '/signup', signUp, elsewhere)).status).toBe(200)
+      const stranger = { email: other.email, password: PASSWORD }
+      expect((await post(server, tokenPath, stranger, elsewhere)).status).toBe(200)
+    } finally {
+      isOver = true
+      await Promise.all(attacks)
+      await server.close()
+      await hasher.close()
+    }
+  })
+})
+
+describe('a flood of right passwords from networks inside one', () => {
+  it('keeps nobody out who signs in from elsewhere', async () => {
+    const hasher = createPasswordHasher({ cost: 9, threads: 1, maxQueue: 4 })
+    const server = await startServer({ ...FORWARDED, AUTH_RATE_LIMIT_TOKEN_REFRESH: '100000' }, { hasher })
+    const signIn = (email: string, address: string) =>
+      post(server, tokenPath, { email, password: PASSWORD }, from(address))
+    let isOver = false
+    const answered: number[] = []
+    const attack = async (email: string, address: string) => {
+      while (!isOver) answered.push((await signIn(email, address)).status)
+    }
+    const attacks: Promise<void>[] = []
+    try {
+      const owner = await aUser(server)
+      expect((await signIn(owner.email, '192.0.2.67')).status).toBe(200)
+      const { email } = await aUser(server)
+      const networks = Array.from({ length: 8 }, (_, n) => `2001:db8:${n}:1::1`)
+      for (const address of networks) expect((await signIn(email, address)).status).toBe(200)
+      for (const address of networks) attacks.push(attack(email, address))
+      await waitFor(() => answered.includes(503))
+      for (let n = 0; n < 5; n++) expect((await signIn(owner.email, '192.0.2.67')).status).toBe(200)
     } finally {
       isOver = true
       await Promise.all(attacks)

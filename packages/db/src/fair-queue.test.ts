@@ -48,13 +48,6 @@ it('hands out single items in the same turns', () => {
   expect([queue.shift(), queue.shift(), queue.shift(), queue.shift()]).toEqual(['a1', 'b1', 'a2', undefined])
 })
 
-it('takes the newest item of the share that has most, among equals of the one whose turn comes last', () => {
-  const queue = filled('a1', 'b1', 'b2', 'c1', 'c2', 'c3')
-  const taken = Array.from({ length: 7 }, () => queue.takeFromLongest())
-  expect(taken).toEqual(['c3', 'c2', 'b2', 'c1', 'b1', 'a1', undefined])
-  expect(queue.size).toBe(0)
-})
-
 it('tells whether it had what is removed', () => {
   const queue = filled('a1')
   expect([queue.remove('a', 'a2'), queue.remove('a', 'a1'), queue.remove('a', 'a1')]).toEqual([

@@ -29,16 +29,6 @@ export class FairQueue<Item> {
     return true
   }
 
-  /** Takes the newest item of the share that has most; among equals, of the one whose turn comes last. */
-  takeFromLongest(): Item | undefined {
-    let longest: [string, Item[]] | undefined
-    for (const entry of this.#queues) if (entry[1].length >= (longest?.[1].length ?? 0)) longest = entry
-    const [share, item] = [longest?.[0], longest?.[1].at(-1)]
-    if (share === undefined || item === undefined) return undefined
-    this.remove(share, item)
-    return item
-  }
-
   /**
    * Takes items turn by turn: `choose` says for each whether it is taken, left where it is, or whether to stop before it.
    */

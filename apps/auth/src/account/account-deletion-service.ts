@@ -7,6 +7,7 @@ import { authError } from '../errors/auth-error.js'
 import type { Mailer } from '../mail/mailer.js'
 import type { OneTimeTokenStore } from '../one-time-tokens/one-time-token-store.js'
 import type { MessageOrigin } from '../outbox/outbox-handler.js'
+import { authorized } from '../passwords/hash-caller.js'
 import type { PasswordHasher } from '../passwords/password-hasher.js'
 import type { RequestMeta } from '../requests/request-meta.js'
 import type { SessionBoundsStore } from '../sessions/session-bounds-store.js'
@@ -71,7 +72,7 @@ export class AccountDeletionService {
     const { audit, gate } = this.deps
     const { user: asking } = caller
     const kind = this.proofOf(asking)
-    if (kind === 'password') await this.#checkPassword(asking, proof.password, meta)
+    if (kind === 'password') await this.#checkPassword(caller, proof.password, meta)
     if (this.deps.rules.graceMs === 0) {
       await audit.transaction(meta, async (tx) =>
         requireStrong(await gate.hold(tx, { userId: asking.id, sessionId: caller.session.id })),
@@ -177,13 +178,16 @@ export class AccountDeletionService {
   }
 
   /** The answer reveals whether a password is right, so it counts as a guess. */
-  async #checkPassword(user: User, password: string, meta: RequestMeta) {
+  async #checkPassword(caller: Live, password: string, meta: RequestMeta) {
+    const { user } = caller
     const { guesses, hasher, audit } = this.deps
     const { email, phone, passwordHash } = user
     const address: Address =
       email === null ? { kind: 'phone', value: phone ?? '' } : { kind: 'email', value: email }
     const attempt = await guesses.begin(address, meta)
-    const isRight = await attempt.check(() => hasher.verify(passwordHash ?? '', password, attempt.caller))
+    const isRight = await attempt.check(() =>
+      hasher.verify(passwordHash ?? '', password, authorized(caller, meta)),
+    )
     if (!isRight) {
       await audit.record(meta, 'login_failed', user, { provider: address.kind, reason: 'wrong_password' })
       throw wrongPassword()

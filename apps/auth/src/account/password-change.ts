@@ -6,6 +6,7 @@ import { TOO_MANY, type FailedProofs } from '../failed-proofs/failed-proofs.js'
 import type { CodeAttempts } from '../one-time-tokens/code-attempts.js'
 import type { TokenHashes } from '../one-time-tokens/one-time-token.js'
 import type { OneTimeTokenStore } from '../one-time-tokens/one-time-token-store.js'
+import { authorized } from '../passwords/hash-caller.js'
 import type { PasswordHasher } from '../passwords/password-hasher.js'
 import type { PasswordRules } from '../passwords/password-rules.js'
 import type { RequestMeta } from '../requests/request-meta.js'
@@ -33,7 +34,7 @@ export type PasswordChange = {
    * That the password is another one than the current one tells as much as a wrong guess. So it counts as one until the new
    * hash is stored, which everyone notices; null where there was no password.
    */
-  guess: Pick<Attempt, 'takeBack' | 'caller'> | null
+  guess: Pick<Attempt, 'takeBack'> | null
 }
 
 type Compared = { password: string; currentPassword: string; needsPassword: boolean }
@@ -77,12 +78,13 @@ export class PasswordChanges {
 
   /** Everything that is slow or needs no lock. `proof`: what is needed beyond what the settings ask for. */
   async prepare(
-    { user, session }: Live,
+    live: Live,
     request: { password: string; nonce: string; currentPassword: string },
     proof: PasswordProof,
     meta: RequestMeta,
   ): Promise<PasswordChange> {
     const { audit, hasher, rules } = this.deps
+    const { user, session } = live
     const { password, nonce } = request
     refusePassword(rules.passwords, password)
     // A code proves at least as much as the password that it can replace.
@@ -96,20 +98,20 @@ export class PasswordChanges {
     const guess =
       user.passwordHash === null
         ? null
-        : await this.#compare(user, user.passwordHash, session, { ...request, needsPassword }, meta)
-    const hashed = await hasher.hash(password, guess?.caller ?? meta)
+        : await this.#compare(live, user.passwordHash, { ...request, needsPassword }, meta)
+    const hashed = await hasher.hash(password, authorized(live, meta))
     return { hash: hashed, nonce: needsNonce ? nonce : null, guess }
   }
 
   /** All answers reveal whether a password is the current one, so they count as guesses. */
   async #compare(
-    user: User,
+    live: Live,
     hash: string,
-    session: Session,
     { password, currentPassword, needsPassword }: Compared,
     meta: RequestMeta,
-  ): Promise<Pick<Attempt, 'takeBack' | 'caller'>> {
+  ): Promise<Pick<Attempt, 'takeBack'>> {
     const { guesses, hasher, audit } = this.deps
+    const { user, session } = live
     const mustKnow = needsPassword || (await this.#settingsAskForPassword(session))
     if (mustKnow && currentPassword === '')
       throw authError(
@@ -122,7 +124,7 @@ export class PasswordChanges {
     const attempt = await guesses.begin(address, meta)
     // One comparison for each counted guess: a person who must know the current password learns nothing by trying new ones.
     const isCurrent = await attempt.check(() =>
-      hasher.verify(hash, mustKnow ? currentPassword : password, attempt.caller),
+      hasher.verify(hash, mustKnow ? currentPassword : password, authorized(live, meta)),
     )
     if (mustKnow && !isCurrent) {
       await audit.record(meta, 'login_failed', user, { provider: address.kind, reason: 'wrong_password' })

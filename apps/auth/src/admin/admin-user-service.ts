@@ -4,6 +4,7 @@ import type { Address } from '../addresses/address.js'
 import { addressExists, authError, invalid } from '../errors/auth-error.js'
 import type { OneTimeTokenStore } from '../one-time-tokens/one-time-token-store.js'
 import { isUsableHash } from '../passwords/hash-formats.js'
+import { authorized } from '../passwords/hash-caller.js'
 import type { PasswordHasher } from '../passwords/password-hasher.js'
 import type { PasswordRules } from '../passwords/password-rules.js'
 import type { AddressHolders } from '../proofs/address-holders.js'
@@ -73,7 +74,7 @@ export class AdminUserService {
       throw invalid('aud must be an audience of AUTH_JWT_AUD or AUTH_JWT_ALLOWED_AUDIENCES')
     if (email === null && phone === null)
       throw invalid('Cannot create a user without either an email or phone')
-    const passwordHash = await this.#hashOfNew(attributes, meta)
+    const passwordHash = await this.#hashOfNew(admin, attributes, meta)
     const providers = [...(email === null ? [] : ['email']), ...(phone === null ? [] : ['phone'])]
     const metadata = StorableMetadata.limited({
       userMetadata: checked.userMetadata,
@@ -118,7 +119,8 @@ export class AdminUserService {
     refuseEmpty(attributes.password)
     await this.get(id)
     if (password !== undefined) refusePassword(rules.passwords, password)
-    const passwordHash = password === undefined ? undefined : await hasher.hash(password, meta)
+    const passwordHash =
+      password === undefined ? undefined : await hasher.hash(password, authorized(admin, meta))
     const concerned = { id, addresses: addressesOf(checked) }
     return acts.onUser(admin, concerned, meta, async ({ tx, record, user }) => {
       const changes = changesOf(user, checked)
@@ -200,6 +202,7 @@ export class AdminUserService {
 
   /** Strength is up to the administrator; only passwords that bcrypt would truncate are refused. Null for none. */
   async #hashOfNew(
+    admin: Admin,
     { password = '', password_hash: hash = '' }: UserAttributes,
     meta: RequestMeta,
   ): Promise<string | null> {
@@ -210,7 +213,7 @@ export class AdminUserService {
       return hash
     }
     refuseTooLong(rules.passwords, password)
-    return password === '' ? null : hasher.hash(password, meta)
+    return password === '' ? null : hasher.hash(password, authorized(admin, meta))
   }
 
   async #whyNotInserted(

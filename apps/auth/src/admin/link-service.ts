@@ -5,6 +5,7 @@ import type { Slot } from '../one-time-tokens/one-time-token.js'
 import type { Issued } from '../one-time-tokens/one-time-tokens.js'
 import type { LinkKind, SecretMessages } from '../messages/secret-messages.js'
 import type { TokenIssuer } from '../one-time-tokens/token-issuer.js'
+import { authorized, type HashCaller } from '../passwords/hash-caller.js'
 import type { PasswordHasher } from '../passwords/password-hasher.js'
 import type { PasswordRules } from '../passwords/password-rules.js'
 import type { AddressHolders } from '../proofs/address-holders.js'
@@ -79,7 +80,13 @@ export class LinkService {
     const known = await users.findByEmail(db, email)
     const type = requested === 'magiclink' && known === null ? 'signup' : requested
     const newEmail = await this.#newEmail(type, request)
-    const passwordHash = await this.#passwordHash(type, requested, known === null, request, meta)
+    const passwordHash = await this.#passwordHash(
+      type,
+      requested,
+      known === null,
+      request,
+      authorized(admin, meta),
+    )
     const concerned = { addresses: [{ kind: 'email', value: email }] } as const
     const { aud } = admin
     const { user, issued } = await acts.transaction(admin, concerned, meta, (act) =>
@@ -110,14 +117,14 @@ export class LinkService {
     requested: GeneratedType,
     isNew: boolean,
     { password }: LinkRequest,
-    meta: RequestMeta,
+    caller: HashCaller,
   ): Promise<string | null> {
     const { hasher, rules } = this.deps
     if (type !== 'signup' || requested === 'magiclink') return null
     if (password === undefined && !isNew) return null
     if (password === undefined) throw invalid('Signup requires a valid password')
     refusePassword(rules.passwords, password)
-    return hasher.hash(password, meta)
+    return hasher.hash(password, caller)
   }
 
   async #issueSignUp(

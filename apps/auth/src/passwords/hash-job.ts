@@ -1,14 +1,5 @@
 // A separate file, so that senders of jobs do not load the worker.
 
-/** Whom a hash is for: `RequestMeta` is one. Waiting jobs take turns by the network of their client. */
-export type HashCaller = {
-  readonly client: { readonly key: string }
-  /** Whether the account that it is for knows this network. */
-  readonly isKnown?: boolean
-  /** Aborted when nobody waits for the answer any more. */
-  readonly signal?: AbortSignal
-}
-
 /** The decoy is compared for its work alone, after a hash that the password does not match, or where there is none. */
 export type Comparison = { hash?: string; decoy?: string }
 

@@ -1,5 +1,6 @@
-import { FairQueue } from '@signet/db/fair-queue'
-import type { HashCaller } from './hash-job.js'
+import { FairTree } from '@signet/db/fair-tree'
+import type { HashCaller } from './hash-caller.js'
+import { networkPath } from './network-path.js'
 
 type Waiting = {
   readonly caller: HashCaller
@@ -7,30 +8,30 @@ type Waiting = {
   readonly done: number
 }
 
-/** Every second turn is for known networks, and every fourth for second comparisons, which so cannot wait for ever. */
+/** Every second turn is for known callers, and every fourth for second comparisons, which so cannot wait for ever. */
 const TURNS = ['second', 'known', 'strangers', 'known'] as const
 
 /**
- * Tasks that wait for a thread, in three classes: those of networks that their account knows, those of strangers, and second
- * comparisons (decision 0031). Within each, networks take turns. A class that has its turn and nothing to do leaves it to the first
- * of the others in this order.
+ * Tasks that wait for a thread, in three classes: those of known callers, those of strangers, and second comparisons (decision 0031).
+ * Within each, networks take turns, the widest first. A class that has its turn and nothing to do leaves it to the first of the others
+ * in this order.
  */
 export class HashQueue<Task extends Waiting> {
-  readonly #known = new FairQueue<Task>()
-  readonly #strangers = new FairQueue<Task>()
-  readonly #second = new FairQueue<Task>()
+  readonly #known = new FairTree<Task>()
+  readonly #strangers = new FairTree<Task>()
+  readonly #second = new FairTree<Task>()
   #turn = 0
 
-  /** As many tasks of known networks may wait, and as many others. */
+  /** As many tasks of known callers may wait, and as many others. */
   constructor(private readonly maxWaiting: number) {}
 
   push(task: Task): void {
-    this.#classOf(task).push(networkOf(task), task)
+    this.#classOf(task).push(pathOf(task), task)
   }
 
   /** False if it does not wait here. */
   remove(task: Task): boolean {
-    return this.#classOf(task).remove(networkOf(task), task)
+    return this.#classOf(task).remove(pathOf(task), task)
   }
 
   shift(): Task | undefined {
@@ -47,24 +48,26 @@ export class HashQueue<Task extends Waiting> {
   }
 
   /**
-   * The task to refuse while too many wait: the newest of the network that has most, so that a flood refuses itself. Second
+   * The task to refuse while too many wait: the newest of the networks that have most, so that a flood refuses itself. Second
    * comparisons are not refused, because the first was a guess that has to count.
    */
   takeExcess(): Task | undefined {
-    if (this.#known.size > this.maxWaiting) return this.#known.takeFromLongest()
+    if (this.#known.size > this.maxWaiting) return this.#known.takeFromLargest()
     const others = this.#strangers.size + this.#second.size
-    return others > this.maxWaiting ? this.#strangers.takeFromLongest() : undefined
+    return others > this.maxWaiting ? this.#strangers.takeFromLargest() : undefined
   }
 
   /** Takes all. */
   drain(): Task[] {
-    return [this.#known, this.#strangers, this.#second].flatMap((queue) => queue.take(() => 'take'))
+    const tasks: Task[] = []
+    for (let task = this.shift(); task !== undefined; task = this.shift()) tasks.push(task)
+    return tasks
   }
 
-  #classOf({ done, caller }: Task): FairQueue<Task> {
+  #classOf({ done, caller }: Task): FairTree<Task> {
     if (done > 0) return this.#second
-    return caller.isKnown === true ? this.#known : this.#strangers
+    return caller.isKnown ? this.#known : this.#strangers
   }
 }
 
-const networkOf = ({ caller }: Waiting) => caller.client.key
+const pathOf = ({ caller }: Waiting) => networkPath(caller.client)

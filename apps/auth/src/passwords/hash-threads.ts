@@ -1,9 +1,10 @@
 import type { Worker } from 'node:worker_threads'
 import { startThread } from '@signet/threads'
-import { authError } from '../errors/auth-error.js'
 import type { BcryptChoice } from './bcrypt.js'
-import type { HashAnswer, HashCaller, HashJob } from './hash-job.js'
+import type { HashCaller } from './hash-caller.js'
+import type { HashAnswer, HashJob } from './hash-job.js'
 import { HashQueue } from './hash-queue.js'
+import { overCapacity } from './over-capacity.js'
 
 /** What the job with this index answered. */
 type Outcome = { index: number; result: string | true }
@@ -19,8 +20,6 @@ type Thread = { worker: Worker | undefined; tasks: Task[] }
 
 /** One job runs and one waits in each thread, so the thread stays busy while the main thread does something else. */
 const TASKS_PER_THREAD = 2
-/** About the time it takes to work through a full queue. */
-const RETRY_AFTER_SECONDS = 5
 
 /**
  * Threads that hash, and the tasks that wait for them. A task is a list of jobs, done one after the other until one answers
@@ -126,11 +125,6 @@ export class HashThreads {
     return worker
   }
 }
-
-const overCapacity = () =>
-  authError('unavailable', 'over_capacity', 'The server is busy, try again later', {
-    retryAfterSeconds: RETRY_AFTER_SECONDS,
-  })
 
 // Hashing allocates next to nothing in JavaScript; by default each thread keeps room for much more.
 const resourceLimits = { maxYoungGenerationSizeMb: 2, maxOldGenerationSizeMb: 32 }

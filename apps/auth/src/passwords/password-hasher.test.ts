@@ -6,23 +6,25 @@ import { hashSync as argon2HashSync } from '@node-rs/argon2'
 import { afterAll, describe, expect, it } from '@jest/globals'
 import { holdsInSomeRun } from '@signet/testkit'
 import type { BcryptChoice } from './bcrypt.js'
-import type { HashCaller } from './hash-job.js'
-import { createPasswordHasher, type PasswordHasher } from './password-hasher.js'
+import { inNetwork, type HashCaller } from './hash-caller.js'
+import { createPasswordHasher, type DirectHasher } from './password-hasher.js'
 
 const CHEAP = 4
-const hashers: PasswordHasher[] = []
+/** Takes long enough to be compared by the clock: many times as long as handing a job to a thread. */
+const COSTLY = 8
+const hashers: DirectHasher[] = []
 afterAll(() => Promise.all(hashers.map((hasher) => hasher.close())))
 
-function aHasher(options: Parameters<typeof createPasswordHasher>[0] = {}): PasswordHasher {
+function aHasher(options: Parameters<typeof createPasswordHasher>[0] = {}): DirectHasher {
   const hasher = createPasswordHasher({ cost: CHEAP, threads: 1, ...options })
   hashers.push(hasher)
   return hasher
 }
 
-const someone = (more: Omit<Partial<HashCaller>, 'client'> = {}, key = 'a network'): HashCaller => ({
-  client: { key },
-  ...more,
-})
+const someone = (
+  { isKnown = false, signal }: { isKnown?: boolean; signal?: AbortSignal } = {},
+  key = 'a network',
+): HashCaller => inNetwork({ client: { key }, ...(signal && { signal }) }, isKnown)
 
 const PASSWORDS = {
   ordinary: 'correct horse battery staple',
@@ -98,7 +100,7 @@ describe('PasswordHasher', () => {
   })
 
   it('takes about as long for an unknown user as for a known one', async () => {
-    const costly = aHasher({ cost: 9 })
+    const costly = aHasher({ cost: COSTLY })
     const hash = await costly.hash('secret')
     await holdsInSomeRun(async () => {
       const known: number[] = []
@@ -118,7 +120,7 @@ describe('PasswordHasher', () => {
     ['an argon2 hash', () => argon2HashSync('secret', { memoryCost: 64, timeCost: 1 })],
     ['no hash that it knows', () => 'secret'],
   ])('takes no less for a wrong password than for an unknown user, with %s', async (_, stored) => {
-    const costly = aHasher({ cost: 9 })
+    const costly = aHasher({ cost: COSTLY })
     const hash = await stored()
     await holdsInSomeRun(async () => {
       const [wrong, unknown]: [number[], number[]] = [[], []]
@@ -200,7 +202,7 @@ describe('PasswordHasher', () => {
 
   describe('with a flood from many networks', () => {
     /** Labels of jobs in the order in which their promises end: `+` for a result, `-` for a refusal. */
-    const log = (flooded: PasswordHasher) => {
+    const log = (flooded: DirectHasher) => {
       const ended: string[] = []
       const jobs: Promise<unknown>[] = []
       const note = (label: string, job: Promise<unknown>) =>
@@ -270,6 +272,21 @@ describe('PasswordHasher', () => {
       expect(ended.slice(0, 2)).toEqual(['-network 21', '-network 22'])
     })
 
+    it.each([
+      ['strangers', false],
+      ['accounts of one person, each in networks that it knows', true],
+    ])('counts all that one provider gave out as one, whatever it is cut into: %s', async (_, isKnown) => {
+      const { hash, ended, over } = log(aHasher({ maxQueue: 20 }))
+      for (let n = 0; n < 100; n++) hash('many', someone({ isKnown }, `2001:db8:${n.toString(16)}:1::/64`))
+      hash('one', someone({ isKnown }, '198.51.100.7'))
+      hash('neighbor', someone({ isKnown }, '2001:db8:fe00:1::/64'))
+      await over()
+      expect(ended.indexOf('+one')).toBeGreaterThan(-1)
+      // The thread holds two already, and the next turn may be that of the flood, or of another class.
+      expect(ended.filter((end) => end.startsWith('+')).indexOf('+one')).toBeLessThanOrEqual(3)
+      expect(ended.filter((end) => end.startsWith('+')).indexOf('+neighbor')).toBeLessThanOrEqual(8)
+    })
+
     it('has room for those of known networks, however many strangers wait', async () => {
       const { hash, wrong, ended, over } = log(aHasher({ maxQueue: 20 }))
       for (let n = 0; n < 200; n++) wrong('stranger', someone({}, `network ${n}`))
@@ -318,7 +335,7 @@ describe('PasswordHasher', () => {
   it('leaves the event loop free while all threads hash', async () => {
     const busy = aHasher({ cost: 10, threads: 2 })
     await busy.firstMatch([null], 'warm up')
-    const work = Promise.all(Array.from({ length: 12 }, () => busy.firstMatch([null], 'secret')))
+    const work = Promise.all(Array.from({ length: 4 }, () => busy.firstMatch([null], 'secret')))
     let turns = 0
     let done = false
     void work.then(() => (done = true))

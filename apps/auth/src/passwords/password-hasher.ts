@@ -3,24 +3,30 @@ import { authError } from '../errors/auth-error.js'
 import { BCRYPT_MAX_BYTES, type BcryptChoice } from './bcrypt.js'
 import { comparisonWith } from './compare.js'
 import { parseHash } from './hash-formats.js'
-import type { HashCaller, HashJob } from './hash-job.js'
+import { stranger, type HashCaller } from './hash-caller.js'
+import type { HashJob } from './hash-job.js'
 import { HashThreads } from './hash-threads.js'
 
 /**
  * Hashes and checks passwords off the event loop. These throw `unavailable` for a job that is refused because the queue is full, and
  * `timeout` for one whose signal was aborted before its turn came.
  */
-export type PasswordHasher = {
+export type PasswordHasher = HasherFor<[caller: HashCaller]>
+
+/** For benchmarks and tests, which serve no clients. */
+export type DirectHasher = HasherFor<[caller?: HashCaller]>
+
+type HasherFor<Caller extends [HashCaller?]> = {
   /** A bcrypt hash of a password of at most 72 bytes. */
-  hash(password: string, caller?: HashCaller): Promise<string>
+  hash(password: string, ...caller: Caller): Promise<string>
   /** Whether the password matches the hash: bcrypt, argon2i/argon2id (PHC) or Firebase scrypt. */
-  verify(hash: string, password: string, caller?: HashCaller): Promise<boolean>
+  verify(hash: string, password: string, ...caller: Caller): Promise<boolean>
   /**
    * The index of the first hash that the password matches, or -1. A hash that does not match takes at least as long as one of
    * the service's own, even if it is cheaper or null: time does not tell a stranger which hashes exist. Once the first has
    * been compared it no longer fails, so that every guess can be counted: for an aborted signal the others do not match.
    */
-  firstMatch(hashes: readonly (string | null)[], password: string, caller?: HashCaller): Promise<number>
+  firstMatch(hashes: readonly (string | null)[], password: string, ...caller: Caller): Promise<number>
   /** True when the stored hash was not made with bcrypt at the configured cost. */
   needsRehash(hash: string): boolean
   close(): Promise<void>
@@ -32,7 +38,7 @@ export type PasswordHasherOptions = {
   /** Worker threads; by default one for each core. */
   threads?: number
   /**
-   * As many jobs of known networks may wait, and as many others. Of more, the newest of the network that has most waiting is refused
+   * As many jobs of known callers may wait, and as many others. Of more, the newest of the networks that have most waiting is refused
    * with `unavailable`. By default 64 for each thread.
    */
   maxQueue?: number
@@ -46,7 +52,7 @@ const DEFAULT_COST = 10
 const DEFAULT_QUEUE_PER_THREAD = 64
 
 /** Worker threads start with the first passwords; `close` ends them. */
-export function createPasswordHasher(options: PasswordHasherOptions = {}): PasswordHasher {
+export function createPasswordHasher(options: PasswordHasherOptions = {}): DirectHasher {
   const { cost = DEFAULT_COST, threads = availableParallelism(), observe = () => undefined } = options
   const { maxQueue = threads * DEFAULT_QUEUE_PER_THREAD } = options
   const pool = new HashThreads(threads, maxQueue, options.bcrypt ?? 'auto')
@@ -62,7 +68,7 @@ export function createPasswordHasher(options: PasswordHasherOptions = {}): Passw
     }
   }
 
-  const firstMatch: PasswordHasher['firstMatch'] = async (hashes, password, caller) => {
+  const firstMatch: DirectHasher['firstMatch'] = async (hashes, password, caller) => {
     const jobs = hashes.map((hash) => ({
       kind: 'verify' as const,
       password,
@@ -89,8 +95,7 @@ export function createPasswordHasher(options: PasswordHasherOptions = {}): Passw
   }
 }
 
-/** Of benchmarks, which serve no clients. */
-const NOBODY: HashCaller = { client: { key: '' } }
+const NOBODY = stranger({ client: { key: '' } })
 
 const givenUp = (cause: unknown) =>
   authError('timeout', 'request_timeout', 'The request was cancelled while it was queued', { cause })

@@ -4,7 +4,7 @@ import type { AppError } from '@signet/errors'
 import type { Address } from '../addresses/address.js'
 import { authError } from '../errors/auth-error.js'
 import type { TokenHashes } from '../one-time-tokens/one-time-token.js'
-import type { HashCaller } from '../passwords/hash-job.js'
+import { inNetwork, type HashCaller } from '../passwords/hash-caller.js'
 import type { FailureLimit } from '../rate-limits/rate-limits.js'
 import type { RequestMeta } from '../requests/request-meta.js'
 import { keyedHash } from '../secrets/derived-keys.js'
@@ -46,7 +46,8 @@ export class Guesses {
   constructor(private readonly deps: Deps) {}
 
   /** Call before checking a password. Throws `limited` when it is too early. */
-  async begin(address: Address, { client, signal }: RequestMeta): Promise<Attempt> {
+  async begin(address: Address, meta: RequestMeta): Promise<Attempt> {
+    const { client } = meta
     const { db, store, failures, hashes, rules, now } = this.deps
     const networkWaitMs = await failures.take(client)
     const at = now()
@@ -80,7 +81,7 @@ export class Guesses {
     return {
       user,
       pendingHash,
-      caller: { client, isKnown: countedIn.equals(guess.ids.known), ...(signal && { signal }) },
+      caller: inNetwork(meta, countedIn.equals(guess.ids.known)),
       check: (compare) => orTakeBack(compare()),
       takeBack,
       async takeBackWith(open) {

@@ -5,6 +5,8 @@ import { normaliseEmail } from '../addresses/email.js'
 import { normalisePhone } from '../addresses/phone.js'
 import type { AuditLog } from '../audit/audit-log.js'
 import { authError, invalid, userBanned } from '../errors/auth-error.js'
+import { authorized } from '../passwords/hash-caller.js'
+import { isOverCapacity } from '../passwords/over-capacity.js'
 import type { PasswordHasher } from '../passwords/password-hasher.js'
 import { BCRYPT_MAX_BYTES } from '../passwords/bcrypt.js'
 import { checkPassword, type PasswordRules } from '../passwords/password-rules.js'
@@ -79,7 +81,7 @@ export class PasswordService {
       this.deps.sessions.signIn(user, { method: 'password', provider: address.kind, countedIn }, meta),
     )
     if (signedIn === null) return null
-    await this.#rehash(user, password, meta)
+    await this.#rehash(user, password, signedIn, meta)
     return signedIn
   }
 
@@ -112,10 +114,20 @@ export class PasswordService {
     return MATCHES[await this.deps.hasher.firstMatch(hashes, password, caller)] ?? 'nothing'
   }
 
-  async #rehash({ id, passwordHash: hash }: User, password: string, { client }: RequestMeta): Promise<void> {
+  /** Also for a client that has left. The sign-in stands when there is no room for it: the next one tries again. */
+  async #rehash(
+    { id, passwordHash: hash }: User,
+    password: string,
+    signedIn: SignedIn,
+    { client }: RequestMeta,
+  ): Promise<void> {
     const { db, users, hasher } = this.deps
-    if (hash !== null && hasher.needsRehash(hash) && Buffer.byteLength(password) <= BCRYPT_MAX_BYTES)
-      await users.rehash(db, id, hash, await hasher.hash(password, { client, isKnown: true }))
+    if (hash === null || !hasher.needsRehash(hash) || Buffer.byteLength(password) > BCRYPT_MAX_BYTES) return
+    try {
+      await users.rehash(db, id, hash, await hasher.hash(password, authorized(signedIn, { client })))
+    } catch (error) {
+      if (!isOverCapacity(error)) throw error
+    }
   }
 
   #obstacleOf(user: User, kind: Address['kind']): AppError | null {

@@ -5,6 +5,7 @@ import { normalisePhone } from '../addresses/phone.js'
 import type { AuditLog } from '../audit/audit-log.js'
 import { authError, invalid } from '../errors/auth-error.js'
 import { challengeOf } from '../flows/pkce.js'
+import { stranger } from '../passwords/hash-caller.js'
 import type { PasswordHasher } from '../passwords/password-hasher.js'
 import type { PasswordRules } from '../passwords/password-rules.js'
 import type { RequestMeta } from '../requests/request-meta.js'
@@ -81,7 +82,7 @@ export class SignUpService {
         data,
         redirectTo,
         signUpId,
-        passwordHash: await hasher.hash(checked.password, meta),
+        passwordHash: await hasher.hash(checked.password, stranger(meta)),
       },
       meta,
       (tx, user) => sessions.open(tx, user, 'password', meta),

@@ -8,6 +8,7 @@ import type { FlowStore, MailMethod } from '../flows/flow-store.js'
 import { verifierMatches, type Challenge } from '../flows/pkce.js'
 import type { StoredToken } from '../one-time-tokens/one-time-token-store.js'
 import { TOO_MANY, type FailedProofs } from '../failed-proofs/failed-proofs.js'
+import { stranger } from '../passwords/hash-caller.js'
 import type { PasswordHasher } from '../passwords/password-hasher.js'
 import type { PasswordRules } from '../passwords/password-rules.js'
 import type { Claim } from '../proofs/address-proofs.js'
@@ -238,7 +239,7 @@ export class VerifyService {
     refuseEmpty(password)
     if (!requirePassword || password === undefined) return null
     refusePassword(rules.passwords, password)
-    return hasher.hash(password, meta)
+    return hasher.hash(password, stranger(meta))
   }
 
   async #issueCode(
