@@ -2,8 +2,9 @@ import { contextOfRequest } from '@signet/http'
 import type { Language } from '@signet/language'
 import type { Request } from 'express'
 import type { CaptchaVerifier } from '../captcha/captcha-verifier.js'
+import { isOverCapacity } from '../passwords/over-capacity.js'
 import { clientIp, clientOf, type ClientAddressRules } from '../rate-limits/client-address.js'
-import type { KeyedLimit } from '../rate-limits/rate-limits.js'
+import type { KeyedLimit, ReturningLimit } from '../rate-limits/rate-limits.js'
 import type { Bearer } from './bearer.js'
 import { captchaTokenOf } from '../requests/json-body.js'
 import { requestLanguage } from '../requests/request-language.js'
@@ -65,6 +66,16 @@ export class RequestGuard {
     (limit: KeyedLimit) =>
     (req: Request): Promise<void> =>
       limit.consume(clientOf(req, this.deps.addresses), contextOfRequest(req).requestId)
+
+  /** Gives back what the request took of the limit, if it is refused because too many passwords wait: none was compared. */
+  async sparing<Result>(limit: ReturningLimit, req: Request, work: () => Promise<Result>): Promise<Result> {
+    try {
+      return await work()
+    } catch (error) {
+      if (isOverCapacity(error)) await limit.giveBack(clientOf(req, this.deps.addresses))
+      throw error
+    }
+  }
 
   /** Administrators need no CAPTCHA. */
   async captcha(

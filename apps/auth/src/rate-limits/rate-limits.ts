@@ -7,6 +7,12 @@ import type { Client } from '../requests/request-meta.js'
 /** Counts for each client. */
 export type KeyedLimit = { consume(client: Client, requestId: string): Promise<void> }
 
+/** Requests that were refused because the server is busy can be given back. */
+export type ReturningLimit = KeyedLimit & {
+  /** Only as often as `consume` allows, so that refused requests have a limit, too: they cost no hash, but statements. */
+  giveBack(client: Client): Promise<void>
+}
+
 /** A limit on failures that also holds for parallel attempts: each attempt counts as a failure until `putBack`. */
 export type FailureLimit = {
   /** 0 when one was left, otherwise the milliseconds until one is. */
@@ -16,7 +22,7 @@ export type FailureLimit = {
 
 /** One limiter for each bucket of docs/specification.md#rate-limits. */
 export type RateLimits = {
-  token: KeyedLimit
+  token: ReturningLimit
   verify: KeyedLimit
   /** A bucket for each endpoint, e.g. `otp('/signup')`. */
   otp(endpoint: OtpEndpoint): KeyedLimit
@@ -73,14 +79,28 @@ export function createRateLimits(rules: RateLimitRules, deps: Deps): RateLimits 
       putBack: (client: Client) => limiter.putBack([limitOf(client)]),
     }
   }
-  const keyed = (name: string, requests: number, windowMs: number): KeyedLimit => {
-    const { take } = byClient(name, requests, windowMs)
+  const keyed = (
+    name: string,
+    requests: number,
+    windowMs: number,
+    { take } = byClient(name, requests, windowMs),
+  ): KeyedLimit => {
     return {
       async consume(client, requestId) {
         const waitMs = requests === 0 ? windowMs : await take(client)
         if (waitMs === 0) return
         if (client.shared) deps.observer.sharedLimitReached(requestId)
         throw refusal('over_request_rate_limit', 'Request rate limit reached', waitMs)
+      },
+    }
+  }
+  const returning = (name: string, requests: number, windowMs: number): ReturningLimit => {
+    const served = byClient(name, requests, windowMs)
+    const refused = byClient(`${name}-refused`, requests, windowMs)
+    return {
+      ...keyed(name, requests, windowMs, served),
+      async giveBack(client) {
+        if ((await refused.take(client)) === 0) await served.putBack(client)
       },
     }
   }
@@ -92,7 +112,7 @@ export function createRateLimits(rules: RateLimitRules, deps: Deps): RateLimits 
     ]),
   ) as Record<OtpEndpoint, KeyedLimit>
   return {
-    token: keyed('token', rules.tokenRefresh, 5 * MINUTE_MS),
+    token: returning('token', rules.tokenRefresh, 5 * MINUTE_MS),
     verify: keyed('verify', rules.verify, 5 * MINUTE_MS),
     otp: (endpoint) => otp[endpoint],
     anonymous: keyed('anonymous', rules.anonymousUsers, HOUR_MS),

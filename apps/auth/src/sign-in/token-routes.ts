@@ -111,6 +111,7 @@ function grantsOf({
   accessTokens,
   bearer,
   guard,
+  limits,
   idTokenSignIns,
   config,
   now,
@@ -129,7 +130,9 @@ function grantsOf({
       'password',
       async (req, body) => {
         await guard.captcha(req, body)
-        const { signedIn, weakPassword } = await passwords.signIn(body, guard.metaOf(req))
+        const { signedIn, weakPassword } = await guard.sparing(limits.token, req, () =>
+          passwords.signIn(body, guard.metaOf(req)),
+        )
         return { body: { ...(await view(signedIn)), weak_password: weakPassword ?? undefined } }
       },
     ],

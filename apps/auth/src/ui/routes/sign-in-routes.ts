@@ -54,7 +54,9 @@ export const signInRoutes = (deps: UiDeps): Route[] => [
         async () => {
           await deps.guard.captcha(req, captchaAnswer(sent))
           const credentials = { ...addressOf(deps.ways, identifier), password: sent.text('password') }
-          const { signedIn } = await deps.passwords.signIn(credentials, deps.guard.metaOf(req))
+          const { signedIn } = await deps.guard.sparing(deps.limits.token, req, () =>
+            deps.passwords.signIn(credentials, deps.guard.metaOf(req)),
+          )
           return deps.progress.signedIn(res, sent.browser, sent.context, signedIn)
         },
         (refusal) => showSignIn(deps, sent, { ...refusal, identifier }),
