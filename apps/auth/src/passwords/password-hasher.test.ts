@@ -6,7 +6,7 @@ import { hashSync as argon2HashSync } from '@node-rs/argon2'
 import { afterAll, describe, expect, it } from '@jest/globals'
 import { holdsInSomeRun } from '@signet/testkit'
 import type { BcryptChoice } from './bcrypt.js'
-import { inNetwork, type HashCaller } from './hash-caller.js'
+import type { HashCaller } from './hash-caller.js'
 import { createPasswordHasher, type DirectHasher } from './password-hasher.js'
 
 const CHEAP = 4
@@ -24,7 +24,7 @@ function aHasher(options: Parameters<typeof createPasswordHasher>[0] = {}): Dire
 const someone = (
   { isKnown = false, signal }: { isKnown?: boolean; signal?: AbortSignal } = {},
   key = 'a network',
-): HashCaller => inNetwork({ client: { key }, ...(signal && { signal }) }, isKnown)
+): HashCaller => ({ client: { key }, isKnown, ...(signal && { signal }) })
 
 const PASSWORDS = {
   ordinary: 'correct horse battery staple',

@@ -3,7 +3,7 @@ import { authError } from '../errors/auth-error.js'
 import { BCRYPT_MAX_BYTES, type BcryptChoice } from './bcrypt.js'
 import { comparisonWith } from './compare.js'
 import { parseHash } from './hash-formats.js'
-import { stranger, type HashCaller } from './hash-caller.js'
+import type { HashCaller } from './hash-caller.js'
 import type { HashJob } from './hash-job.js'
 import { HashThreads } from './hash-threads.js'
 
@@ -95,7 +95,7 @@ export function createPasswordHasher(options: PasswordHasherOptions = {}): Direc
   }
 }
 
-const NOBODY = stranger({ client: { key: '' } })
+const NOBODY: HashCaller = { client: { key: '' }, isKnown: false }
 
 const givenUp = (cause: unknown) =>
   authError('timeout', 'request_timeout', 'The request was cancelled while it was queued', { cause })
