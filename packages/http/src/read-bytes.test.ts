@@ -120,6 +120,20 @@ describe('a body that is read as bytes', () => {
     expect(steps.length).toBeGreaterThan(2)
   })
 
+  it('is refused by what fails while room is made for it, and others are read', async () => {
+    let requests = 0
+    const post = await aServer(() => {
+      requests += 1
+      if (requests === 1) throw new AppError('limited', 'no_room', 'No room')
+      return undefined
+    })
+    for (const status of [429, 200]) {
+      const request = post()
+      request.end('{}')
+      expect((await answerTo(request))[0]).toBe(status)
+    }
+  })
+
   it('is refused as soon as it is too long, while the rest of it is awaited', async () => {
     const request = (await aServer())({ 'transfer-encoding': 'chunked' })
     request.write(Buffer.alloc(MAX_BYTES + 1, ' '))

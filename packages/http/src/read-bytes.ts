@@ -55,7 +55,13 @@ export function readBytes(
       bytes += chunk.length
       if (bytes > maxBytes) return refuseTooLarge()
       chunks.add(chunk)
-      const room = makeRoom({ end, bytes, beginning, refuse })
+      let room: Promise<void> | undefined
+      try {
+        room = makeRoom({ end, bytes, beginning, refuse })
+      } catch (error) {
+        // In an event of the socket, it would end the process.
+        return refuse(error as Error)
+      }
       if (room === undefined) return
       source.pause()
       end.awaitsBody = false

@@ -46,7 +46,10 @@ export function requestContext(options: RequestContextOptions): RequestHandler {
     void req.socket.remoteAddress
     const inherited = options.requestIdHeader === undefined ? undefined : req.get(options.requestIdHeader)
     const requestId = pickRequestId(inherited)
-    const context: RequestContext = { requestId, route: '', params: {}, fields: {}, end: new RequestEnd(res) }
+    const end = new RequestEnd(res, (error) =>
+      log.error('end of a request failed', { request_id: requestId, error }),
+    )
+    const context: RequestContext = { requestId, route: '', params: {}, fields: {}, end }
     res.locals['context'] = context
     res.setHeader('X-Request-Id', requestId)
     context.end.onceGone(() => {

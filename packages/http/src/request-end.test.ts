@@ -65,12 +65,57 @@ it('is over for a request whose connection ends before its answer has its turn',
 })
 
 it.each(['the response', 'the connection'])(
+  'logs what a listener throws at the end of %s, and goes on with the others and with other requests',
+  async (which) => {
+    const told: string[] = []
+    const failing = route({
+      method: 'post',
+      path: '/failing',
+      docs,
+      body: { as: 'any-json', maxBytes: 100, optional: true },
+      guard({ context, req }) {
+        context.end.onceGone(() => {
+          throw new Error('a mistake of ours')
+        })
+        context.end.onceGone(() => void told.push('next'))
+        if (which === 'the connection') req.socket.destroy()
+      },
+      handle: () => ({ body: 'ok' }),
+    })
+    const logged: { level: string; msg: string; error?: { message: string; stack: string } }[] = []
+    const sink = (line: string) => void logged.push(JSON.parse(line) as (typeof logged)[number])
+    const log = createLogger({ level: 'info', component: 'test', sink })
+    const app = express()
+    app.use(requestContext({ log, registry: createRegistry({ runtime: false }) }))
+    mountRoutes(app, [failing], { errorRenderer })
+    app.use(errorHandler({ errorRenderer }))
+    listener = await listen(app, { port: 0, host: '127.0.0.1' })
+    const ask = () => fetch(`http://127.0.0.1:${listener?.port}/failing`, { method: 'POST' })
+    for (let request = 1; request <= 2; request += 1) {
+      const status = await ask().then(
+        (answer) => answer.status,
+        () => 'gone',
+      )
+      expect(status).toBe(which === 'the response' ? 200 : 'gone')
+      while (told.length < request) await new Promise(setImmediate)
+    }
+    const failures = logged.filter(({ level }) => level === 'error')
+    expect(failures).toHaveLength(2)
+    expect(failures[0]?.error).toMatchObject({
+      message: 'a mistake of ours',
+      stack: expect.stringContaining('request-end.test') as unknown,
+    })
+    expect(logged.filter(({ msg }) => msg === 'request')).toHaveLength(2)
+  },
+)
+
+it.each(['the response', 'the connection'])(
   'tells once that the client has left, by the end of %s',
   (which) => {
     const socket = Object.assign(new EventEmitter(), { destroyed: false })
     const res = Object.assign(new EventEmitter(), { closed: false, req: { socket } })
     let told = 0
-    new RequestEnd(res as unknown as Response).onceGone(() => (told += 1))
+    new RequestEnd(res as unknown as Response, () => undefined).onceGone(() => (told += 1))
     const [first, second] = which === 'the response' ? [res, socket] : [socket, res]
     first.emit('close')
     expect([told, second.listenerCount('close')]).toEqual([1, 0])

@@ -8,7 +8,11 @@ export class RequestEnd {
   /** Set while waiting for the client to send the body. */
   awaitsBody = false
 
-  constructor(private readonly res: Response) {}
+  /** `report` gets what a listener throws. */
+  constructor(
+    private readonly res: Response,
+    private readonly report: (error: unknown) => void,
+  ) {}
 
   get signal(): AbortSignal {
     if (this.#controller) return this.#controller.signal
@@ -38,7 +42,10 @@ export class RequestEnd {
     return this.res.closed || this.res.req.socket.destroyed
   }
 
-  /** Calls `act` once, when the response is closed or its connection is, whichever comes first. */
+  /**
+   * Calls `act` once, when the response is closed or its connection is, whichever comes first. What it throws is reported: in an event of
+   * a socket, it would end the process, and keep others from being told.
+   */
   onceGone(act: () => void): void {
     const { res } = this
     const { socket } = res.req
@@ -50,7 +57,11 @@ export class RequestEnd {
       // A connection that is kept alive would otherwise collect one for each of its requests.
       res.off('close', gone)
       socket.off('close', gone)
-      act()
+      try {
+        act()
+      } catch (error) {
+        this.report(error)
+      }
     }
     // A client may let any number of requests wait on one connection, which is not a leak to warn about.
     socket.setMaxListeners(0)
