@@ -54,17 +54,18 @@ const POST = 'POST /echo HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r
 const CONNECT = 'CONNECT x:80 HTTP/1.1\r\nHost: x\r\n\r\n'
 const REFUSED = 'HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n'
 
-describe('what is no HTTP', () => {
-  /** What the server says until it ends the connection. */
-  const say = async ({ open }: Awaited<ReturnType<typeof start>>, ...pieces: string[]) => {
-    const client = open()
-    for (const piece of pieces) {
-      client.write(piece)
-      await turn()
-    }
-    return text(client)
+/** What the server says until it ends the connection. */
+const say = async ({ open }: Awaited<ReturnType<typeof start>>, ...pieces: string[]) => {
+  const client = open()
+  for (const piece of pieces) {
+    client.write(piece)
+    await turn()
   }
-  const statusesOf = (said: string) => [...said.matchAll(/HTTP\/1\.1 (\d+)/g)].map(([, status]) => status)
+  return text(client)
+}
+const statusesOf = (said: string) => [...said.matchAll(/HTTP\/1\.1 (\d+)/g)].map(([, status]) => status)
+
+describe('what is no HTTP', () => {
   const logged = ({ lines }: { lines: Line[] }) =>
     lines.map(({ level, path, status, error_code: code, error }) => ({ level, path, status, code, error }))
 
@@ -113,6 +114,27 @@ describe('what is no HTTP', () => {
     client.write('ZZ\r\n')
     expect(statusesOf(begun.toString() + (await text(client)))).toEqual(['200'])
     expect(logged(server)).toMatchObject([{ level: 'warning', status: 499 }])
+  })
+})
+
+describe('the host of a request', () => {
+  it.each([
+    ['another one', 'GET /slow HTTP/1.1\r\nHost: x\r\nHost: y\r\n\r\n'],
+    ['itself, in other letters', 'GET /slow HTTP/1.1\r\nhost: x\r\nAccept: */*\r\nHOST: x\r\n\r\n'],
+    ['another one, before HTTP/1.1', 'GET /slow HTTP/1.0\r\nHost: x\r\nHost: y\r\n\r\n'],
+    ['another one, with a body', `${POST.replace('Host: x', 'Host: x\r\nHost: y')}2\r\n{}\r\n0\r\n\r\n`],
+  ])('stands in no request together with %s', async (_, request) => {
+    const server = await start()
+    const said = await say(server, `${GET}${request}${GET}`)
+    expect(statusesOf(said)).toEqual(['200', '400'])
+    expect(said).toMatch(/\r\nConnection: close\r\n/)
+    expect(server.lines.map(({ path }) => path)).toEqual(['/slow'])
+  })
+
+  it('may be missing before HTTP/1.1 only', async () => {
+    const server = await start()
+    expect(statusesOf(await say(server, 'GET /slow HTTP/1.0\r\n\r\n'))).toEqual(['200'])
+    expect(statusesOf(await say(server, 'GET /slow HTTP/1.1\r\n\r\n'))).toEqual(['400'])
   })
 })
 

@@ -1,4 +1,4 @@
-import { STATUS_CODES, type Server, type ServerResponse } from 'node:http'
+import { STATUS_CODES, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 
 /** Requests that were refused on the connection itself, with nothing but a status. */
@@ -38,6 +38,27 @@ export function refuseBadHttp(server: Server): void {
     else end(socket, error)
   })
 }
+
+/**
+ * Refuses a request with more than one Host (RFC 9112 section 3.2), of which Node takes the first and a proxy in front of it maybe another
+ * one, and all that follows it on its connection. True if it did.
+ */
+export function refuseSecondHost({ rawHeaders, socket }: IncomingMessage, res: ServerResponse): boolean {
+  if (ending.has(socket)) return true
+  let hosts = 0
+  for (let index = 0; index < rawHeaders.length; index += 2) {
+    const name = rawHeaders[index]
+    if (name?.length === HOST.length && name.toLowerCase() === HOST) hosts += 1
+  }
+  if (hosts <= 1) return false
+  ending.add(socket)
+  res.writeHead(400, { Connection: 'close', 'Content-Length': '0' }).end()
+  return true
+}
+
+const HOST = 'host'
+/** Connections that end with such a refusal. */
+const ending = new WeakSet<Socket>()
 
 function refuse(socket: Socket, error: NodeJS.ErrnoException): void {
   const answer = answerInTurn(socket)

@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { createServer, type RequestListener, type Server } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
-import { refuseBadHttp } from './bad-http.js'
+import { refuseBadHttp, refuseSecondHost } from './bad-http.js'
 import type { Drain } from './drain.js'
 import { messageClassesOf } from './express-messages.js'
 
@@ -45,7 +45,7 @@ export async function listen(handler: RequestListener, options: ListenOptions): 
     },
     (req, res) => {
       if (drain?.hasBegun) res.setHeader('Connection', 'close')
-      handler(req, res)
+      if (!refuseSecondHost(req, res)) handler(req, res)
     },
   )
   endStalled(server, stallTimeoutMs)
