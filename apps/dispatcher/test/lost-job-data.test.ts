@@ -120,6 +120,25 @@ describe('a job whose data Redis no longer has is dropped, and its work done by 
     await expectCounted('deliveries')
   })
 
+  it('of either queue, if something else has its key', async () => {
+    await subscriber.endpoint(receiver.url('/other-type'))
+    const event = await subscriber.summary()
+    const { eventId, jobId } = await scheduled()
+    const next = [await subscriber.summary(), (await scheduled()).eventId]
+    for (const key of [keyOf('events', eventJobId(event)), keyOf('deliveries', jobId)])
+      await redis.set(key, 'x')
+    dispatcher.engine.start()
+    await untilDropped('events', eventJobId(event))
+    await untilDropped('deliveries', jobId)
+    for (const id of next) await untilDelivered(id)
+    await sweep()
+    for (const id of [event, eventId]) await untilDelivered(id)
+    const deliveries = receiver.deliveries({ path: '/other-type' })
+    expect(new Set(deliveries.map(({ event }) => event?.id)).size).toBe(deliveries.length)
+    await expectCounted('events')
+    await expectCounted('deliveries')
+  })
+
   it('of the deliveries queue, while it is delayed', async () => {
     await subscriber.endpoint(receiver.url('/broken-delayed'))
     const { eventId, jobId } = await scheduled()

@@ -4,6 +4,7 @@ import type { Job, JobJson, WorkerOptions } from 'bullmq'
 import type { Cluster, Redis } from 'ioredis'
 import { bullmq } from './bullmq.js'
 import { parseJson } from './job-data.js'
+import { QueueRepair } from './queue-repair.js'
 
 export type WorkerConnection = { connection: Redis | Cluster; prefix: string }
 
@@ -44,15 +45,16 @@ export const workerOptions: Omit<WorkerOptions, 'connection'> = {
   removeOnFail: { count: 0 },
 }
 
+/** What all jobs have in common. */
+const EMPTY_JOB = { data: '{}', opts: jobOptions, progress: 0, failedReason: '', returnvalue: '' }
+
 /**
  * A BullMQ worker that takes jobs as long as there is room for their units. BullMQ's own loop counts jobs, whatever they hold,
  * and starts none before it has fetched all it may have, one round trip after the other: a job then waits for those behind it.
  */
 export class QueueWorker<Data> extends bullmq.Worker<Data, void> {
-  readonly #options: Required<
-    Pick<QueueWorkerOptions<Data>, 'parse' | 'capacity' | 'unitsOf' | 'onDropped'>
-  > &
-    Pick<WorkerConnection, 'connection'>
+  readonly #options: Required<Pick<QueueWorkerOptions<Data>, 'parse' | 'capacity' | 'unitsOf'>>
+  readonly #repair: QueueRepair
   /** Units in progress. */
   #used = 0
   #fetches = 0
@@ -71,7 +73,14 @@ export class QueueWorker<Data> extends bullmq.Worker<Data, void> {
       else await process(job, token, () => releases.get(job)?.())
     }
     super(name, run, { ...workerOptions, ...queue, settings: { backoffStrategy: backoffOf(backoff) } })
-    this.#options = { parse, capacity, unitsOf, onDropped, connection: queue.connection }
+    this.#options = { parse, capacity, unitsOf }
+    this.#repair = new QueueRepair({
+      connection: queue.connection,
+      toKey: (name) => this.toKey(name),
+      onDropped,
+      onError: (error) => this.emit('error', error),
+    })
+    this.on('error', (error) => this.#repair.notice(error))
     this.#releases = releases
     this.#unreadable = unreadable
   }
@@ -82,6 +91,7 @@ export class QueueWorker<Data> extends bullmq.Worker<Data, void> {
     this.running = true
     await this.startStalledCheckTimer()
     this.lockManager.start()
+    this.#repair.start()
     this.mainLoopRunning = this.#takeJobs()
     await this.mainLoopRunning
     this.running = false
@@ -91,10 +101,21 @@ export class QueueWorker<Data> extends bullmq.Worker<Data, void> {
     return Math.min(super.getBlockTimeout(blockUntil), MAX_BLOCK_SECONDS)
   }
 
-  /** Where all jobs come from Redis. What follows sees only data that was parsed, and the options that every job has. */
+  /**
+   * Where all jobs come from Redis. What follows sees only data that was parsed, the options that every job has, and what BullMQ counts: no
+   * scheduler, which would have to be asked for the next job.
+   */
   protected override createJob(stored: JobJson, jobId: string): Job<Data, void> {
     const data = this.#options.parse(parseJson(stored.data))
-    const job = super.createJob({ ...stored, data: '{}', opts: jobOptions }, jobId)
+    const { name, timestamp, attemptsMade, attemptsStarted, stalledCounter } = stored
+    const counts = {
+      timestamp,
+      attemptsMade,
+      attemptsStarted,
+      stalledCounter,
+      priority: stored.priority || 0,
+    }
+    const job = super.createJob({ ...EMPTY_JOB, ...counts, id: jobId, name }, jobId)
     if (data === null) this.#unreadable.add(job)
     else job.data = data
     return job
@@ -112,7 +133,7 @@ export class QueueWorker<Data> extends bullmq.Worker<Data, void> {
     token: string,
     mayFetchNext?: () => boolean,
   ): Promise<Job<Data, void>> {
-    return this.#orDropped(super.handleCompleted(result, job, token, mayFetchNext), token)
+    return this.#orDropped(super.handleCompleted(result, job, token, mayFetchNext), token, job.id)
   }
 
   protected override handleFailed(
@@ -121,44 +142,36 @@ export class QueueWorker<Data> extends bullmq.Worker<Data, void> {
     token: string,
     mayFetchNext?: () => boolean,
   ): Promise<Job<Data, void>> {
-    return this.#orDropped(super.handleFailed(error, job, token, mayFetchNext), token)
+    return this.#orDropped(super.handleFailed(error, job, token, mayFetchNext), token, job.id)
   }
 
-  /**
-   * BullMQ fails on a job with a field that is not JSON, when it has locked the job already. It would do so again each time the lock has
-   * expired, and the sweeper would leave the work to the job. So it is dropped.
-   */
-  async #orDropped(taken: Promise<Job<Data, void>>, token: string): Promise<Job<Data, void>> {
+  /** BullMQ would fail at such a job again each time its lock has expired, and the sweeper would leave the work to the job. So it is dropped. */
+  async #orDropped(
+    taken: Promise<Job<Data, void>>,
+    token: string,
+    finished?: string,
+  ): Promise<Job<Data, void>> {
     try {
       return await taken
     } catch (error) {
-      const dropped = isParseError(error) ? await this.#dropUnreadable(token) : undefined
-      if (dropped === undefined) throw error
-      this.#options.onDropped(dropped)
+      if (!(await this.#repair.dropAfter(error, token, finished))) throw error
       // As if there had been none.
       return undefined as unknown as Job<Data, void>
     }
   }
 
-  /** Removes the job that is locked with this token, if it cannot be read. Returns its id. */
-  async #dropUnreadable(token: string): Promise<string | undefined> {
-    const { connection } = this.#options
-    const lockOf = (jobId: string) => `${this.toKey(jobId)}:lock`
-    for (const jobId of await connection.lrange(this.toKey('active'), 0, -1)) {
-      if ((await connection.get(lockOf(jobId))) !== token) continue
-      const isReadable = await this.backend.getJobData(jobId).then(
-        () => true,
-        (error: unknown) => !isParseError(error),
-      )
-      if (isReadable) return undefined
-      await connection.del(lockOf(jobId))
-      await this.backend.remove(jobId, false)
-      return jobId
+  override async extendJobLocks(...locks: [ids: string[], tokens: string[], ms: number]): Promise<string[]> {
+    try {
+      return await super.extendJobLocks(...locks)
+    } catch (error) {
+      if (!(await this.#repair.freeLocksAfter(error))) throw error
+      return super.extendJobLocks(...locks)
     }
-    return undefined
   }
 
   override close(force?: boolean): Promise<void> {
+    // Not waited for: without Redis it would not end.
+    void this.#repair.stop()
     const closed = super.close(force)
     this.#roomWanted?.()
     return closed
@@ -240,10 +253,6 @@ export class QueueWorker<Data> extends bullmq.Worker<Data, void> {
     return { release, releaseAll }
   }
 }
-
-/** Of `JSON.parse`, or of code that expects an object where there was another JSON value. */
-const isParseError = (error: unknown): boolean =>
-  error instanceof Error && (error.name === 'SyntaxError' || error.name === 'TypeError')
 
 /** Its name is part of a job's options. */
 const backoffOf =

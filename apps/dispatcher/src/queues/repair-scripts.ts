@@ -1,0 +1,118 @@
+/** The keys of a queue, beside those of its jobs, with the types that BullMQ gives them. */
+const KEY_TYPES = {
+  wait: 'list',
+  paused: 'list',
+  active: 'list',
+  delayed: 'zset',
+  prioritized: 'zset',
+  completed: 'zset',
+  failed: 'zset',
+  'waiting-children': 'zset',
+  repeat: 'zset',
+  marker: 'zset',
+  stalled: 'set',
+  meta: 'hash',
+  events: 'stream',
+  'stalled-check': 'string',
+  id: 'string',
+  pc: 'string',
+  limiter: 'string',
+}
+
+export const OWN_KEYS: ReadonlySet<string> = new Set([...Object.keys(KEY_TYPES), 'de'])
+
+// In every script KEYS[1] is the list of active jobs, so that a Redis Cluster knows the slot, and ARGV[1] what all keys of the queue begin with.
+
+const LOCK_OF = `
+local base = ARGV[1]
+local function lockOf(jobId)
+  local key = base .. jobId .. ':lock'
+  if redis.call('TYPE', key).ok == 'string' then return redis.call('GET', key) end
+end`
+
+const DELETE_JOB = `
+local function deleteJob(jobId)
+  local key = base .. jobId
+  redis.call('DEL', key, key .. ':lock', key .. ':logs', key .. ':dependencies', key .. ':processed', key .. ':failed',
+    key .. ':unsuccessful')
+end`
+
+/**
+ * Deletes keys of another type, numbers that are none, a check for stalled jobs that would never be repeated, and the limits in 'meta' that
+ * we never set. Returns the names of these keys.
+ */
+export const CHECK_KEYS = `
+local base, found = ARGV[1], {}
+local function isCount(text)
+  return #text < 16 and string.match(text, '^%d+$')
+end
+local types = cjson.decode('${JSON.stringify(KEY_TYPES)}')
+for name, expected in pairs(types) do
+  local key = base .. name
+  local actual = redis.call('TYPE', key).ok
+  local isForeign = actual ~= 'none' and actual ~= expected
+  if actual == 'string' and expected == 'string' then
+    isForeign = not isCount(redis.call('GET', key))
+      or (name == 'stalled-check' and redis.call('PTTL', key) < 0)
+  end
+  if isForeign then
+    redis.call('DEL', key)
+    table.insert(found, name)
+  end
+end
+local meta = base .. 'meta'
+local removed = redis.call('HDEL', meta, 'concurrency', 'max', 'duration')
+local kept = redis.call('HGET', meta, 'opts.maxLenEvents')
+if kept and not isCount(kept) then
+  removed = removed + redis.call('HDEL', meta, 'opts.maxLenEvents')
+end
+if removed > 0 then table.insert(found, 'meta') end
+return found`
+
+/** Removes the active job that is locked with token ARGV[2], or job ARGV[3] if it is active without a lock. Returns its id. */
+export const DROP_JOB = `${LOCK_OF}${DELETE_JOB}
+for _, jobId in ipairs(redis.call('LRANGE', KEYS[1], 0, -1)) do
+  local lock = lockOf(jobId)
+  if lock == ARGV[2] or (jobId == ARGV[3] and not lock) then
+    for _, list in ipairs({ 'active', 'wait', 'paused' }) do redis.call('LREM', base .. list, 0, jobId) end
+    for _, set in ipairs({ 'delayed', 'prioritized' }) do redis.call('ZREM', base .. set, jobId) end
+    redis.call('SREM', base .. 'stalled', jobId)
+    deleteJob(jobId)
+    return jobId
+  end
+end
+return nil`
+
+/** Deletes the locks of active jobs that have another type than strings: at one of them BullMQ fails to renew all locks. Returns how many. */
+export const FREE_LOCKS = `
+local freed = 0
+for _, jobId in ipairs(redis.call('LRANGE', KEYS[1], 0, -1)) do
+  local key = ARGV[1] .. jobId .. ':lock'
+  local type = redis.call('TYPE', key).ok
+  if type ~= 'none' and type ~= 'string' then freed = freed + redis.call('DEL', key) end
+end
+return freed`
+
+/**
+ * ARGV[2] 'find': returns those of the jobs that are in neither sorted set. 'remove': deletes those that are not in the lists either and have
+ * no lock, and returns how many had one, followed by the ids of the deleted.
+ */
+export const REMOVE_STRAYS = `${LOCK_OF}${DELETE_JOB}
+local found, locked = {}, 0
+for i = 3, #ARGV do
+  local jobId = ARGV[i]
+  local isListed = redis.call('ZSCORE', base .. 'delayed', jobId) or redis.call('ZSCORE', base .. 'prioritized', jobId)
+  if ARGV[2] == 'remove' and not isListed then
+    for _, list in ipairs({ 'active', 'wait', 'paused' }) do
+      isListed = isListed or redis.call('LPOS', base .. list, jobId)
+    end
+    if not isListed and lockOf(jobId) then
+      isListed = true
+      locked = locked + 1
+    end
+    if not isListed then deleteJob(jobId) end
+  end
+  if not isListed then table.insert(found, jobId) end
+end
+if ARGV[2] == 'remove' then table.insert(found, 1, tostring(locked)) end
+return found`
