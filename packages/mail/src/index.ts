@@ -3,6 +3,7 @@ export { htmlLayout, textLayout, type MailContent } from './layout.js'
 export {
   connectionOptions,
   MailRefusedError,
+  MailUnansweredError,
   openSmtpTransport,
   type OutgoingMail,
   type SmtpConfig,

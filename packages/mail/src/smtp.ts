@@ -1,3 +1,4 @@
+import type { SendMailOptions } from 'nodemailer'
 import type { Attachment } from './brand.js'
 
 export type SmtpConfig = {
@@ -25,9 +26,12 @@ export type SmtpTransport = {
   prepare(): Promise<void>
   /**
    * Resolves when the server accepted the email. Throws {@link MailRefusedError} when it permanently rejected the
-   * recipient or the email, and other errors when a later attempt may succeed.
+   * recipient or the email, {@link MailUnansweredError} when it may have accepted it, and other errors when a later attempt may succeed.
+   * Once connected, only `signal` limits how long the server may take: one that has all of an email may need minutes to answer, and
+   * an email that is sent again in the meantime arrives twice (RFC 5321 section 4.5.3.2.6).
    */
-  send(mail: OutgoingMail): Promise<void>
+  send(mail: OutgoingMail, signal: AbortSignal): Promise<void>
+  /** Ends all connections, in the midst of an email too. */
   close(): void
 }
 
@@ -43,9 +47,18 @@ export class MailRefusedError extends Error {
   override name = 'MailRefusedError'
 }
 
+/** The connection ended after all of the email was sent and before the server answered, so nobody knows whether it has it. */
+export class MailUnansweredError extends Error {
+  override name = 'MailUnansweredError'
+}
+
 const IMPLICIT_TLS_PORT = 465
+/** For DNS, the connection, TLS and the greeting. */
 const CONNECT_TIMEOUT_MS = 4000
-const SILENCE_TIMEOUT_MS = 5000
+/** How long a connection is kept for the next email. */
+const IDLE_TIMEOUT_MS = 5000
+/** The longest of a timer. */
+const NEVER_MS = 2 ** 31 - 1
 
 export function openSmtpTransport(smtp: SmtpConfig, options: Options): SmtpTransport {
   const domain = smtp.adminEmail.split('@').at(-1)
@@ -55,18 +68,21 @@ export function openSmtpTransport(smtp: SmtpConfig, options: Options): SmtpTrans
     async prepare() {
       if (!closed) await (pool ??= openPool(smtp, options))
     },
-    async send({ to, id, attachments = [], ...content }) {
+    async send({ to, id, attachments = [], ...content }, signal) {
       if (closed) throw new Error('the connections to the mail server are closed')
-      const { sendMail } = await (pool ??= openPool(smtp, options))
+      const { submit } = await (pool ??= openPool(smtp, options))
+      let isSent = false
+      const mail = {
+        ...content,
+        attachments: [...attachments],
+        to: { name: '', address: to },
+        messageId: `<${id}@${domain}>`,
+        signal,
+      }
       try {
-        await sendMail({
-          ...content,
-          attachments: [...attachments],
-          to: { name: '', address: to },
-          messageId: `<${id}@${domain}>`,
-        })
+        await submit(mail, () => (isSent = true))
       } catch (error) {
-        throw asRefusal(error)
+        throw asFailure(error, isSent)
       }
     },
     close() {
@@ -89,7 +105,8 @@ async function openPool(smtp: SmtpConfig, { connections, ca }: Options) {
       connectionTimeout: CONNECT_TIMEOUT_MS,
       greetingTimeout: CONNECT_TIMEOUT_MS,
       dnsTimeout: CONNECT_TIMEOUT_MS,
-      socketTimeout: SILENCE_TIMEOUT_MS,
+      socketTimeout: NEVER_MS,
+      idleTimeout: IDLE_TIMEOUT_MS,
       // Emails contain user input, which must never be read as files or URLs.
       disableFileAccess: true,
       disableUrlAccess: true,
@@ -99,9 +116,20 @@ async function openPool(smtp: SmtpConfig, { connections, ca }: Options) {
       headers: { 'Auto-Submitted': 'auto-generated' },
     },
   )
+  const onSent = new WeakMap<object, () => void>()
+  // The attachments, a list of each email's own, tell whose email it is: nothing else is handed on as it is.
+  transport.use('stream', ({ data, message }, done) => {
+    const act = onSent.get(data.attachments ?? [])
+    message.processFunc((stream) => (act ? stream.once('end', act) : stream))
+    done()
+  })
   return {
-    sendMail: (mail: Parameters<typeof transport.sendMail>[0]) => transport.sendMail(mail),
-    close: () => transport.close(),
+    /** Calls `sent` when all of the email is on its way to the server. */
+    submit: (mail: SendMailOptions & { attachments: Attachment[] }, sent: () => void) => {
+      onSent.set(mail.attachments, sent)
+      return transport.sendMail(mail)
+    },
+    close: () => transport.close({ force: true }),
   }
 }
 
@@ -109,10 +137,13 @@ async function openPool(smtp: SmtpConfig, { connections, ca }: Options) {
 const MESSAGE_COMMANDS = new Set(['RCPT TO', 'DATA'])
 
 /** RFC 5321 section 4.2.1: do not repeat the same request after a 5yz reply. */
-function asRefusal(error: unknown): unknown {
-  if (!(error instanceof Error) || !('responseCode' in error) || !('command' in error)) return error
-  const { responseCode, command } = error
-  if (typeof responseCode !== 'number' || responseCode < 500 || responseCode > 599) return error
+function asFailure(error: unknown, isSent: boolean): unknown {
+  const { responseCode, command } = error as { responseCode?: unknown; command?: unknown }
+  if (typeof responseCode !== 'number')
+    return isSent
+      ? new MailUnansweredError('the mail server did not answer to all of an email', { cause: error })
+      : error
+  if (responseCode < 500 || responseCode > 599) return error
   if (typeof command !== 'string' || !MESSAGE_COMMANDS.has(command)) return error
   return new MailRefusedError(`the mail server answered ${responseCode} to ${command}`)
 }

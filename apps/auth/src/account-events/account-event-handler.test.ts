@@ -21,7 +21,8 @@ async function times() {
     now: () => new Date(),
   })
   const meta = { requestId: '', route: '', ip: '' }
-  await handler.send({}, { id: 'evt', attempt: 1, createdAt: new Date(), meta })
+  const { signal } = new AbortController()
+  await handler.send({}, { id: 'evt', attempt: 1, createdAt: new Date(), meta, signal })
   const delays = Array.from({ length: 200 }, (_, n) => handler.retryDelayMs(n + 1))
   return {
     timeoutMs,

@@ -106,7 +106,7 @@ export const serverSettings = {
     env: 'AUTH_OUTBOX_ATTEMPT_TIMEOUT',
     fallback: 30_000,
     minMs: 100,
-    doc: 'Time for one attempt to send a message. Messages claimed by a server that died are sent within seconds; those of one that hangs or is cut off, a few seconds after this time.',
+    doc: 'Time for one attempt to send a message; a mail server has all of it to answer, and after none gets the email again a minute later or more. Messages claimed by a server that died are sent within seconds; those of one that hangs or is cut off, a few seconds after this time.',
   }),
   // A trigger writes what is sent there, so no code path can forget it (decision 0140).
   eventsUrl: httpUrl({

@@ -14,6 +14,7 @@ type Deps = {
 
 const FIRST_DELAY_MS = 2000
 const MAX_DELAY_MS = 600_000
+const UNKNOWN_DELAY_MS = 60_000
 
 export const mailHandler = ({
   transport,
@@ -27,8 +28,9 @@ export const mailHandler = ({
   concurrency,
   attemptMs,
   retryDelayMs: exponentialDelay(FIRST_DELAY_MS, MAX_DELAY_MS),
-  send: ({ mail, to, variables }, { id, createdAt: at, meta: { requestId, ...meta } }) =>
-    transport.send(mail, to, variables, { id, requestId, origin: { ...meta, at } }),
+  unknownDelayMs: UNKNOWN_DELAY_MS,
+  send: ({ mail, to, variables }, { id, createdAt: at, meta: { requestId, ...meta }, signal }) =>
+    transport.send(mail, to, variables, { id, requestId, origin: { ...meta, at }, signal }),
   async givenUp(tx, { mail, secrets, signUpId }) {
     for (const secret of secrets) await tokens.withdraw(tx, secret)
     if (signUpId !== undefined) await repeatedSignUps.remove(tx, signUpId)

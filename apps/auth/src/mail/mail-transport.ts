@@ -1,7 +1,7 @@
-import { MailRefusedError, openSmtpTransport } from '@signet/mail'
+import { MailRefusedError, MailUnansweredError, openSmtpTransport } from '@signet/mail'
 import type { Tracing } from '@signet/telemetry'
 import type { Observer } from '../observers/observer.js'
-import { UndeliverableError } from '../outbox/outbox-handler.js'
+import { UndeliverableError, UnknownOutcomeError } from '../outbox/outbox-handler.js'
 import type { Outbound } from '../outbound/outbound.js'
 import type { MailKind, MailVariables, NoticeKind } from './kinds.js'
 import type { MailConfig, RenderConfig } from './mail-config.js'
@@ -17,7 +17,7 @@ export type MailTransport = {
   prepare(): Promise<void>
   /**
    * Resolves when the SMTP server accepted the email. Throws `UndeliverableError` when it permanently rejected the
-   * recipient or the email, and other errors when a later attempt may succeed.
+   * recipient or the email, `UnknownOutcomeError` when it may have accepted it, and other errors when a later attempt may succeed.
    */
   send(kind: MailKind | NoticeKind, to: string, variables: MailVariables, message: Message): Promise<void>
   close(): Promise<void>
@@ -28,6 +28,8 @@ type Message = {
   id: string
   requestId: string
   origin: MailOrigin
+  /** Ends the attempt. */
+  signal: AbortSignal
 }
 
 type Deps = {
@@ -51,17 +53,17 @@ export function createMailTransport(deps: Deps): MailTransport {
       await transport.prepare()
       await renderer.prepare()
     },
-    async send(kind, to, variables, { id, requestId, origin }) {
+    async send(kind, to, variables, { id, requestId, origin, signal }) {
       if (!transport) throw new Error('email is not configured')
       try {
         const mail = await renderer.render(kind, variables, { requestId, origin })
-        const submit = () => transport.send({ ...mail, to, id })
+        const submit = () => transport.send({ ...mail, to, id }, signal)
         if (!tracing) await submit()
         else await tracing.span('smtp', { kind: 'client', attributes: { 'auth.mail.kind': kind } }, submit)
         observer.mailTried(kind, 'sent')
       } catch (error) {
         observer.mailTried(kind, 'failed')
-        throw error instanceof MailRefusedError ? new UndeliverableError(error.message) : error
+        throw outcomeOf(error)
       }
     },
     close() {
@@ -69,4 +71,11 @@ export function createMailTransport(deps: Deps): MailTransport {
       return Promise.resolve()
     },
   }
+}
+
+function outcomeOf(error: unknown): unknown {
+  if (error instanceof MailRefusedError) return new UndeliverableError(error.message)
+  if (error instanceof MailUnansweredError)
+    return new UnknownOutcomeError(error.message, { cause: error.cause })
+  return error
 }

@@ -18,6 +18,8 @@ export type Attempt = {
   readonly createdAt: Date
   /** For log lines and the audit log. */
   readonly meta: MessageOrigin
+  /** Aborted when nobody waits for the outcome any more. */
+  readonly signal: AbortSignal
 }
 
 /**
@@ -42,7 +44,15 @@ export type OutboxHandler<P extends object, U extends object = object> = {
   readonly reportMs?: number
   /** Time to wait after this many failed attempts. */
   retryDelayMs(attempts: number): number
-  /** Resolves when the message was accepted. Throws `UndeliverableError` when retrying is pointless. */
+  /**
+   * Least time to wait after an attempt whose outcome is unknown, unless the message expires before: another one then makes a duplicate
+   * of what the receiver may only have been slow to accept. 0 by default.
+   */
+  readonly unknownDelayMs?: number
+  /**
+   * Resolves when the message was accepted. Throws `UndeliverableError` when retrying is pointless, and `UnknownOutcomeError` when it may
+   * have been accepted.
+   */
   send(payload: P, attempt: Attempt): Promise<void>
   /**
    * Undoes what depended on the message, in the transaction that gives it up; returns the fields of the audit entry. Not called
@@ -54,6 +64,11 @@ export type OutboxHandler<P extends object, U extends object = object> = {
 /** The receiver permanently refused the message. The text is for the log: it contains no secret and no address. */
 export class UndeliverableError extends Error {
   override name = 'UndeliverableError'
+}
+
+/** The receiver may have accepted the message: it got all of it, or the time for an attempt ran out. */
+export class UnknownOutcomeError extends Error {
+  override name = 'UnknownOutcomeError'
 }
 
 /**

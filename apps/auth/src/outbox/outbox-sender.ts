@@ -37,7 +37,7 @@ export class OutboxSender {
 
   /**
    * Sends each message once it is committed and due, and every `pollMs` picks up retries and messages left by a process that
-   * died. The returned function finishes messages in flight and leaves the rest to the next process.
+   * died. The returned function finishes messages in flight, as far as they end soon, and leaves the rest to the next process.
    */
   start(): () => Promise<void> {
     const { store } = this.deps

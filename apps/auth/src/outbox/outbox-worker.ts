@@ -7,6 +7,7 @@ import {
   type MessageOrigin,
   type OutboxHandler,
   UndeliverableError,
+  UnknownOutcomeError,
 } from './outbox-handler.js'
 import type { ClaimedRow, OutboxStore } from './outbox-store.js'
 import type { Outbox } from './outbox.js'
@@ -19,6 +20,8 @@ export type OutboxWorkerDeps = {
   audit: AuditLog
   observer: Observer
   now: () => Date
+  /** How long a sender that stops waits for the outcomes of its messages, 8 s by default. */
+  stopMs?: number | undefined
 }
 
 /** How long a claim lasts if nothing is heard of its sender. */
@@ -26,6 +29,8 @@ export const claimMs = ({ attemptMs, reportMs = REPORT_MS }: OutboxHandler<objec
   attemptMs + reportMs
 
 const REPORT_MS = 5000
+/** Less than a process has to stop: what it left unfinished would be sent again at once, by others that find it dead. */
+const STOP_MS = 8000
 const UNKNOWN_ORIGIN: MessageOrigin = { requestId: '', route: '', ip: '' }
 
 /** Sends the messages of one kind: several at a time, but one per recipient, so that a slow receiver delays only its own. */
@@ -34,6 +39,8 @@ export class OutboxWorker {
   #pumping: Promise<void> | undefined
   #again = false
   #stopped = false
+  /** Ends the attempts in flight. */
+  readonly #cutOff = new AbortController()
 
   constructor(
     private readonly handler: OutboxHandler<object>,
@@ -66,10 +73,15 @@ export class OutboxWorker {
     }
   }
 
-  /** Claims no more messages, and resolves when those in flight are done. */
+  /** Claims no more messages, and resolves when those in flight are done. Those that take too long are left for a later attempt. */
   async stop(): Promise<void> {
     this.#stopped = true
+    const timer = setTimeout(
+      () => this.#cutOff.abort(new UnknownOutcomeError('no outcome before the end of the process')),
+      this.deps.stopMs ?? STOP_MS,
+    )
     await this.settled()
+    clearTimeout(timer)
   }
 
   get #hasCapacity(): boolean {
@@ -118,19 +130,36 @@ export class OutboxWorker {
     const opened = this.handler.plain ? openPlain(row) : outbox.open(row)
     if (opened === null) return this.#giveUp(row, UNKNOWN_ORIGIN, 'unreadable')
     if (isOver(expiresAt, now())) return this.#giveUp(row, opened.meta, 'expired')
+    const given = new AbortController()
     try {
-      const attempt = { id, attempt: attempts, createdAt, meta: opened.meta }
-      await within(this.handler.attemptMs, this.handler.send(opened.payload, attempt))
+      const attempt = { id, attempt: attempts, createdAt, meta: opened.meta, signal: given.signal }
+      await this.#outcome(this.handler.send(opened.payload, attempt))
     } catch (error) {
+      given.abort()
       observer.messageAttemptFailed(this.kind, row, opened.meta.requestId, error)
       if (error instanceof UndeliverableError) return this.#giveUp(row, opened.meta, 'refused')
-      const next = new Date(now().getTime() + this.handler.retryDelayMs(attempts))
+      const next = this.#nextAttempt(row, error)
       if (isOver(expiresAt, next)) return this.#giveUp(row, opened.meta, 'expired')
       const { ordered } = this.handler
       return db.transaction((tx) => store.defer(tx, row, { until: next, ordered }))
     }
     await store.remove(db, row)
     observer.messageSent(this.kind)
+  }
+
+  /** A receiver that never answers must not block a slot. If it does accept the message later, it gets a duplicate. */
+  #outcome(sent: Promise<void>): Promise<void> {
+    const { attemptMs: milliseconds } = this.handler
+    const message = new UnknownOutcomeError(`no outcome in ${milliseconds} ms`)
+    return pTimeout(sent, { milliseconds, message, signal: this.#cutOff.signal })
+  }
+
+  #nextAttempt({ attempts, expiresAt }: ClaimedRow, error: unknown): Date {
+    const { unknownDelayMs = 0 } = this.handler
+    const now = this.deps.now().getTime()
+    const usual = now + this.handler.retryDelayMs(attempts)
+    const late = new Date(Math.max(usual, now + unknownDelayMs))
+    return error instanceof UnknownOutcomeError && !isOver(expiresAt, late) ? late : new Date(usual)
   }
 
   /** The row, what depended on it and the audit entry change in one transaction. */
@@ -156,7 +185,3 @@ function openPlain({ payload }: ClaimedRow): ReturnType<Outbox['open']> {
 }
 
 const isOver = (expiresAt: Date | null, now: Date): boolean => expiresAt !== null && expiresAt <= now
-
-/** A receiver that never answers must not block a slot. If it does accept the message later, it gets a duplicate. */
-const within = (milliseconds: number, work: Promise<void>): Promise<void> =>
-  pTimeout(work, { milliseconds, message: new Error(`no outcome in ${milliseconds} ms`) })

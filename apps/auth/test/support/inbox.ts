@@ -21,12 +21,15 @@ async function takeOne(): Promise<void> {
   )
   const to = 'first@example.com'
   // It may give up; what matters is that the inbox has read the email.
-  const sent = sender.send({
-    to,
-    id: 'first',
-    subject: 'First',
-    html: '<a href="https://example.com">first</a>',
-  })
+  const sent = sender.send(
+    {
+      to,
+      id: 'first',
+      subject: 'First',
+      html: '<a href="https://example.com">first</a>',
+    },
+    new AbortController().signal,
+  )
   await Promise.all([inbox.waitForMail({ to }), sent.catch(() => undefined)])
   sender.close()
   await inbox.close()

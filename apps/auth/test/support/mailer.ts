@@ -31,7 +31,7 @@ export const variables: MailVariables = {
 }
 
 /** What the outbox says of an email. */
-export const MESSAGE = {
+export const MESSAGE: Parameters<MailTransport['send']>[3] = {
   id: 'b9c1c1d0-6f0e-4a53-9d2b-0f6f3c0a4b11',
   requestId: 'request-1',
   origin: {
@@ -41,7 +41,8 @@ export const MESSAGE = {
     userAgent: 'Mozilla/5.0 (Windows NT 10.0) AppleWebKit/537.36 Chrome/140.0.0.0 Safari/537.36',
     at: new Date('2026-03-04T05:06:07Z'),
   },
-} as const
+  signal: new AbortController().signal,
+}
 
 type Deps = Parameters<typeof createMailTransport>[0]
 

@@ -1,8 +1,8 @@
 import type { Db } from '@signet/db'
 import { DEFAULT_LANGUAGE, languageOfLocale } from '@signet/language'
-import { MailRefusedError, type SmtpTransport } from '@signet/mail'
+import { MailRefusedError, MailUnansweredError, type OutgoingMail, type SmtpTransport } from '@signet/mail'
 import { Periodic } from '@signet/periodic'
-import pTimeout from 'p-timeout'
+import pTimeout, { TimeoutError } from 'p-timeout'
 import type { IdentityClient } from '../identity/identity-client.js'
 import type { WebhookObserver } from '../observers/webhook-observer.js'
 import { warningMail, type WarningMailDeps } from './warning-mail.js'
@@ -20,6 +20,9 @@ type Deps = WarningMailDeps & {
   transport: SmtpTransport
   webhookObserver: WebhookObserver
   pollMs?: number
+  attemptMs?: number
+  /** How long `close` waits for the outcomes of emails being sent. */
+  closeMs?: number
 }
 
 /** Emails being sent at once, and connections to the mail server. */
@@ -32,6 +35,10 @@ const LEASE_SECONDS = 60
 const LIFE_HOURS = 24
 const FIRST_DELAY_SECONDS = 30
 const MAX_DELAY_SECONDS = 3600
+/** Least time after an attempt that may have succeeded: the next one sends the email twice to a mail server that was only slow. */
+const UNKNOWN_DELAY_SECONDS = 60
+/** Less than a process has to stop. */
+const CLOSE_MS = 8000
 
 /**
  * Sends the warnings that the dispatcher recorded (docs/specification.md#warnings), in any number of replicas. At
@@ -39,6 +46,8 @@ const MAX_DELAY_SECONDS = 3600
  */
 export class WarningService {
   readonly #polls: Periodic
+  /** Ends the attempts in flight. */
+  readonly #cutOff = new AbortController()
 
   constructor(private readonly deps: Deps) {
     this.#polls = new Periodic({
@@ -59,7 +68,12 @@ export class WarningService {
 
   /** Resolves when the emails being sent are done; the rest is left to the next process. */
   async close(): Promise<void> {
+    const timer = setTimeout(
+      () => this.#cutOff.abort(new MailUnansweredError('no answer before the end of the process')),
+      this.deps.closeMs ?? CLOSE_MS,
+    )
     await this.#polls.stop()
+    clearTimeout(timer)
     this.deps.transport.close()
   }
 
@@ -74,16 +88,18 @@ export class WarningService {
 
   async #attempt(warning: ClaimedWarning): Promise<void> {
     const { db, webhookObserver } = this.deps
-    const outcome = await this.#send(warning).catch((error: unknown) => {
+    let outcome: WarningOutcome
+    try {
+      outcome = await this.#send(warning)
+    } catch (error) {
       webhookObserver.warningFailed(warning, error)
-      return null
-    })
-    if (outcome === null) return deferWarning(db, warning, delayAfter(warning.attempts))
+      return deferWarning(db, warning, delayAfter(warning.attempts, error))
+    }
     if (await endWarning(db, warning, outcome)) webhookObserver.warningEnded(warning, outcome)
   }
 
   async #send(warning: ClaimedWarning): Promise<WarningOutcome> {
-    const { identity, transport } = this.deps
+    const { identity } = this.deps
     if (warning.resolved) return 'resolved'
     if (warning.expired) return 'expired'
     // Asked now, so that it is the current one, and nothing is kept here that a deletion would have to find.
@@ -92,16 +108,37 @@ export class WarningService {
     const language =
       languageOfLocale(mailbox.locale) ?? languageOfLocale(warning.language) ?? DEFAULT_LANGUAGE
     try {
-      const mail = { ...warningMail(warning, language, this.deps), to: mailbox.address, id: warning.id }
-      await pTimeout(transport.send(mail), { milliseconds: ATTEMPT_MS })
+      await this.#submit({
+        ...warningMail(warning, language, this.deps),
+        to: mailbox.address,
+        id: warning.id,
+      })
     } catch (error) {
       if (error instanceof MailRefusedError) return 'refused'
       throw error
     }
     return 'sent'
   }
+
+  async #submit(mail: OutgoingMail): Promise<void> {
+    const { transport, attemptMs = ATTEMPT_MS } = this.deps
+    const given = new AbortController()
+    const limits = { milliseconds: attemptMs, signal: this.#cutOff.signal }
+    try {
+      await pTimeout(transport.send(mail, given.signal), limits)
+    } finally {
+      given.abort()
+    }
+  }
 }
 
 /** Up to 20% less, so that what failed together is not tried again together. */
-const delayAfter = (attempts: number): number =>
-  Math.min(FIRST_DELAY_SECONDS * 2 ** (attempts - 1), MAX_DELAY_SECONDS) * (1 - Math.random() / 5)
+function delayAfter(attempts: number, error: unknown): number {
+  const delay = Math.min(FIRST_DELAY_SECONDS * 2 ** (attempts - 1), MAX_DELAY_SECONDS)
+  const least = isUnknown(error) ? UNKNOWN_DELAY_SECONDS : 0
+  return Math.max(delay * (1 - Math.random() / 5), least)
+}
+
+/** The mail server got all of the email, or the time for the attempt ran out. */
+const isUnknown = (error: unknown): boolean =>
+  error instanceof MailUnansweredError || error instanceof TimeoutError
