@@ -237,12 +237,13 @@ describe('a damaged queue', () => {
     },
   )
 
-  it('keeps a pause', async () => {
+  it('keeps a pause, and the limit of an operator', async () => {
     await queue.pause()
+    await queue.setGlobalConcurrency(3)
     await connection.hset(keyOf('meta'), 'max', 'x')
     work()
     await waitFor(() => errors.length > 0)
-    expect(await queue.isPaused()).toBe(true)
+    expect([await queue.isPaused(), await queue.getGlobalConcurrency()]).toEqual([true, 3])
   })
 
   it('removes no job on which somebody works, although it is in no list, and the next one once that has ended', async () => {

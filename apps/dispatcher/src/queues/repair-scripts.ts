@@ -38,8 +38,8 @@ local function deleteJob(jobId)
 end`
 
 /**
- * Deletes keys of another type, numbers that are none, a check for stalled jobs that would never be repeated, and the limits in 'meta' that
- * we never set. Returns the names of these keys.
+ * Deletes keys of another type, numbers that are none, a check for stalled jobs that would never be repeated, and limits in 'meta' that
+ * would let nothing through: others may be an operator's. Returns the names of these keys.
  */
 export const CHECK_KEYS = `
 local base, found = ARGV[1], {}
@@ -61,10 +61,10 @@ for name, expected in pairs(types) do
   end
 end
 local meta = base .. 'meta'
-local removed = redis.call('HDEL', meta, 'concurrency', 'max', 'duration')
-local kept = redis.call('HGET', meta, 'opts.maxLenEvents')
-if kept and not isCount(kept) then
-  removed = removed + redis.call('HDEL', meta, 'opts.maxLenEvents')
+local removed = 0
+for _, field in ipairs({ 'concurrency', 'max', 'duration', 'opts.maxLenEvents' }) do
+  local value = redis.call('HGET', meta, field)
+  if value and (not isCount(value) or tonumber(value) == 0) then removed = removed + redis.call('HDEL', meta, field) end
 end
 if removed > 0 then table.insert(found, 'meta') end
 return found`
