@@ -5,9 +5,8 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import type { Readable } from 'node:stream'
 import { fileURLToPath } from 'node:url'
-import { createTestDatabase } from '@signet/testkit'
 import { watchProcess } from '@signet/testkit/open-api'
-import { JWT_SECRET, SITE } from './server.js'
+import { JWT_SECRET, SITE, testDatabase } from './server.js'
 
 /** The built program. */
 export const MAIN = fileURLToPath(new URL('../../dist/main.js', import.meta.url))
@@ -49,11 +48,11 @@ export function portOf(log: Readable): Promise<number> {
 export type Program = { url: string; port: number; child: ChildProcess }
 
 /**
- * A place to run the built program in processes of its own: an empty database, and a folder without the `.env` of a
+ * A place to run the built program in processes of its own: a migrated database, and a folder without the `.env` of a
  * developer. Each response is compared with the API document: `close` fails when there was one that it does not promise.
  */
 export async function createInstallation(settings: Record<string, string>) {
-  const database = await createTestDatabase({ key: 'auth:empty', migrate: () => Promise.resolve() })
+  const database = await testDatabase()
   const folder = mkdtempSync(join(tmpdir(), 'signet-auth-'))
   const env = { ...requiredEnv(database.url), ...settings }
   const children: ChildProcess[] = []

@@ -94,7 +94,8 @@ export async function startServer(
   }
 }
 
-function testDatabase(namespace = ''): Promise<TestDatabase> {
+/** With the tables of the service, which takes no time: a copy. */
+export function testDatabase(namespace = ''): Promise<TestDatabase> {
   return createTestDatabase({
     key: `${migrationsKey('auth', MIGRATIONS)}:${namespace}`,
     migrate: async (databaseUrl) => void (await migrateDatabase({ databaseUrl, dbNamespace: namespace })),
