@@ -5,8 +5,10 @@ import { JWT_SECRET, startServer, type TestServer } from './support/server.js'
 import { claimsOf, rawToken, serviceToken, tokenOf } from './support/tokens.js'
 
 type Alg = 'RS256' | 'ES256' | 'EdDSA'
+/** One for all tests: making it may take a second. */
+const { privateKey: RSA } = generateKeyPairSync('rsa', { modulusLength: 2048 })
 const keyPair = (alg: Alg): KeyObject => {
-  if (alg === 'RS256') return generateKeyPairSync('rsa', { modulusLength: 2048 }).privateKey
+  if (alg === 'RS256') return RSA
   return alg === 'ES256'
     ? generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey
     : generateKeyPairSync('ed25519').privateKey
