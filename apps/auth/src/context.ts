@@ -258,6 +258,8 @@ function createDb(config: AuthConfig, log: Logger, tracing: Tracing | undefined)
     lockTimeoutMs: LOCK_TIMEOUT_MS,
     // A plan made while tables were small would read them whole, and is kept.
     preferIndexes: true,
+    // PostgreSQL would plan a refresh each time, because one of few tokens looks cheaper than one of any number.
+    planOnce: true,
     trace: tracing && tracedStatements(tracing),
     onIdleError: (error) => log.warn('an idle database connection broke', { error }),
   })

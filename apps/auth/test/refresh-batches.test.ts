@@ -78,3 +78,19 @@ it('answers each token of a batch separately, and holds none of them up for a lo
   // The forged token neither advanced nor ended its session.
   expect(await outcome(forged.refresh_token)).toBe('refreshed')
 })
+
+it('has PostgreSQL plan what runs all the time once for each connection', async () => {
+  const single = await startServer({ AUTH_MAILER_AUTOCONFIRM: 'true', AUTH_DB_MAX_POOL_SIZE: '1' })
+  try {
+    let { refresh_token: token } = await aUser(single)
+    for (let turn = 0; turn < 7; turn += 1)
+      ({ refreshToken: token } = await single.context.refresh.refresh(token, META))
+    const { rows } = await single.context.db.query<{ name: string; custom: boolean }>(
+      `select name, custom_plans > 0 as custom from pg_prepared_statements`,
+    )
+    expect(rows).toContainEqual({ name: 'refresh_passing', custom: false })
+    expect(rows.filter(({ custom }) => custom)).toEqual([])
+  } finally {
+    await single.close()
+  }
+})

@@ -47,6 +47,18 @@ it('plans a statement once for all parameters when told to', async () => {
   expect(rows).toEqual([{ generic_plans: 3, custom_plans: 0 }])
 })
 
+it('plans a search for what is looked for, and what follows on its connection once again', async () => {
+  const one = new Db({ connectionString: url, max: 1, planOnce: true })
+  const look = { name: 'looked', text: 'select $1::int' }
+  await one.search((tx) => tx.query(look, [1]))
+  await one.query(look, [2])
+  const { rows } = await one.query(
+    `select generic_plans::int, custom_plans::int from pg_prepared_statements where name = 'looked'`,
+  )
+  await one.close()
+  expect(rows).toEqual([{ generic_plans: 1, custom_plans: 1 }])
+})
+
 describe('transaction', () => {
   beforeAll(() => db.query('create table item (id int primary key)'))
 

@@ -54,7 +54,7 @@ export type DbOptions = {
   preferIndexes?: boolean
   /**
    * Plans each named statement once per connection, for any parameters. For a few statements that run all the time: otherwise
-   * PostgreSQL may plan them for every execution.
+   * PostgreSQL may plan them for every execution. What is planned only once has to fit everything; for the others there is `search`.
    */
   planOnce?: boolean
   /** Every transaction is read-only, for pages that only show: PostgreSQL refuses what would change something. */
@@ -121,6 +121,17 @@ export class Db implements Queryable {
   transaction<T>(work: (tx: Tx) => Promise<T>): Promise<T> {
     const whole = () => this.#admitted(() => this.#transaction(work))
     return this.#trace ? this.#trace('transaction', whole) : whole()
+  }
+
+  /**
+   * Runs `work` in a transaction whose statements are planned for their values, despite `planOnce`: what is best for a text that
+   * nearly every row contains takes seconds for one that few contain, and the other way round.
+   */
+  search<T>(work: (tx: Tx) => Promise<T>): Promise<T> {
+    return this.transaction(async (tx) => {
+      await tx.query('set local plan_cache_mode = force_custom_plan')
+      return work(tx)
+    })
   }
 
   #target(target: pg.Pool | pg.PoolClient): Target {

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import type { Queryable, Tx } from '@signet/db'
+import type { Db, Tx } from '@signet/db'
 import type { Address } from '../addresses/address.js'
 import { addressExists, authError, invalid } from '../errors/auth-error.js'
 import type { OneTimeTokenStore } from '../one-time-tokens/one-time-token-store.js'
@@ -25,7 +25,7 @@ import { checkAttributes, type CheckedAttributes, type UserAttributes } from './
 import type { UserListStore } from './user-list-store.js'
 
 type Deps = {
-  db: Queryable
+  db: Db
   acts: AdminActs
   users: UserStore
   lists: UserListStore
@@ -51,8 +51,8 @@ export class AdminUserService {
     const { db, lists } = this.deps
     const offset = (page.number - 1) * page.size
     const [users, total] = await Promise.all([
-      lists.list(db, { aud, filter, order: orderOf(sort), offset, limit: page.size }),
-      lists.count(db, aud, filter),
+      db.search((tx) => lists.list(tx, { aud, filter, order: orderOf(sort), offset, limit: page.size })),
+      db.search((tx) => lists.count(tx, aud, filter)),
     ])
     return { users, total }
   }

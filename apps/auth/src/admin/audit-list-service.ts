@@ -17,15 +17,15 @@ export class AuditListService {
     const { db, entries } = this.deps
     const search = parse(query)
     const [rows, total] = await Promise.all([
-      entries.list(db, search, (page.number - 1) * page.size, page.size),
-      entries.count(db, search, Math.max(COUNTED, page.number * page.size + 1)),
+      db.search((tx) => entries.list(tx, search, (page.number - 1) * page.size, page.size)),
+      db.search((tx) => entries.count(tx, search, Math.max(COUNTED, page.number * page.size + 1))),
     ])
     return { entries: rows, total }
   }
 
   newest(query: string, limit: number): Promise<AuditEntry[]> {
     const { db, entries } = this.deps
-    return entries.list(db, parse(query), 0, limit)
+    return db.search((tx) => entries.list(tx, parse(query), 0, limit))
   }
 }
 

@@ -1,4 +1,4 @@
-import type { Queryable } from '@signet/db'
+import type { Queryable, Tx } from '@signet/db'
 import type { Tables } from '../database/tables.js'
 
 export type AuditEntry = {
@@ -19,13 +19,14 @@ export const isAuditScope = (text: string): text is AuditScope => Object.hasOwn(
 
 export type AuditSearch = { scope: AuditScope; text: string } | null
 
+/** `list` and `count` are searches (`Db.search`). */
 export class AuditListStore {
   constructor(private readonly t: Tables) {}
 
   /** Newest first. */
-  async list(db: Queryable, search: AuditSearch, offset: number, limit: number): Promise<AuditEntry[]> {
+  async list(tx: Tx, search: AuditSearch, offset: number, limit: number): Promise<AuditEntry[]> {
     const { where, values } = conditionOf(search)
-    const { rows } = await db.query<AuditEntry>(
+    const { rows } = await tx.query<AuditEntry>(
       `select id, payload, ip_address, created_at from ${this.t.auditLogEntries} where ${where}
        order by created_at desc, id desc offset $${values.length + 1} limit $${values.length + 2}`,
       [...values, offset, limit],
@@ -51,9 +52,9 @@ export class AuditListStore {
   }
 
   /** How many there are, up to a limit. */
-  async count(db: Queryable, search: AuditSearch, limit: number): Promise<number> {
+  async count(tx: Tx, search: AuditSearch, limit: number): Promise<number> {
     const { where, values } = conditionOf(search)
-    const { rows } = await db.query<{ total: number }>(
+    const { rows } = await tx.query<{ total: number }>(
       `select count(*)::float8 as total from (
          select 1 from ${this.t.auditLogEntries} where ${where} limit $${values.length + 1}) counted`,
       [...values, limit],

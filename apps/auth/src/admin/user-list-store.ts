@@ -1,4 +1,4 @@
-import type { Queryable } from '@signet/db'
+import type { Tx } from '@signet/db'
 import type { Tables } from '../database/tables.js'
 import { accountColumn, toUser, type AccountRow } from '../users/user-rows.js'
 import type { User } from '../users/user.js'
@@ -12,13 +12,14 @@ export type UserListQuery = {
   limit: number
 }
 
+/** Both are searches (`Db.search`). */
 export class UserListStore {
   constructor(private readonly t: Tables) {}
 
-  async list(db: Queryable, { aud, filter, order, offset, limit }: UserListQuery): Promise<User[]> {
+  async list(tx: Tx, { aud, filter, order, offset, limit }: UserListQuery): Promise<User[]> {
     const where = filter === '' ? '' : `and ${matches('$4')}`
     // The page is found first, so that identities and factors are read for its rows only.
-    const { rows } = await db.query<AccountRow>(
+    const { rows } = await tx.query<AccountRow>(
       `select ${accountColumn(this.t)} from ${this.t.users} u
        join (
          select u.id, row_number() over () as place from (
@@ -31,14 +32,14 @@ export class UserListStore {
     return rows.map(toUser)
   }
 
-  async count(db: Queryable, aud: string, filter: string): Promise<number> {
+  async count(tx: Tx, aud: string, filter: string): Promise<number> {
     const { rows } =
       filter === ''
-        ? await db.query<{ total: number }>(
+        ? await tx.query<{ total: number }>(
             `select coalesce(sum(users), 0)::float8 as total from ${this.t.userCounts} where aud = $1`,
             [aud],
           )
-        : await db.query<{ total: number }>(
+        : await tx.query<{ total: number }>(
             `select count(*)::float8 as total from ${this.t.users} u
              where u.aud = $1 and ${matches('$2')}`,
             [aud, pattern(filter)],

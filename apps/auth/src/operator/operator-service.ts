@@ -1,4 +1,4 @@
-import type { Queryable } from '@signet/db'
+import type { Db } from '@signet/db'
 import type { Transact } from '../account-requests/account-requests.js'
 import { traitsOf, userNotFound, type AdminActs } from '../administrators/admin-acts.js'
 import type { AdminUserService } from '../admin/admin-user-service.js'
@@ -25,7 +25,7 @@ import type { CredentialStore } from '../webauthn/credential-store.js'
 export type Operator = AdminPerson
 
 type Deps = {
-  db: Queryable
+  db: Db
   acts: AdminActs
   users: UserStore
   lists: UserListStore
@@ -72,7 +72,8 @@ export class OperatorService {
         ? await users.findByPhone(db, digits.replace('+', ''))
         : await users.findByEmail(db, wanted.toLowerCase())
     if (known !== null) return [known]
-    return lists.list(db, { aud: operator.aud, filter: wanted, order: 'desc', offset: 0, limit: SHOWN })
+    const query = { aud: operator.aud, filter: wanted, order: 'desc', offset: 0, limit: SHOWN } as const
+    return db.search((tx) => lists.list(tx, query))
   }
 
   async person(id: string): Promise<PersonDetail> {
