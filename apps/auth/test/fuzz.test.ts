@@ -60,7 +60,7 @@ describe('bad input in bodies', () => {
 
   it('in one member of an otherwise good body is answered as such', async () => {
     const values = [
-      'x'.repeat(500_000),
+      'x'.repeat(100_000),
       'x'.repeat(300),
       'ä'.repeat(300),
       '\0',
