@@ -137,7 +137,8 @@ export class AdminUserService {
 
   /**
    * A new password voids all links already sent, just as after a change by the user. Until an address is proven, the password
-   * waits for the proof, like any other password, and the addresses that the administrator names belong to the account's owner.
+   * waits for the proof, like any other password, and the addresses that the administrator names belong to the account's owner, as does
+   * the metadata that comes with them.
    */
   async #vouch(
     tx: Tx,
@@ -153,11 +154,12 @@ export class AdminUserService {
       return tokens.removeAll(tx, user.id)
     }
     const named = KINDS.filter((kind) => checked[kind] !== null || isConfirmed(checked, kind))
-    if (passwordHash === undefined && named.length === 0) return
+    const { userMetadata: data } = checked
+    if (passwordHash === undefined && named.length === 0) return vouched.amend(tx, user, data)
     const kinds = passwordHash === undefined ? named : KINDS
     // Without an address the account was its holder's from the beginning, and so was the audience.
     const aud = user.email === null && user.phone === null ? user.aud : admin.aud
-    await vouched.vouch(tx, user, { kinds, aud, passwordHash: passwordHash ?? null })
+    await vouched.vouch(tx, user, { kinds, aud, passwordHash: passwordHash ?? null, data })
   }
 
   /** Applied at once, together with the identity that belongs to the address. */

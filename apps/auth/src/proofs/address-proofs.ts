@@ -72,8 +72,7 @@ export class AddressProofs {
     const areOnes = KINDS.every((each) => isVouched(administrators, each))
     const rest = areOnes ? cleared : await holders.drop(tx, cleared, otherThan(kind))
     const alone = await this.#withIdentity(tx, rest, kind)
-    // Someone else wrote into it through a provider.
-    const kept = hadForeign ? (administrators?.userMetadata ?? {}) : user.userMetadata
+    const kept = hadForeign ? saidBy(administrators, alone) : user.userMetadata
     const isSelfMade = claim?.origin === 'self' || (administrators === null && user.invitedAt === null)
     return this.#confirmations.confirm(tx, alone, kind, {
       aud: this.#audienceOf(administrators, claim),
@@ -129,8 +128,7 @@ export class AddressProofs {
     const cleared = await this.#clear(tx, user, identityId, isReturning)
     await identities.removeOthers(tx, user.id, identityId)
     const { appMetadata } = await holders.drop(tx, cleared, 'phone')
-    // Metadata that no stranger wrote.
-    const trusted = hadForeign ? (administrators?.userMetadata ?? {}) : user.userMetadata
+    const trusted = hadForeign ? saidBy(administrators, { appMetadata }) : user.userMetadata
     return this.#confirmations.confirm(tx, await this.#read(tx, user), 'email', {
       aud: this.#audienceOf(administrators, { aud }),
       passwordHash: administrators?.passwordHash ?? null,
@@ -253,6 +251,16 @@ const otherThan = (kind: Kind): Kind => (kind === 'email' ? 'phone' : 'email')
 /** The password that an administrator gave an account; otherwise it keeps its own. */
 const passwordOf = (administrators: PendingSignUp | null): { passwordHash?: string } =>
   administrators?.passwordHash == null ? {} : { passwordHash: administrators.passwordHash }
+
+/**
+ * Metadata that no stranger wrote: into the account's own, someone else wrote through a provider. What administrators said was measured
+ * together with that.
+ */
+const saidBy = (
+  administrators: PendingSignUp | null,
+  { appMetadata }: Pick<User, 'appMetadata'>,
+): JsonObject =>
+  StorableMetadata.fitting({ userMetadata: {}, appMetadata }, administrators?.userMetadata ?? {}).userMetadata
 
 function refuseVouched(user: User, administrators: PendingSignUp | null): void {
   if (user.email !== null && isVouched(administrators, 'email'))

@@ -82,6 +82,18 @@ export class VouchedSignUps {
     await this.#vouch(tx, user, { data: {}, ...word })
   }
 
+  /**
+   * An administrator writes metadata and says nothing about addresses: it goes with what was said before. Without that, the account
+   * may be a stranger's, and so is what is written into it.
+   */
+  async amend(tx: Tx, { id: userId }: Pick<User, 'id'>, data: JsonObject): Promise<void> {
+    const { signUps } = this.deps
+    const said = await signUps.findAdministrators(tx, userId)
+    if (said === null) return
+    const userMetadata = mergeMetadata(said.userMetadata, data)
+    await signUps.updateAdministrators(tx, userId, { ...said, userMetadata })
+  }
+
   /** One sign-up per account: repeated calls add to it, and the first names the audience. */
   async #vouch(tx: Tx, { id: userId }: Pick<User, 'id'>, { kinds, aud, passwordHash, data }: Word) {
     const { users, signUps, now } = this.deps
@@ -94,7 +106,7 @@ export class VouchedSignUps {
         origin: 'administrator',
         aud,
         passwordHash,
-        userMetadata: data,
+        userMetadata: mergeMetadata({}, data),
         identityId: null,
         addressKind: kinds.length === 1 ? kinds[0] : undefined,
       } as const
