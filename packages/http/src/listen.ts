@@ -4,6 +4,7 @@ import type { AddressInfo, Socket } from 'node:net'
 import { refuseBadHttp, refuseSecondHost } from './bad-http.js'
 import type { Drain } from './drain.js'
 import { messageClassesOf } from './express-messages.js'
+import { toOriginForm } from './request-target.js'
 
 export type Listener = {
   readonly port: number
@@ -45,7 +46,9 @@ export async function listen(handler: RequestListener, options: ListenOptions): 
     },
     (req, res) => {
       if (drain?.hasBegun) res.setHeader('Connection', 'close')
-      if (!refuseSecondHost(req, res)) handler(req, res)
+      if (refuseSecondHost(req, res)) return
+      toOriginForm(req)
+      handler(req, res)
     },
   )
   endStalled(server, stallTimeoutMs)

@@ -118,6 +118,7 @@ describe('withShortcut', () => {
 
   const json = { 'content-type': 'application/json' }
   const shortened: Ask[] = [
+    { path: 'http://other.example/plain' },
     { path: '/plain' },
     { path: '/plain?a=1&a=2&b=%20' },
     { path: '/plain?a=%ff' },
@@ -137,7 +138,6 @@ describe('withShortcut', () => {
     { path: '/nowhere' },
     { path: '/%' },
     { path: '//plain' },
-    { path: 'http://other.example/plain' },
     { method: 'HEAD', path: '/plain' },
     { method: 'OPTIONS', path: '/plain' },
     { method: 'DELETE', path: '/plain' },
