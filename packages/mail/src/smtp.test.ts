@@ -3,18 +3,27 @@ import { once } from 'node:events'
 import { createServer, type AddressInfo, type Socket } from 'node:net'
 import { createInterface } from 'node:readline'
 import { afterEach, describe, expect, it } from '@jest/globals'
-import { MailRefusedError, MailUnansweredError, openSmtpTransport, type OutgoingMail } from './index.js'
+import {
+  connectionOptions,
+  MailRefusedError,
+  MailUnansweredError,
+  openSmtpTransport,
+  type OutgoingMail,
+  type SmtpConfig,
+} from './index.js'
 
 const closes: (() => unknown)[] = []
 afterEach(async () => {
   for (const close of closes.splice(0).reverse()) await close()
 })
 
+type Given = Partial<SmtpConfig> & { connections?: number }
 type Answers = Partial<Record<'MAIL' | 'RCPT' | 'end of DATA', (socket: Socket) => void>>
 
 /** A mail server that says yes, except where a test answers itself. */
 async function aMailServer(answers: Answers = {}) {
   const emails: string[] = []
+  const commands: string[] = []
   const connections: Socket[] = []
   const server = createServer((socket) => {
     connections.push(socket)
@@ -23,6 +32,7 @@ async function aMailServer(answers: Answers = {}) {
     createInterface(socket).on('line', (line) => {
       const reply = (name: keyof Answers) => (answers[name] ?? (() => socket.write('250 ok\r\n')))(socket)
       const command = line.slice(0, 4).toUpperCase()
+      if (!data) commands.push(line)
       if (data && line !== '.') data.push(line)
       else if (data) {
         emails.push(data.join('\n'))
@@ -31,7 +41,10 @@ async function aMailServer(answers: Answers = {}) {
       } else if (command === 'DATA') {
         data = []
         socket.write('354 go on\r\n')
-      } else if (command === 'MAIL' || command === 'RCPT') reply(command)
+      } else if (command === 'EHLO') socket.write('250-here\r\n250 AUTH PLAIN\r\n')
+      else if (command === 'AUTH') socket.write('235 welcome\r\n')
+      else if (command === 'STAR') socket.write('502 what?\r\n')
+      else if (command === 'MAIL' || command === 'RCPT') reply(command)
       else socket.write('250 ok\r\n')
     })
   }).listen(0, '127.0.0.1')
@@ -41,11 +54,11 @@ async function aMailServer(answers: Answers = {}) {
     () => connections.forEach((socket) => socket.destroy()),
   )
   const { port } = server.address() as AddressInfo
-  return { port, emails, connections }
+  return { port, emails, commands, connections }
 }
 
-function aTransport({ port }: { port: number }, connections = 1) {
-  const smtp = { host: '127.0.0.1', port, adminEmail: 'no-reply@example.com' }
+function aTransport({ port }: { port: number }, { connections = 1, ...given }: Given = {}) {
+  const smtp = { host: '127.0.0.1', port, adminEmail: 'no-reply@example.com', ...given }
   const transport = openSmtpTransport(smtp, { connections })
   closes.push(() => transport.close())
   return transport
@@ -146,4 +159,44 @@ it('closes connections in the midst of an email too', async () => {
   await until(() => server.emails.length === 1)
   transport.close()
   expect(await failure).toBeInstanceOf(MailUnansweredError)
+})
+
+describe('a server that offers no encryption', () => {
+  const credentials = { user: 'relay', pass: 'a secret' }
+  // Reaches this machine, and is none of its own names.
+  const elsewhere = '0.0.0.0'
+
+  it('gets neither a password nor an email, because somebody on the way may have taken the offer out', async () => {
+    const server = await aMailServer()
+    const transport = aTransport(server, { host: elsewhere, ...credentials })
+    const failure = await failureOf(transport.send(aMail('a'), nobody()))
+    expect(failure).toMatchObject({ code: 'ETLS' })
+    expect(failure).not.toBeInstanceOf(MailRefusedError)
+    expect(server.commands.map((line) => line.split(' ', 1)[0])).toEqual(['EHLO', 'STARTTLS'])
+    expect(server.emails).toEqual([])
+  })
+
+  it.each<[string, Given]>([
+    ['on this machine', credentials],
+    ['that asks for no password', { host: elsewhere }],
+  ])('gets emails %s', async (_, given) => {
+    const server = await aMailServer()
+    await aTransport(server, given).send(aMail('a'), nobody())
+    expect(server.emails).toHaveLength(1)
+    expect(server.commands.some((line) => line.startsWith('AUTH'))).toBe('user' in given)
+  })
+
+  it.each([
+    ['smtp.example.com', true],
+    ['10.0.0.7', true],
+    ['127.0.0.1.example.com', true],
+    ['localhost.example.com', true],
+    ['localhost', false],
+    ['LOCALHOST', false],
+    ['127.8.0.1', false],
+    ['::1', false],
+  ])('at %s must encrypt before it gets a password: %s', (host, must) => {
+    const smtp = { host, port: 587, adminEmail: 'a@example.com', ...credentials }
+    expect(connectionOptions(smtp).requireTLS).toBe(must)
+  })
 })

@@ -148,10 +148,16 @@ function asFailure(error: unknown, isSent: boolean): unknown {
   return new MailRefusedError(`the mail server answered ${responseCode} to ${command}`)
 }
 
-/** TLS from the start on port 465, otherwise STARTTLS if offered; credentials only with a user. */
+const THIS_MACHINE = /^(?:localhost|127(?:\.\d{1,3}){3}|::1)$/i
+
+/**
+ * TLS from the start on port 465, otherwise STARTTLS if offered; credentials only with a user, and then STARTTLS has to be offered:
+ * somebody on the way can take the offer out (decision 0258).
+ */
 export const connectionOptions = ({ host, port, user, pass }: SmtpConfig) => ({
   host,
   port,
   secure: port === IMPLICIT_TLS_PORT,
+  requireTLS: Boolean(user) && !THIS_MACHINE.test(host),
   ...(user ? { auth: { user, pass: pass ?? '' } } : {}),
 })
