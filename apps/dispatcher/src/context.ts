@@ -171,12 +171,14 @@ export function createContext(config: DispatcherConfig, ports: Partial<Ports> = 
     now,
   })
   const presence = new JobPresence(producerRedis, queues)
+  const pauseSwitch = new PauseSwitch(db, queues)
   const sweeper = new Sweeper({
     db,
     queues,
     presence,
     canceller,
-    pauseSwitch: new PauseSwitch(db, queues),
+    pauseSwitch,
+    onStray: (name) => workers[name].lookForStrays(),
     observer,
     now,
   })
@@ -199,17 +201,13 @@ export function createContext(config: DispatcherConfig, ports: Partial<Ports> = 
     },
   })
   const retention = new Retention({ db, observer, databaseNow })
+  const ofBoth = { queue, observer, applyPause: () => pauseSwitch.apply() }
+  const workers = {
+    events: createDispatchWorker({ ...ofBoth, concurrency: eventConcurrency, events, queues }),
+    deliveries: createAttemptWorker({ ...ofBoth, concurrency: jobConcurrency, attempts }),
+  }
   const engine = new Engine({
-    workers: [
-      createDispatchWorker({
-        queue,
-        concurrency: eventConcurrency,
-        events,
-        queues,
-        observer,
-      }),
-      createAttemptWorker({ queue, concurrency: jobConcurrency, attempts, observer }),
-    ],
+    workers: Object.values(workers),
     limiter,
     deferredJobs,
     clock,

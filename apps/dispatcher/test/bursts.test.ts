@@ -29,6 +29,7 @@ function patientWorker() {
   const worker = createDispatchWorker({
     ...dispatcher,
     queue: { connection, prefix: dispatcher.config.queuePrefix },
+    applyPause: () => Promise.resolve(),
     concurrency: PLACES,
     events: new EventService({
       ...dispatcher,

@@ -17,6 +17,7 @@ describe('a damaged queue', () => {
   let runs: string[]
   let dropped: (string | undefined)[]
   let errors: string[]
+  let isPaused: boolean
   let held: Map<string, Gate>
   let failing: Set<string>
   let workers: QueueWorker<Data>[]
@@ -25,6 +26,7 @@ describe('a damaged queue', () => {
     runs = []
     dropped = []
     errors = []
+    isPaused = false
     held = new Map()
     failing = new Set()
     workers = []
@@ -43,6 +45,7 @@ describe('a damaged queue', () => {
       queue: { connection, prefix },
       parse: (data) => (hasName(data) ? data : null),
       onDropped: (jobId) => dropped.push(jobId),
+      applyPause: () => (isPaused ? queue.pause() : queue.resume()),
       capacity: 2,
       backoff: () => 1,
       async process({ data: { name } }) {
@@ -238,6 +241,7 @@ describe('a damaged queue', () => {
   )
 
   it('keeps a pause, and the limit of an operator', async () => {
+    isPaused = true
     await queue.pause()
     await queue.setGlobalConcurrency(3)
     await connection.hset(keyOf('meta'), 'max', 'x')

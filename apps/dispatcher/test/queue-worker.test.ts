@@ -32,6 +32,7 @@ describe('QueueWorker', () => {
 
   function work(capacity: number): QueueWorker<Data> {
     const worker = new QueueWorker<Data>('units', {
+      applyPause: () => Promise.resolve(),
       queue: { connection, prefix },
       parse: (data) => (hasName(data) ? data : null),
       onDropped: (jobId) => dropped.push(jobId),

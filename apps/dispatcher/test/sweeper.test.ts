@@ -103,6 +103,7 @@ describe('the sweeper', () => {
       canceller,
       observer,
       pauseSwitch: new PauseSwitch(db, queues),
+      onStray: () => undefined,
       now: dispatcher.clock.now,
       lookedForAtOnce: 7,
     })

@@ -27,13 +27,20 @@ type AttemptWorkerDeps = {
   concurrency: number
   attempts: AttemptService
   observer: Observer
+  applyPause: () => Promise<unknown>
 }
 
 /**
  * The worker of the `deliveries` queue. Translates between BullMQ and `AttemptService`: knows jobs, and nothing about
  * deliveries.
  */
-export function createAttemptWorker({ queue, concurrency, attempts, observer }: AttemptWorkerDeps) {
+export function createAttemptWorker({
+  queue,
+  concurrency,
+  attempts,
+  observer,
+  applyPause,
+}: AttemptWorkerDeps) {
   const process = async (job: Job<AttemptJob, void>, token: string): Promise<void> => {
     const { lost = 0, unrecorded = 0 } = job.data
     const losses = job.stalledCounter + unrecorded > lost ? job.stalledCounter + unrecorded : 0
@@ -56,6 +63,7 @@ export function createAttemptWorker({ queue, concurrency, attempts, observer }: 
     queue,
     parse: parseAttemptJob,
     onDropped: (jobId) => observer.jobDropped(queueNames.deliveries, jobId),
+    applyPause,
     capacity: concurrency,
     process,
     backoff: (failures, error) =>

@@ -20,13 +20,21 @@ type DispatchWorkerDeps = {
   events: Pick<EventService, 'run'>
   queues: Pick<WebhookQueues, 'splitOff'>
   observer: Observer
+  applyPause: () => Promise<unknown>
 }
 
 /**
  * The worker of the `events` queue. The events of a job run side by side. One that fails or has to come back later gets a job
  * of its own, so that it delays no other. A job is done when each of its events has ended or has another job.
  */
-export function createDispatchWorker({ queue, concurrency, events, queues, observer }: DispatchWorkerDeps) {
+export function createDispatchWorker({
+  queue,
+  concurrency,
+  events,
+  queues,
+  observer,
+  applyPause,
+}: DispatchWorkerDeps) {
   /** Failures propagate, so that BullMQ runs the job again, later each time. */
   async function runAlone(job: Job<DispatchJob, void>, event: QueuedEventRef, token: string): Promise<void> {
     const { deferred: deferredFor } = job.data
@@ -73,6 +81,7 @@ export function createDispatchWorker({ queue, concurrency, events, queues, obser
     queue,
     parse: parseEventsJob,
     onDropped: (jobId) => observer.jobDropped(queueNames.events, jobId),
+    applyPause,
     capacity: concurrency,
     unitsOf: (data) => data.events.length,
     async process(job, token, release) {

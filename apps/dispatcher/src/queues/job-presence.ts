@@ -2,12 +2,14 @@ import {
   deliveryJobId,
   eventJobId,
   isListJobId,
+  listJobId,
   type EventsJob,
   type WebhookQueues,
 } from '@signet/webhook-core/queue'
 import type { DeliveryId, EventId } from '@signet/webhook-core'
 import type { Cluster, Redis } from 'ioredis'
 import { parseEventsJob, parseJson } from './job-data.js'
+import { HAS_STRAY } from './repair-scripts.js'
 
 /** Ids of jobs, and contents of jobs, that are read in one round trip. */
 const PAGE = 1000
@@ -45,6 +47,22 @@ export class JobPresence {
       pipeline.zscore(key, jobId),
     )
     return jobIds.filter((_, index) => Number(scores[index] ?? 0) / SCORE_PER_MS > at.getTime())
+  }
+
+  /** False if none of these deliveries has a job that is in none of the queue's lists. Finds one at least when no older one waits. */
+  hasStrayDelivery(rows: readonly { id: DeliveryId }[]): Promise<boolean> {
+    return this.#hasStray(
+      'deliveries',
+      rows.map(({ id }) => deliveryJobId(id)),
+    )
+  }
+
+  /** The same for jobs of events: their own, and those with several events of which they are the first. */
+  hasStrayEvent(rows: readonly { id: EventId }[]): Promise<boolean> {
+    return this.#hasStray(
+      'events',
+      rows.flatMap(({ id }) => [eventJobId(id), listJobId(id)]),
+    )
   }
 
   /** Returns the events that have no job of their own. They may be in one together with others. */
@@ -99,6 +117,12 @@ export class JobPresence {
     return state === 'prioritized' || state === 'delayed'
       ? this.connection.zrevrange(key, from, until)
       : this.connection.lrange(key, from, until)
+  }
+
+  async #hasStray(queue: 'events' | 'deliveries', jobIds: readonly string[]): Promise<boolean> {
+    if (jobIds.length === 0) return false
+    const keyOf = (name: string) => this.queues[queue].toKey(name)
+    return (await this.connection.eval(HAS_STRAY, 1, keyOf('active'), keyOf(''), ...jobIds)) === 1
   }
 
   #contents(jobIds: readonly string[]): Promise<(string | null)[]> {

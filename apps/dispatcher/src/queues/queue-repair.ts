@@ -1,6 +1,6 @@
 import { Periodic } from '@signet/periodic'
 import type { Cluster, Redis } from 'ioredis'
-import { CHECK_KEYS, DROP_JOB, FREE_LOCKS, OWN_KEYS, REMOVE_STRAYS } from './repair-scripts.js'
+import { CHECK_KEYS, DROP_JOB, FIND_SUSPECTS, FREE_LOCKS, OWN_KEYS, REMOVE_STRAYS } from './repair-scripts.js'
 
 export type QueueRepairDeps = {
   connection: Redis | Cluster
@@ -8,13 +8,18 @@ export type QueueRepairDeps = {
   toKey: (name: string) => string
   onDropped: (jobId: string) => void
   onError: (error: Error) => void
+  /** Pauses or resumes the queue, as was decided. */
+  applyPause: () => Promise<unknown>
 }
 
 /** How often the queue's own keys are looked at, and at most how often strays are looked for. */
 const INTERVAL_MS = 3_000
 const PAGE = 1000
-/** Ids of jobs that may be strays, before the lists are read for them. About 10 MB. */
+/** Jobs that may be strays, before the lists are read for them. About 20 MB. */
 const MAX_SUSPECTS = 100_000
+
+/** By the ids of jobs, what they were like before the lists were read. */
+type Suspects = Map<string, string>
 
 /**
  * Removes what BullMQ cannot work with, so that the sweeper can make other jobs for the work: a job that exists has work left, as far as
@@ -25,10 +30,12 @@ const MAX_SUSPECTS = 100_000
 export class QueueRepair {
   readonly #checks: Periodic
   #hasStrays = false
+  #mayBePaused = false
 
   constructor(private readonly deps: QueueRepairDeps) {
     const run = async () => {
       await this.#checkKeys()
+      if (this.#mayBePaused) await this.#applyPause()
       if (this.#hasStrays) await this.#removeStrays().catch(this.#tryAgain)
     }
     // A Redis that does not work shows elsewhere.
@@ -49,7 +56,12 @@ export class QueueRepair {
 
   /** To be told all errors of the worker: after one of a script, jobs may be strays. */
   notice(error: unknown): void {
-    if (isScriptError(error)) this.#hasStrays = true
+    if (isScriptError(error)) this.lookForStrays()
+  }
+
+  /** To be told that there is a job in no list, for which no script failed: somebody deleted a key of the queue. */
+  lookForStrays(): void {
+    this.#hasStrays = true
   }
 
   /**
@@ -75,34 +87,38 @@ export class QueueRepair {
   async #checkKeys(): Promise<boolean> {
     const deleted = await this.#eval<string[]>(CHECK_KEYS, [])
     if (deleted.length > 0) this.#hasStrays = true
+    if (deleted.includes('meta')) this.#mayBePaused = true
     for (const name of deleted) this.deps.onError(new ForeignKey(this.deps.toKey(name)))
     return deleted.length > 0
   }
 
+  async #applyPause(): Promise<void> {
+    await this.deps.applyPause()
+    this.#mayBePaused = false
+  }
+
   async #removeStrays(): Promise<void> {
     this.#hasStrays = false
-    const suspects = new Set<string>()
+    const suspects: Suspects = new Map()
     for await (const jobIds of this.#jobIds()) {
-      for (const jobId of await this.#eval<string[]>(REMOVE_STRAYS, ['find', ...jobIds])) suspects.add(jobId)
+      const found = await this.#eval<string[]>(FIND_SUSPECTS, jobIds)
+      for (let i = 0; i < found.length; i += 2) suspects.set(found[i] ?? '', found[i + 1] ?? '')
       if (suspects.size >= MAX_SUSPECTS) await this.#removeStraysAmong(suspects)
     }
     await this.#removeStraysAmong(suspects)
   }
 
-  async #removeStraysAmong(suspects: Set<string>): Promise<void> {
-    // Jobs move forward, so `active` comes last.
+  async #removeStraysAmong(suspects: Suspects): Promise<void> {
+    // Jobs move forward, so `active` comes last. One that moved back has another state.
     for (const list of ['wait', 'paused', 'active'])
       for await (const jobIds of this.#pages(list)) for (const jobId of jobIds) suspects.delete(jobId)
     const left = [...suspects]
     suspects.clear()
-    for (let from = 0; from < left.length; from += PAGE / 10) {
-      const jobIds = left.slice(from, from + PAGE / 10)
-      const [locked, ...removed] = await this.#eval<[string, ...string[]]>(REMOVE_STRAYS, [
-        'remove',
-        ...jobIds,
-      ])
-      // Its worker still works on it, and finds out that it cannot finish it.
-      if (locked !== '0') this.#hasStrays = true
+    for (let from = 0; from < left.length; from += PAGE / 2) {
+      const page = left.slice(from, from + PAGE / 2)
+      const [again, ...removed] = await this.#eval<[string, ...string[]]>(REMOVE_STRAYS, page.flat())
+      // The worker of a locked one still works on it, and finds out that it cannot finish it.
+      if (again !== '0') this.#hasStrays = true
       for (const jobId of removed) this.deps.onDropped(jobId)
     }
   }
@@ -126,7 +142,8 @@ export class QueueRepair {
         const [next, keys] = await node.scan(cursor, 'MATCH', pattern, 'COUNT', PAGE)
         cursor = next
         const names = keys.map((key) => key.slice(base.length))
-        yield names.filter((name) => !name.includes(':') && !OWN_KEYS.has(name))
+        const jobIds = names.filter((name) => !name.includes(':') && !OWN_KEYS.has(name))
+        if (jobIds.length > 0) yield jobIds
       } while (cursor !== '0' && !this.#checks.stopping.aborted)
     }
   }

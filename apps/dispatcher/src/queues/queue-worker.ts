@@ -14,6 +14,8 @@ export type QueueWorkerOptions<Data> = {
   parse: (data: unknown) => Data | null
   /** Such a job leaves the queue without being run: the row is the truth, and the sweeper makes another job for it. */
   onDropped: (jobId: string | undefined) => void
+  /** Pauses or resumes the queue, as was decided. Called when Redis may have lost that. */
+  applyPause: () => Promise<unknown>
   /** Units of work in progress at once. A job that is taken while one is free may go beyond it. */
   capacity: number
   /** Units of a job, by default one. */
@@ -63,7 +65,7 @@ export class QueueWorker<Data> extends bullmq.Worker<Data, void> {
   readonly #unreadable: WeakSet<object>
 
   constructor(name: string, options: QueueWorkerOptions<Data>) {
-    const { queue, parse, onDropped, process, capacity } = options
+    const { queue, parse, onDropped, applyPause, process, capacity } = options
     const { unitsOf = () => 1, backoff = internalFailureDelayMs } = options
     const releases = new WeakMap<object, () => void>()
     const unreadable = new WeakSet()
@@ -78,6 +80,7 @@ export class QueueWorker<Data> extends bullmq.Worker<Data, void> {
       connection: queue.connection,
       toKey: (name) => this.toKey(name),
       onDropped,
+      applyPause,
       onError: (error) => this.emit('error', error),
     })
     this.on('error', (error) => this.#repair.notice(error))
@@ -95,6 +98,11 @@ export class QueueWorker<Data> extends bullmq.Worker<Data, void> {
     this.mainLoopRunning = this.#takeJobs()
     await this.mainLoopRunning
     this.running = false
+  }
+
+  /** To be told that there is a job in none of the queue's lists. */
+  lookForStrays(): void {
+    this.#repair.lookForStrays()
   }
 
   protected override getBlockTimeout(blockUntil: number): number {

@@ -39,7 +39,8 @@ end`
 
 /**
  * Deletes keys of another type, numbers that are none, a check for stalled jobs that would never be repeated, and limits in 'meta' that
- * would let nothing through: others may be an operator's. Returns the names of these keys.
+ * would let nothing through: others may be an operator's. A 'meta' of another type may have been a pause, so the queue is paused then.
+ * Returns the names of these keys.
  */
 export const CHECK_KEYS = `
 local base, found = ARGV[1], {}
@@ -57,6 +58,7 @@ for name, expected in pairs(types) do
   end
   if isForeign then
     redis.call('DEL', key)
+    if name == 'meta' then redis.call('HSET', key, 'paused', 1) end
     table.insert(found, name)
   end
 end
@@ -93,26 +95,64 @@ for _, jobId in ipairs(redis.call('LRANGE', KEYS[1], 0, -1)) do
 end
 return freed`
 
-/**
- * ARGV[2] 'find': returns those of the jobs that are in neither sorted set. 'remove': deletes those that are not in the lists either and have
- * no lock, and returns how many had one, followed by the ids of the deleted.
- */
-export const REMOVE_STRAYS = `${LOCK_OF}${DELETE_JOB}
-local found, locked = {}, 0
-for i = 3, #ARGV do
-  local jobId = ARGV[i]
-  local isListed = redis.call('ZSCORE', base .. 'delayed', jobId) or redis.call('ZSCORE', base .. 'prioritized', jobId)
-  if ARGV[2] == 'remove' and not isListed then
-    for _, list in ipairs({ 'active', 'wait', 'paused' }) do
-      isListed = isListed or redis.call('LPOS', base .. list, jobId)
-    end
-    if not isListed and lockOf(jobId) then
-      isListed = true
-      locked = locked + 1
-    end
-    if not isListed then deleteJob(jobId) end
-  end
-  if not isListed then table.insert(found, jobId) end
+const STATE_OF = `
+local function isSorted(jobId)
+  return redis.call('ZSCORE', base .. 'delayed', jobId) or redis.call('ZSCORE', base .. 'prioritized', jobId)
 end
-if ARGV[2] == 'remove' then table.insert(found, 1, tostring(locked)) end
+local function stateOf(jobId)
+  local key = base .. jobId
+  local counts = {}
+  if redis.call('TYPE', key).ok == 'hash' then counts = redis.call('HMGET', key, 'ats', 'stc', 'timestamp') end
+  return cjson.encode({ counts, lockOf(jobId) or '' })
+end`
+
+/**
+ * Returns those of the jobs ARGV[2] and so on that are in neither sorted set, each followed by what BullMQ changes whenever it hands out,
+ * takes back or replaces a job.
+ */
+export const FIND_SUSPECTS = `${LOCK_OF}${STATE_OF}
+local found = {}
+for i = 2, #ARGV do
+  if not isSorted(ARGV[i]) then
+    table.insert(found, ARGV[i])
+    table.insert(found, stateOf(ARGV[i]))
+  end
+end
 return found`
+
+/**
+ * Deletes those of the jobs that have no lock and are as they were found: ARGV[2] and so on are ids, each followed by its state. What was in
+ * none of the lists since then still is not. Searching these here would block Redis for as long as they are. Returns how many have a lock
+ * or have changed, followed by the ids of the deleted.
+ */
+export const REMOVE_STRAYS = `${LOCK_OF}${STATE_OF}${DELETE_JOB}
+local again, removed = 0, {}
+for i = 2, #ARGV, 2 do
+  local jobId, state = ARGV[i], ARGV[i + 1]
+  if redis.call('EXISTS', base .. jobId) == 1 and not isSorted(jobId) then
+    if lockOf(jobId) or stateOf(jobId) ~= state then
+      again = again + 1
+    else
+      deleteJob(jobId)
+      table.insert(removed, jobId)
+    end
+  end
+end
+table.insert(removed, 1, tostring(again))
+return removed`
+
+/**
+ * Returns 1 if the first of the jobs ARGV[2] and so on that is in neither sorted set and has no lock is in none of the lists. Only for that
+ * one the lists are searched, from the end that jobs are taken from.
+ */
+export const HAS_STRAY = `${LOCK_OF}${STATE_OF}
+for i = 2, #ARGV do
+  local jobId = ARGV[i]
+  if redis.call('EXISTS', base .. jobId) == 1 and not lockOf(jobId) and not isSorted(jobId) then
+    for _, list in ipairs({ 'active', 'wait', 'paused' }) do
+      if redis.call('LPOS', base .. list, jobId, 'RANK', -1) then return 0 end
+    end
+    return 1
+  end
+end
+return 0`

@@ -9,18 +9,21 @@ export type LostDeliveriesDeps = {
   db: Db
   queues: Pick<WebhookQueues, 'addDeliveries' | 'startDelayed'>
   presence: JobPresence
+  /** There is a job that is in none of the lists of its queue. */
+  onStray: (queue: 'events' | 'deliveries') => void
   now: () => Date
 }
 
 /** Adds a job for each delivery, due before `before`, that has none, and starts one that waits far beyond the time when it is due. */
 export function requeueOverdueDeliveries(
-  { db, queues, presence, now }: LostDeliveriesDeps,
+  { db, queues, presence, onStray, now }: LostDeliveriesDeps,
   before: Date,
   stop: AbortSignal,
 ): Promise<number> {
   return eachPage<OverdueDelivery>(
     (after) => findOverdueDeliveries(db, { before, after, limit: PAGE }),
     async (page) => {
+      if (await presence.hasStrayDelivery(page)) onStray('deliveries')
       const lost = await presence.missingDeliveries(page)
       await queues.addDeliveries(lost)
       const latest = new Date(now().getTime() + MAX_DEFERRAL_MS)
@@ -36,7 +39,7 @@ export function requeueOverdueDeliveries(
  * a sweep found them only when overdue, they would start late by up to a sweep and the grace period.
  */
 export function requeueUpcomingDeliveries(
-  { db, queues, presence, now }: LostDeliveriesDeps,
+  { db, queues, presence, onStray, now }: LostDeliveriesDeps,
   aheadMs: number,
   stop: AbortSignal,
 ): Promise<number> {
@@ -46,6 +49,7 @@ export function requeueUpcomingDeliveries(
   return eachPage<OverdueDelivery>(
     (after) => findOverdueDeliveries(db, { before, after: after ?? first, limit: PAGE }),
     async (page) => {
+      if (await presence.hasStrayDelivery(page)) onStray('deliveries')
       const lost = await presence.missingDeliveries(page)
       const delayMs = (due: Date) => Math.max(0, due.getTime() - now().getTime())
       await queues.addDeliveries(lost.map((row) => ({ ...row, delayMs: delayMs(row.due) })))

@@ -15,6 +15,8 @@ export type LostEventsDeps = {
   db: Db
   queues: Pick<WebhookQueues, 'addEvents'>
   presence: JobPresence
+  /** There is a job that is in none of the lists of its queue. */
+  onStray: (queue: 'events' | 'deliveries') => void
   /** Events that may be in jobs with others, and are looked for in all of these at once. */
   lookedForAtOnce?: number
 }
@@ -66,7 +68,7 @@ export async function requeueLostFirstAttempts(
  * first. `findOpen` says which of these have not ended meanwhile.
  */
 async function requeueMissing<Row extends EventToPublish>(
-  { presence, queues, lookedForAtOnce = LOOKED_FOR_AT_ONCE }: LostEventsDeps,
+  { presence, queues, onStray, lookedForAtOnce = LOOKED_FOR_AT_ONCE }: LostEventsDeps,
   read: (after: Row | undefined) => Promise<Row[]>,
   findOpen: (ids: readonly EventId[]) => Promise<ReadonlySet<EventId>>,
   stop: AbortSignal,
@@ -83,6 +85,7 @@ async function requeueMissing<Row extends EventToPublish>(
   const found = await eachPage<Row>(
     read,
     async (page) => {
+      if (await presence.hasStrayEvent(page)) onStray('events')
       lookedFor.push(...(await presence.eventsWithoutOwnJob(page)))
       return lookedFor.length < lookedForAtOnce ? 0 : requeue()
     },

@@ -38,9 +38,12 @@ export const eventJobId = (id: EventId): string => id
 
 export const isListJobId = (jobId: string): boolean => jobId.startsWith(LIST_PREFIX)
 
+/** Of a job with several events, of which this is the first. */
+export const listJobId = (first: EventId): string => `${LIST_PREFIX}${first}`
+
 export const eventsJobId = ([first, ...others]: readonly QueuedEventRef[]): string => {
   if (first === undefined) throw new Error('a job without events')
-  return others.length === 0 ? eventJobId(first.eventId) : `${LIST_PREFIX}${first.eventId}`
+  return others.length === 0 ? eventJobId(first.eventId) : listJobId(first.eventId)
 }
 
 const refTo = ({ id, accountId, bytes = 0 }: EventToPublish): QueuedEventRef =>

@@ -3,6 +3,7 @@ export {
   eventJobId,
   isListJobId,
   LARGE_EVENT_BYTES,
+  listJobId,
   MAX_EVENTS_PER_JOB,
   type EventDeferralReason,
   type EventsJob,
