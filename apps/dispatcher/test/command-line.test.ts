@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { closeSync, existsSync, openSync } from 'node:fs'
 import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
 import { expect, it } from '@jest/globals'
@@ -32,4 +33,22 @@ it.each(commands)('names every wrong setting at once and exits with 1: %j %j', a
     'WEBHOOKS_SECRET_KEYS',
   ])
     expect(err).toMatch(new RegExp(`${name} (must|is required)`))
+})
+
+it('ends with the exit code of a command whose output nobody reads', async () => {
+  const child = spawn(process.execPath, [main, 'ops', 'help'])
+  // Before the program has started.
+  child.stdout.destroy()
+  const [err] = await Promise.all([text(child.stderr), once(child, 'close')])
+  expect([child.exitCode, err]).toEqual([0, ''])
+})
+
+const full = '/dev/full'
+const onFullDisk = existsSync(full) ? it : it.skip
+onFullDisk('says in a line that the output of a command cannot be written', async () => {
+  const output = openSync(full, 'w')
+  const child = spawn(process.execPath, [main, 'ops', 'help'], { stdio: ['ignore', output, 'pipe'] })
+  closeSync(output)
+  const [err] = await Promise.all([child.stderr ? text(child.stderr) : '', once(child, 'close')])
+  expect([child.exitCode, err]).toEqual([1, 'The output cannot be written (ENOSPC)\n'])
 })
