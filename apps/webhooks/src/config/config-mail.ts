@@ -26,7 +26,7 @@ export const mailSettings = {
   smtpUser: text({
     env: 'WEBHOOKS_SMTP_USER',
     optional: true,
-    doc: 'SMTP user; without it the server does not authenticate.',
+    doc: 'SMTP user; without it the server does not authenticate. With it, the SMTP server must offer TLS, unless it is on this machine.',
   }),
   smtpPass: text({ env: 'WEBHOOKS_SMTP_PASS', optional: true, secret: true, doc: 'SMTP password.' }),
   smtpSenderName: text({
