@@ -14,7 +14,7 @@ const operate: Command = {
   takesArguments: true,
   async run(argv) {
     const { ops } = await import('./operations/ops.js')
-    // Of `ops … | head`, which is no failure: the work is done, and the process ends with its exit code.
+    // With `ops … | head` nothing has failed: the work is done, and the process ends with its exit code.
     const outputFailed = ({ code }: NodeJS.ErrnoException) => {
       if (code === 'EPIPE') return
       process.stderr.write(`The output cannot be written (${code})\n`)

@@ -11,7 +11,7 @@ describe('the repair of a queue', () => {
   let queue: Queue
   let repair: QueueRepair
   let dropped: string[]
-  /** What happens when the pause is to be applied. */
+  /** What the repair calls when the queue may have been paused. */
   let applyPause: () => Promise<unknown>
   beforeAll(async () => {
     server = await startPrivateRedis()
