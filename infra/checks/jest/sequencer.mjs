@@ -19,17 +19,17 @@ const WAITING = [
   'apps/dispatcher/test/hanging-receivers.test.ts',
 ]
 
-/** What follows keeps the cores busy. */
+/** What follows keeps the cores busy, first of all when the checks are over and others still wait. */
 const LONGEST = [
-  'infra/bench/test/bench.test.ts',
-  'infra/local/test/start.test.ts',
-  'infra/local/test/images.test.ts',
   'apps/auth/test/ui/every-page.test.ts',
   'apps/auth/test/strangers.test.ts',
   'apps/auth/test/session-model.test.ts',
   'apps/auth/test/keys-rotation.test.ts',
   'apps/auth/test/docs-browser.test.ts',
   'apps/webhooks/test/every-page.test.ts',
+  'infra/bench/test/bench.test.ts',
+  'infra/local/test/start.test.ts',
+  'infra/local/test/images.test.ts',
   'apps/auth/test/ui/account-browser.test.ts',
   'apps/auth/test/fuzz.test.ts',
   'apps/dispatcher/test/admin-browser.test.ts',
