@@ -28,7 +28,7 @@ import { ConversionScheduler, type Convert } from './preparing/conversion-schedu
 import { PartsReader } from './preparing/parts-reader.js'
 import { Preparation } from './preparing/preparation.js'
 import { MarkdownConverter } from './markdown/markdown-converter.js'
-import { EventPlaces } from './dispatching/event-places.js'
+import { EventLimiter } from './dispatching/event-limiter.js'
 import { EventService } from './dispatching/event-service.js'
 import type { DispatcherConfig } from './config/config.js'
 import { createPools } from './database/pools.js'
@@ -184,7 +184,7 @@ export function createContext(config: DispatcherConfig, ports: Partial<Ports> = 
   })
   const eventConcurrency = EVENTS_PER_ATTEMPT * config.concurrency
   const events = new EventService({
-    places: new EventPlaces({ capacity: eventConcurrency }),
+    limiter: new EventLimiter({ capacity: eventConcurrency }),
     admissionWindow: new AdmissionWindow({ min: config.concurrency, max: jobConcurrency }),
     dispatch,
     preparation,

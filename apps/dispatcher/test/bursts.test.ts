@@ -5,11 +5,11 @@ import { waitFor } from '@signet/testkit'
 import { newEventId } from '@signet/webhook-core'
 import { AdmissionWindow } from '../src/dispatching/admission-window.js'
 import { createDispatchWorker } from '../src/dispatching/dispatch-worker.js'
-import { EventPlaces } from '../src/dispatching/event-places.js'
+import { EventLimiter } from '../src/dispatching/event-limiter.js'
 import { EventService } from '../src/dispatching/event-service.js'
 import { startDispatcher, type TestDispatcher } from './support/dispatcher.js'
 
-const PLACES = 90
+const PERMITS = 90
 const EVENTS = 400
 
 let receiver: Receiver
@@ -30,10 +30,10 @@ function patientWorker() {
     ...dispatcher,
     queue: { connection, prefix: dispatcher.config.queuePrefix },
     applyPause: () => Promise.resolve(),
-    concurrency: PLACES,
+    concurrency: PERMITS,
     events: new EventService({
       ...dispatcher,
-      places: new EventPlaces({ capacity: PLACES, measuringMs: 60_000 }),
+      limiter: new EventLimiter({ capacity: PERMITS, measuringMs: 60_000 }),
       admissionWindow: new AdmissionWindow({ min: 10, max: 30 }),
     }),
   })
@@ -67,7 +67,7 @@ async function deferredForTheirAccount(): Promise<number> {
   return metric?.values.find(({ labels }) => labels['reason'] === 'account_full')?.value ?? 0
 }
 
-it('takes a burst to a fast receiver through the queue once, though it has places for a few of its events only', async () => {
+it('takes a burst to a fast receiver through the queue once, though it has permits for a few of its events only', async () => {
   const worker = patientWorker()
   try {
     await publishBurst(receiver.url('/burst'))

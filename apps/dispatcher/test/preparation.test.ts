@@ -141,12 +141,12 @@ const LARGE = [{ label: 'Summary', content: 'x'.repeat(2 ** 20), format: 'markdo
 async function roomFor(summary: TestSummary): Promise<number[]> {
   const { preparation } = preparing(UNREADABLE, { events: { query: fails, ping: fails } })
   const sizes: number[] = []
-  const makeRoom = (bytes: number) => {
+  const reserve = (bytes: number) => {
     sizes.push(bytes)
     return { deferMs: 700 }
   }
   const use = () => Promise.reject(new Error('prepared'))
-  const outcome = await preparation.run(await queued(summary), { makeRoom }, use)
+  const outcome = await preparation.run(await queued(summary), { reserve }, use)
   expect(outcome).toEqual({ deferMs: 700, reason: 'account_full' })
   return sizes
 }

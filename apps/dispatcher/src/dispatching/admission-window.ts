@@ -33,7 +33,7 @@ const RATE_PERIOD_MS = 50
  * workers' concurrency bounds how many, and all others stay in the queue for any process to take. A delivery that only waits for its
  * result to be committed does not count. One account has at most three times as much of the window as is free, whatever its receivers
  * do. A delivery keeps the part of the window that it had when it was admitted, so others find room even after the window shrinks.
- * How large bodies are is not its concern: their events pay for it with places (EventPlaces).
+ * How large bodies are is not its concern: their events take more permits for it (EventLimiter).
  */
 export class AdmissionWindow {
   readonly #budget = new AccountBudget({ size: 1, timesFree: 3 })

@@ -5,7 +5,7 @@ import type { DeliverySnapshot } from '../deliveries/delivery-store.js'
 import type { PreparedBody } from '../preparing/preparation.js'
 import { AdmissionWindow } from './admission-window.js'
 import type { DispatchItem } from './dispatch-service.js'
-import { EventPlaces } from './event-places.js'
+import { EventLimiter } from './event-limiter.js'
 import { EventService } from './event-service.js'
 
 const event = { eventId: 'evt_1' as EventId, accountId: 'a' }
@@ -23,7 +23,7 @@ async function dispatchedWith(bytes: number): Promise<DispatchItem[]> {
   const items: DispatchItem[] = []
   const body: PreparedBody = { body: Buffer.alloc(bytes), unconverted: null }
   const service = new EventService({
-    places: new EventPlaces({ capacity: 10 }),
+    limiter: new EventLimiter({ capacity: 10 }),
     admissionWindow: new AdmissionWindow({ min: 10, max: 10 }),
     dispatch: {
       run(item) {
@@ -48,7 +48,7 @@ it('dispatches no more than can be sent soon, and the next event when one was se
   const dispatched: string[] = []
   const sent: (() => void)[] = []
   const service = new EventService({
-    places: new EventPlaces({ capacity: 1000 }),
+    limiter: new EventLimiter({ capacity: 1000 }),
     admissionWindow: new AdmissionWindow({ min: 10, max: 10 }),
     dispatch: {
       run({ id }) {

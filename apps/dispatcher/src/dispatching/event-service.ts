@@ -3,11 +3,11 @@ import { UnrecordedRequests, type Unrecorded } from '../attempts/unrecorded-requ
 import type { Deferral, Preparation, PreparedBody } from '../preparing/preparation.js'
 import type { AdmissionWindow } from './admission-window.js'
 import type { DispatchOutcome, DispatchService } from './dispatch-service.js'
-import type { EventPlace, EventPlaces } from './event-places.js'
+import type { EventPermit, EventLimiter } from './event-limiter.js'
 import type { FirstAttempts } from './first-attempts.js'
 
 export type EventServiceDeps = {
-  places: Pick<EventPlaces, 'take'>
+  limiter: Pick<EventLimiter, 'acquire'>
   admissionWindow: AdmissionWindow
   dispatch: Pick<DispatchService, 'run'>
   preparation: Pick<Preparation, 'run'>
@@ -37,19 +37,19 @@ export class EventService {
   ): Promise<Deferral | undefined> {
     const { accountId, bytes } = event
     const wasDeferred = history.deferredFor !== undefined
-    const place = await this.deps.places.take(accountId, { bytes, wasDeferred })
-    if ('deferMs' in place) return { deferMs: place.deferMs, reason: 'account_full' }
+    const permit = await this.deps.limiter.acquire(accountId, { bytes, wasDeferred })
+    if ('deferMs' in permit) return { deferMs: permit.deferMs, reason: 'account_full' }
     let deferral: Deferral | undefined
     try {
-      deferral = await this.#runIn(place, event, { ...history, requests })
+      deferral = await this.#runWith(permit, event, { ...history, requests })
       return deferral
     } finally {
-      place.release(deferral === undefined)
+      permit.release(deferral === undefined)
     }
   }
 
-  async #runIn(
-    place: EventPlace,
+  async #runWith(
+    permit: EventPermit,
     event: QueuedEventRef,
     { deferredFor, unrecorded, requests }: EventHistory & Sending,
   ): Promise<Deferral | undefined> {
@@ -58,7 +58,7 @@ export class EventService {
     if (!unprepared) return undefined
     const outcome = await preparation.run(
       { ...unprepared, bytes: event.bytes },
-      { deferredFor, makeRoom: (bytes) => place.resize(bytes) },
+      { deferredFor, reserve: (bytes) => permit.resize(bytes) },
       // An event that had no body until now was never sent.
       (prepared) => this.#admitted({ ...event, bytes: sizeOf(prepared), prepared, requests }),
     )

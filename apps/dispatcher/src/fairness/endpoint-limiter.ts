@@ -1,6 +1,6 @@
 import { FairQueue } from '@signet/db/fair-queue'
 import { AccountShares } from './account-shares.js'
-import { DeferralLine } from './deferral-line.js'
+import { DeferralPacer } from './deferral-pacer.js'
 
 export type LimiterOptions = {
   /** Attempts in flight in this process. */
@@ -63,7 +63,7 @@ class EndpointState {
   /** Moving average of recent attempts; undefined until one has ended. */
   averageMs: number | undefined
   lastMs = 0
-  readonly line = new DeferralLine({ maxMs: MAX_DEFER_MS, maxRetryMs: MAX_RETRY_WAIT_MS })
+  readonly pacer = new DeferralPacer({ maxMs: MAX_DEFER_MS, maxRetryMs: MAX_RETRY_WAIT_MS })
 }
 
 /**
@@ -272,8 +272,8 @@ export class EndpointLimiter {
     const spacingMs = this.#spacingMs(endpoint)
     const soonMs = Math.min(4 * (endpoint.averageMs ?? INITIAL_ESTIMATE_MS), MAX_DEFER_MS)
     const waitMs = wasDeferred
-      ? endpoint.line.retryMs(now, spacingMs, soonMs)
-      : endpoint.line.turnMs(now, spacingMs)
+      ? endpoint.pacer.retryMs(now, spacingMs, soonMs)
+      : endpoint.pacer.turnMs(now, spacingMs)
     const jitter = 0.9 + 0.2 * this.#random()
     return { deferMs: Math.round(Math.max(MIN_DEFER_MS, waitMs * jitter)), reason }
   }

@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache'
 import { AccountBudget } from '../fairness/account-budget.js'
 import { AccountShares } from '../fairness/account-shares.js'
-import { DeferralLine } from '../fairness/deferral-line.js'
+import { DeferralPacer } from '../fairness/deferral-pacer.js'
 import type { ConversionFailure } from '../markdown/conversion-limit.js'
 import { CONVERSION_THREADS, CPU_LIMIT_MS } from '../markdown/markdown-converter.js'
 import type { MarkdownResult } from '../markdown/markdown-worker.js'
@@ -45,7 +45,7 @@ const NO_TIME = { cpuMs: 0, tookMs: 0 }
 export class ConversionScheduler {
   readonly #shares: AccountShares
   readonly #bytesPerEvent: number
-  readonly #lines = new LRUCache<string, DeferralLine>({ max: MAX_REMEMBERED })
+  readonly #pacers = new LRUCache<string, DeferralPacer>({ max: MAX_REMEMBERED })
   #averageMs = INITIAL_ESTIMATE_MS
   readonly #threads: AccountBudget
   readonly #budget: CpuBudget
@@ -73,10 +73,10 @@ export class ConversionScheduler {
 
   /** When an event that found no room should come back. Each gets a later time than the one before. */
   deferMs(accountId: string): number {
-    const line =
-      this.#lines.get(accountId) ?? new DeferralLine({ maxMs: MAX_DEFER_MS, maxRetryMs: MAX_DEFER_MS })
-    this.#lines.set(accountId, line)
-    return Math.round(Math.max(MIN_DEFER_MS, line.turnMs(this.#now(), this.#averageMs)))
+    const pacer =
+      this.#pacers.get(accountId) ?? new DeferralPacer({ maxMs: MAX_DEFER_MS, maxRetryMs: MAX_DEFER_MS })
+    this.#pacers.set(accountId, pacer)
+    return Math.round(Math.max(MIN_DEFER_MS, pacer.turnMs(this.#now(), this.#averageMs)))
   }
 
   /** Converts the documents of one event, one after the other, in their order. */

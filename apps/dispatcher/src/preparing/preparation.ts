@@ -17,7 +17,7 @@ export type PreparationDeps = {
 
 export type PreparationOptions = {
   deferredFor?: EventDeferralReason | undefined
-  makeRoom?: (bytes: number) => { deferMs: number } | undefined
+  reserve?: (bytes: number) => { deferMs: number } | undefined
 }
 
 /** Events that hold the content of a recording in memory without waiting for a conversion. */
@@ -34,12 +34,12 @@ export class Preparation {
 
   /**
    * Passes the body to `use`, or says when to come back: the event needs a conversion, and others wait for theirs.
-   * `deferredFor`: why it was deferred the last time. `makeRoom` is told how large its recording is, before that is read, and may say how
+   * `deferredFor`: why it was deferred the last time. `reserve` is told how large its recording is, before that is read, and may say how
    * long to wait for room. Never rejects because of missing parts: only `audio_id` is guaranteed.
    */
   async run<T>(
     event: QueuedEvent & { bytes?: number },
-    { deferredFor, makeRoom = () => undefined }: PreparationOptions,
+    { deferredFor, reserve = () => undefined }: PreparationOptions,
     use: (prepared: PreparedBody) => Promise<T>,
   ): Promise<T | Deferral> {
     const { conversions } = this.deps
@@ -51,7 +51,7 @@ export class Preparation {
       return { deferMs: conversions.deferMs(accountId), reason: 'conversions_full' }
     const { release } = await this.#loading.acquire(accountId)
     try {
-      const built = await this.#build(event, ref, makeRoom, release)
+      const built = await this.#build(event, ref, reserve, release)
       return 'deferMs' in built ? built : await use(built)
     } finally {
       release()
@@ -62,13 +62,13 @@ export class Preparation {
   async #build(
     event: QueuedEvent & { bytes?: number },
     ref: RecordingRef,
-    makeRoom: NonNullable<PreparationOptions['makeRoom']>,
+    reserve: NonNullable<PreparationOptions['reserve']>,
     release: () => void,
   ): Promise<PreparedBody | Deferral> {
     const { parts, conversions } = this.deps
     const measured = event.bytes === undefined ? (event.given?.summaryBytes ?? (await parts.measure(ref))) : 0
     const isLarger = measured >= LARGE_EVENT_BYTES
-    const full = isLarger && makeRoom(measured)
+    const full = isLarger && reserve(measured)
     if (full) return { ...full, reason: 'account_full' }
     const content = await parts.read(
       { ...ref, givenTo: event.given && event.id },

@@ -2,9 +2,9 @@ import { FairQueue } from '@signet/db/fair-queue'
 import { MAX_EVENTS_PER_JOB } from '@signet/webhook-core/queue'
 import { LRUCache } from 'lru-cache'
 import { AccountShares } from '../fairness/account-shares.js'
-import { DeferralLine } from '../fairness/deferral-line.js'
+import { DeferralPacer } from '../fairness/deferral-pacer.js'
 
-export type EventPlacesOptions = {
+export type EventLimiterOptions = {
   /** Events that the process takes from the queue before it waits for one to end. */
   capacity: number
   /** How long events over their account's share wait for it to be measured. */
@@ -13,18 +13,18 @@ export type EventPlacesOptions = {
 }
 
 type Deferral = { deferMs: number }
-type Taken = EventPlace | Deferral
+type Acquisition = EventPermit | Deferral
 
-/** What one event takes of the process, from when it is taken from the queue until it has ended. */
-export type EventPlace = {
+/** Allows one event to be in the process, from when it is taken from the queue until it has ended. */
+export type EventPermit = {
   /** Sets how large the event turned out to be, in bytes; or says how long to defer it, because there is no room for that. */
   resize(bytes: number): Deferral | undefined
   /** `hasEnded`: it does not come back. */
   release(hasEnded?: boolean): void
 }
 
-/** An account whose events end within this time needs no limit: they make room faster than others could need it. */
-const SHORT_STAY_MS = 3000
+/** An account whose events stay no longer than this needs no limit: they release permits faster than others could need them. */
+const SHORT_SOJOURN_MS = 3000
 /**
  * Events over their account's share wait here for this long at most, until enough others have ended to show that the account needs no
  * limit. How fast they ended before says nothing: there were not enough. Deferred at once, a burst to fast receivers would come back
@@ -33,8 +33,8 @@ const SHORT_STAY_MS = 3000
  */
 const MEASURING_MS = 500
 const REMEMBER_SLOW_MS = 60_000
-/** An event takes one place, and one more for each of these: while it is prepared and sent there are several copies of it. */
-const BYTES_PER_PLACE = 32 * 1024
+/** An event takes one permit, and one more for each of these: while it is prepared and sent there are several copies of it. */
+const BYTES_PER_PERMIT = 32 * 1024
 /** Period over which it is measured how fast events end. */
 const PERIOD_MS = 1000
 /** Deferred events come back at least this often, however few have ended: attempts end within seconds. */
@@ -76,14 +76,14 @@ class EndRate {
 }
 
 class AccountState {
-  places = 0
+  permits = 0
   lastEnd = now()
   readonly rate = new EndRate()
-  readonly line = new DeferralLine({ maxMs: MAX_DEFER_MS, maxRetryMs: MAX_RETRY_MS })
+  readonly pacer = new DeferralPacer({ maxMs: MAX_DEFER_MS, maxRetryMs: MAX_RETRY_MS })
 
   /** Its measurements are too old to use. */
   isIdle(): boolean {
-    return this.places === 0 && now() - this.lastEnd > PERIOD_MS && !this.line.isWaiting(now())
+    return this.permits === 0 && now() - this.lastEnd > PERIOD_MS && !this.pacer.isWaiting(now())
   }
 }
 
@@ -91,10 +91,10 @@ type Waiter = { admit: () => void; defer: () => void }
 
 /**
  * Whose events may be in the process, from when they are taken from the queue until they have ended. The queue is served in order: if
- * an account whose receivers cannot keep up had all places, the events of all others would wait behind its own, at its pace. Events
+ * an account whose receivers cannot keep up had all permits, the events of all others would wait behind its own, at its pace. Events
  * over its share go back into the queue and return when there is room.
  */
-export class EventPlaces {
+export class EventLimiter {
   readonly #forAnyone: number
   /** At this rate the events of an account that has its share end soon. */
   readonly #fastRate: number
@@ -114,31 +114,31 @@ export class EventPlaces {
   readonly #random: () => number
   #lastEnd = now()
 
-  constructor({ capacity, measuringMs = MEASURING_MS, random = Math.random }: EventPlacesOptions) {
+  constructor({ capacity, measuringMs = MEASURING_MS, random = Math.random }: EventLimiterOptions) {
     this.#forAnyone = capacity + MAX_EVENTS_PER_JOB
-    this.#fastRate = capacity / 2 / SHORT_STAY_MS
+    this.#fastRate = capacity / 2 / SHORT_SOJOURN_MS
     this.#largest = capacity / 5
-    // Alone an account may have half of the places, and however many share them, they never fill what the process takes.
+    // Alone an account may have half of the permits, and however many share them, they never fill what the process takes.
     this.#shares = new AccountShares({ size: capacity, timesFree: 1 })
     this.#measuringMs = measuringMs
     this.#random = random
   }
 
-  /** A place, or how long to defer the event. `wasDeferred`: it was deferred before, so its turn comes before those of newcomers. */
-  take(
+  /** A permit, or how long to defer the event. `wasDeferred`: it was deferred before, so its turn comes before those of newcomers. */
+  acquire(
     accountId: string,
     { bytes = 0, wasDeferred = false }: { bytes?: number; wasDeferred?: boolean } = {},
-  ): Taken | Promise<Taken> {
+  ): Acquisition | Promise<Acquisition> {
     const state = this.#stateOf(accountId)
-    const isNext = wasDeferred || !state.line.isWaiting(now())
-    const places = placesOf(bytes)
+    const isNext = wasDeferred || !state.pacer.isWaiting(now())
+    const permits = permitsFor(bytes)
     // Large events stay limited even if they end soon: too many would not fit into memory.
     if (bytes > 0)
-      return isNext && this.#fits(accountId, state, places)
-        ? this.#place(accountId, state, places)
+      return isNext && this.#fits(accountId, state, permits)
+        ? this.#grant(accountId, state, permits)
         : this.#defer(state, wasDeferred)
-    if (this.#endsSoon(state) || (isNext && this.#fits(accountId, state, places)))
-      return this.#place(accountId, state, places)
+    if (this.#endsSoon(state) || (isNext && this.#fits(accountId, state, permits)))
+      return this.#grant(accountId, state, permits)
     return this.#slow.has(accountId) ? this.#defer(state, wasDeferred) : this.#wait(accountId, wasDeferred)
   }
 
@@ -152,26 +152,26 @@ export class EventPlaces {
     return state
   }
 
-  /** Alone, an account may have one event of any size. `taken`: places that the event has already. */
-  #fits(accountId: string, state: AccountState, places: number, taken = 0): boolean {
-    if (state.places <= taken) return this.#shares.hasRoomFor(accountId) || taken > 0
-    if (places === 1) return this.#shares.hasRoomFor(accountId)
-    return taken + this.#shares.roomFor(accountId) >= Math.min(places, this.#largest)
+  /** Alone, an account may have one event of any size. `held`: permits that the event has already. */
+  #fits(accountId: string, state: AccountState, permits: number, held = 0): boolean {
+    if (state.permits <= held) return this.#shares.hasRoomFor(accountId) || held > 0
+    if (permits === 1) return this.#shares.hasRoomFor(accountId)
+    return held + this.#shares.roomFor(accountId) >= Math.min(permits, this.#largest)
   }
 
-  #endsSoon({ places, rate }: AccountState): boolean {
-    return places < rate.get() * SHORT_STAY_MS && this.#shares.used < this.#forAnyone
+  #endsSoon({ permits, rate }: AccountState): boolean {
+    return permits < rate.get() * SHORT_SOJOURN_MS && this.#shares.used < this.#forAnyone
   }
 
-  #wait(accountId: string, wasDeferred: boolean): Promise<Taken> {
+  #wait(accountId: string, wasDeferred: boolean): Promise<Acquisition> {
     return new Promise((resolve) => {
       const timer = setTimeout(() => this.#giveUp(accountId), this.#measuringMs)
-      const settle = (taken: Taken) => {
+      const settle = (acquired: Acquisition) => {
         clearTimeout(timer)
-        resolve(taken)
+        resolve(acquired)
       }
       this.#waiting.push(accountId, {
-        admit: () => settle(this.#place(accountId, this.#stateOf(accountId), 1)),
+        admit: () => settle(this.#grant(accountId, this.#stateOf(accountId), 1)),
         defer: () => settle(this.#defer(this.#stateOf(accountId), wasDeferred)),
       })
     })
@@ -187,40 +187,40 @@ export class EventPlaces {
   }
 
   #giveUp(accountId: string): void {
-    // Without a place it waited for others.
-    if (this.#stateOf(accountId).places > 0) this.#slow.set(accountId, true)
+    // Without a permit it waited for others.
+    if (this.#stateOf(accountId).permits > 0) this.#slow.set(accountId, true)
     const isOfIt = (id: string) => id === accountId
     for (let next = this.#waiting.shift(isOfIt); next; next = this.#waiting.shift(isOfIt)) next.defer()
   }
 
-  #defer({ line, rate }: AccountState, wasDeferred: boolean): Deferral {
+  #defer({ pacer, rate }: AccountState, wasDeferred: boolean): Deferral {
     if (now() - this.#lastEnd > PERIOD_MS)
       return { deferMs: Math.round(STANDSTILL_DEFER_MS * (1 + this.#random())) }
     const spacingMs = Math.min(1 / rate.get({ assumed: this.#fastRate }), MAX_SPACING_MS)
     const waitMs = wasDeferred
-      ? line.retryMs(now(), spacingMs, MIN_DEFER_MS)
-      : Math.max(MIN_DEFER_MS, line.turnMs(now(), spacingMs))
+      ? pacer.retryMs(now(), spacingMs, MIN_DEFER_MS)
+      : Math.max(MIN_DEFER_MS, pacer.turnMs(now(), spacingMs))
     return { deferMs: Math.round(waitMs) }
   }
 
-  #place(accountId: string, state: AccountState, places: number): EventPlace {
-    let taken = 0
+  #grant(accountId: string, state: AccountState, permits: number): EventPermit {
+    let held = 0
     const count = (wanted: number) => {
-      // An event may be larger than all places together. Counted in full, it would keep all others out.
-      const places = Math.min(wanted, Math.max(1, taken + this.#shares.roomFor(accountId)))
-      state.places += places - taken
-      this.#shares.add(accountId, places - taken)
-      taken = places
+      // An event may be larger than all permits together. Counted in full, it would keep all others out.
+      const permits = Math.min(wanted, Math.max(1, held + this.#shares.roomFor(accountId)))
+      state.permits += permits - held
+      this.#shares.add(accountId, permits - held)
+      held = permits
     }
-    count(places)
+    count(permits)
     return {
       resize: (bytes) => {
-        if (!this.#fits(accountId, state, placesOf(bytes), taken)) return this.#defer(state, true)
-        count(placesOf(bytes))
+        if (!this.#fits(accountId, state, permitsFor(bytes), held)) return this.#defer(state, true)
+        count(permitsFor(bytes))
         return undefined
       },
       release: (hasEnded = true) => {
-        if (taken === 0) return
+        if (held === 0) return
         if (hasEnded) this.#ended(accountId, state)
         count(0)
         this.#admitWaiting()
@@ -236,4 +236,4 @@ export class EventPlaces {
   }
 }
 
-const placesOf = (bytes: number): number => 1 + bytes / BYTES_PER_PLACE
+const permitsFor = (bytes: number): number => 1 + bytes / BYTES_PER_PERMIT

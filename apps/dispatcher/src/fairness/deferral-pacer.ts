@@ -1,4 +1,4 @@
-export type DeferralLineOptions = {
+export type DeferralPacerOptions = {
   /** The longest time that a job is deferred for, in milliseconds. */
   maxMs: number
   /** The same for one that comes back and finds no room again. */
@@ -12,11 +12,11 @@ const RETRIES_PER_TURN = 4
  * When deferred jobs should come back: each later than the one before, as far apart as they find room. Times are milliseconds of a
  * steady clock.
  */
-export class DeferralLine {
+export class DeferralPacer {
   #lastTurnAt = 0
   #lastRetryAt = 0
 
-  constructor(private readonly options: DeferralLineOptions) {}
+  constructor(private readonly options: DeferralPacerOptions) {}
 
   /** Whether jobs that were deferred have yet to come back. */
   isWaiting(now: number): boolean {
