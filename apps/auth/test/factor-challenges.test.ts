@@ -220,7 +220,7 @@ describe('challenge and verify, totp', () => {
   it('notifies the user once, when the factor is first verified', async () => {
     const user = await aUser(server)
     const factor = await enroll(user)
-    const subject = 'A new second factor was added to your account.'
+    const subject = 'A new verification method was added to your account.'
     expect(server.inbox.messages({ to: user.email, subject })).toHaveLength(0)
     await raise(await raise(user, factor), factor)
     expect(server.inbox.messages({ to: user.email, subject })).toHaveLength(1)

@@ -48,7 +48,7 @@ describe('DELETE /factors/{id}', () => {
     }
     await server.inbox.waitForMail({
       to: user.email,
-      subject: 'A second factor was removed from your account.',
+      subject: 'A verification method was removed from your account.',
     })
   })
 })
