@@ -4,13 +4,6 @@ module.exports = {
   forbidden: [
     { name: 'no-cycles', severity: 'error', from: {}, to: { circular: true } },
     {
-      name: 'no-folder-cycles',
-      severity: 'error',
-      scope: 'folder',
-      from: { path: '^(apps|packages|infra)/[^/]+/src/' },
-      to: { path: '^(apps|packages|infra)/[^/]+/src/', circular: true },
-    },
-    {
       name: 'apps-never-import-apps',
       comment: 'Apps talk over HTTP and the queue.',
       severity: 'error',

@@ -31,6 +31,7 @@ const checks = [
     command: cruise('infra/checks/run-time-layers.cjs', ...compiledApps),
     built: true,
   },
+  { name: 'folder cycles', script: 'infra/checks/folder-cycles.mjs' },
   { name: 'dead code', command: ['knip/bin/knip.js', '--no-progress', '--no-config-hints'] },
   { name: 'package entries', script: 'infra/checks/entries.mjs' },
   { name: 'project references', script: 'infra/checks/project-references.mjs' },
