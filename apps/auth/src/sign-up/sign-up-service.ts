@@ -14,7 +14,7 @@ import type { SignedIn } from '../sessions/session.js'
 import { refusePassword } from '../users/new-password.js'
 import { withoutClaims } from '../users/identity-claims.js'
 import type { UserStore } from '../users/user-store.js'
-import type { JsonObject, User } from '../users/user.js'
+import { isProven, type JsonObject, type User } from '../users/user.js'
 import { StorableMetadata } from '../users/storable-metadata.js'
 import type { RegistrationService } from './registration.js'
 import { madeUpIds, signUpAnswer, type SignUpIds } from './sign-up-answer.js'
@@ -91,7 +91,7 @@ export class SignUpService {
       case 'confirmed':
         return { kind: 'signed_in', signedIn: result.value }
       case 'pending':
-        return pending(idsOf(result.user))
+        return pending(ownIds(result.user) ?? madeUpIds(idKey, checked.address))
       case 'known':
         if (rules.autoconfirm[checked.address.kind])
           throw authError('invalid', 'user_already_exists', 'User already registered')
@@ -161,8 +161,11 @@ function refuseDisabled({ kind }: Address, rules: SignUpRules): void {
 const signUpDisabled = () =>
   authError('unprocessable', 'signup_disabled', 'Signups not allowed for this instance')
 
-/** The identity of the address; the user's id if a provider created the account and there is none. */
-const idsOf = ({ id, identities }: User): SignUpIds => ({
-  userId: id,
-  identityId: identities.find(({ providerId }) => providerId === id)?.id ?? id,
-})
+/**
+ * Those of an account that only sign-ups have made. Of any other, a stranger must not learn the id: somebody has proved another address
+ * of it, or entered with a provider that does not vouch for this one.
+ */
+function ownIds(user: User): SignUpIds | null {
+  const identity = user.identities.find(({ providerId }) => providerId === user.id)
+  return identity === undefined || isProven(user) ? null : { userId: user.id, identityId: identity.id }
+}
