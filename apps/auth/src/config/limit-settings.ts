@@ -119,7 +119,8 @@ export const limitSettings = {
   signInMaxDelay: span({
     env: 'AUTH_SECURITY_SIGN_IN_MAX_DELAY',
     fallback: 900_000,
-    doc: 'The longest of these waits, which never exceed an hour; 0 turns them off.',
+    maxMs: 3_600_000, // after which a failure is forgotten
+    doc: 'The longest of these waits, an hour at most; 0 turns them off.',
   }),
   knownNetworkRetention: span({
     env: 'AUTH_SECURITY_KNOWN_NETWORK_RETENTION',

@@ -29,7 +29,7 @@ type Deps = { db: Db; urlPolicy: UrlPolicy; secretBox: SecretBox; webhookObserve
 /** Disabled endpoints count until they are deleted (docs/specification.md#creating-a-webhook). */
 export const MAX_ENDPOINTS_PER_ACCOUNT = 5
 
-/** Subscriptions of one account. Every method names the account, so a foreign id is an unknown one. */
+/** Endpoints of one account. Every method names the account, so a foreign id is an unknown one. */
 export class EndpointService {
   constructor(private readonly deps: Deps) {}
 

@@ -6,13 +6,13 @@ type WarningFields = { id: string; endpointId: string; threshold: number; attemp
 type IngestFields = { eventId?: string; source: string; accountId: string }
 
 /**
- * What subscriptions and ingest report: one function each, log line and counter together. Never a url (its
+ * What endpoints and ingest report: one function each, log line and counter together. Never a url (its
  * query may hold a secret of the receiver), a secret, or anything of a recording's content.
  */
 export function createWebhookObserver(log: Logger, registry: Registry) {
   const counter = <L extends string>(name: string, help: string, labelNames: readonly L[] = []) =>
     new Counter({ name, help, labelNames, registers: [registry] })
-  const changes = counter('webhook_endpoints_changed_total', 'Subscriptions by what was done to them', [
+  const changes = counter('webhook_endpoints_changed_total', 'Endpoints by what was done to them', [
     'change',
   ])
   const tests = counter('webhook_test_events_total', 'Test events by whether they were queued', ['queued'])
