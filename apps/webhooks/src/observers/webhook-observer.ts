@@ -12,9 +12,7 @@ type IngestFields = { eventId?: string; source: string; accountId: string }
 export function createWebhookObserver(log: Logger, registry: Registry) {
   const counter = <L extends string>(name: string, help: string, labelNames: readonly L[] = []) =>
     new Counter({ name, help, labelNames, registers: [registry] })
-  const changes = counter('webhook_endpoints_changed_total', 'Endpoints by what was done to them', [
-    'change',
-  ])
+  const changes = counter('webhook_endpoints_changed_total', 'Endpoints by what was done to them', ['change'])
   const tests = counter('webhook_test_events_total', 'Test events by whether they were queued', ['queued'])
   const ingested = counter('webhook_events_ingested_total', 'Summary-ready notices by result', ['result'])
   const mirrored = counter('webhook_recordings_mirrored_total', 'Recordings put or deleted', ['change'])
