@@ -34,7 +34,7 @@ describe('second factors on the account page', () => {
     const added = await submitted(browser, wrong, '/ui/account/authenticator', { code: codeFor(again) })
     expect(statusOf(added)).toContain('The app was added.')
     expect(added.text).toContain('my phone')
-    await server.inbox.waitForMail({ to: user.email, subject: /second factor was added/ })
+    await server.inbox.waitForMail({ to: user.email, subject: /verification method was added/ })
     const codes = await submitted(
       browser,
       await browser.get('/ui/account/recovery-codes'),

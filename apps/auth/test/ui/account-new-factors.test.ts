@@ -53,7 +53,7 @@ describe('a security key on the account page', () => {
     expect(statusOf(added)).toContain('The security key was added.')
     expect(added.text).toContain('on my key ring')
     expect(activityOn(added)[0]).toBe('Second factor added: Security key')
-    await server.inbox.waitForMail({ to: user.email, subject: /second factor was added/ })
+    await server.inbox.waitForMail({ to: user.email, subject: /verification method was added/ })
 
     const { browser: elsewhere, page: factor } = await here(user)
     expect(new URL(factor.url).pathname).toBe('/ui/factor')
