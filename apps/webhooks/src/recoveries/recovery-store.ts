@@ -73,6 +73,10 @@ export async function insertRecovery(tx: Tx, recovery: NewRecovery): Promise<Cre
   const { matched = 0, has_time: hasTime = false } = counts[0] ?? {}
   if (!hasTime) return { kind: 'no_time' }
   if (matched > limit) return { kind: 'too_many' }
+  // One caller at a time: the insert of another would see neither a recovery that starts and is done while it runs, nor a conflict with it.
+  await tx.query(`select pg_advisory_xact_lock(hashtextextended('webhook_recoveries ' || $1::text, 0))`, [
+    endpointId,
+  ])
   await tx.query(
     `delete from webhook_recoveries where endpoint_id = $1 and state <> 'running' and id < (
        select min(id) from (select id from webhook_recoveries where endpoint_id = $1 order by id desc limit $2) as newest
