@@ -1,13 +1,10 @@
 import { execFileSync } from 'node:child_process'
-import { existsSync, readFileSync } from 'node:fs'
 import { availableParallelism, cpus, loadavg, platform, release, totalmem } from 'node:os'
-import { parseEnv } from 'node:util'
+import { readVariables } from '@signet/config'
 import pg from 'pg'
 
 /** What results depend on, by its name for people. */
 export type Machine = Readonly<Record<string, string>>
-
-const OS_RELEASE = '/etc/os-release'
 
 /** Whether other work takes part of the processor from what is measured. */
 export const isBusy = (): boolean => (loadavg()[0] ?? 0) > availableParallelism() / 2
@@ -30,8 +27,7 @@ export async function describeMachine({ databaseUrl, redis, root }: Servers): Pr
 }
 
 /** Undefined where there is no such file, as on macOS. */
-const distribution = (): string | undefined =>
-  existsSync(OS_RELEASE) ? parseEnv(readFileSync(OS_RELEASE, 'utf8'))['PRETTY_NAME'] : undefined
+const distribution = (): string | undefined => readVariables('/etc/os-release')['PRETTY_NAME']
 
 async function postgresVersion(connectionString: string): Promise<string> {
   const client = new pg.Client({ connectionString })

@@ -1,6 +1,5 @@
-import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { parseEnv } from 'node:util'
+import { readVariables } from '@signet/config'
 import { say } from './terminal.js'
 import { walkThrough, type World } from './walkthrough/index.js'
 
@@ -20,13 +19,11 @@ const NOTED = ['AUTH', 'WEBHOOKS', 'INTERNAL', 'INBOX', 'INGEST_TOKEN']
 
 /** Of the running `npm start` of this folder, as it noted them for shells. */
 export function localWorld(root: string): World | undefined {
-  const file = join(root, '.data/env/addresses.sh')
-  if (!existsSync(file)) return undefined
-  const noted = parseEnv(readFileSync(file, 'utf8'))
-  const [auth = '', webhooks = '', internal = '', inbox = '', internalToken = ''] = NOTED.map(
+  const noted = readVariables(join(root, '.data/env/addresses.sh'))
+  const [auth, webhooks = '', internal = '', inbox = '', internalToken = ''] = NOTED.map(
     (name) => noted[name],
   )
-  return { auth, webhooks, internal, inbox, internalToken }
+  return auth === undefined ? undefined : { auth, webhooks, internal, inbox, internalToken }
 }
 
 /** The walk-through by itself: against the running `npm start`, or with `--compose` against containers. */

@@ -1,8 +1,8 @@
 import { execFile } from 'node:child_process'
-import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { parseEnv, promisify } from 'node:util'
+import { promisify } from 'node:util'
 import { afterAll, beforeAll, expect, it } from '@jest/globals'
+import { readVariables } from '@signet/config'
 import { describeInBrowser } from '@signet/testkit/browser'
 import { chromiumPath, plugInAuthenticator } from '@signet/testkit/chromium'
 import type { Page } from 'playwright-core'
@@ -182,7 +182,7 @@ describeInBrowser('an operator', () => {
   let envFile: string
   beforeAll(async () => {
     envFile = join(journey.stack.folder, '.data/env/dispatcher.env')
-    const settings = parseEnv(readFileSync(envFile, 'utf8'))
+    const settings = readVariables(envFile)
     base = `http://localhost:${settings['DISPATCHER_PORT']}`
     const httpCredentials = { username: 'grace', password: settings['DISPATCHER_ADMIN_TOKEN'] ?? '' }
     page = await journey.device({ httpCredentials, viewport: { width: 1100, height: 800 } })

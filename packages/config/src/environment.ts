@@ -8,7 +8,15 @@ export function readEnvironment(
   env: Readonly<Record<string, string | undefined>>,
   directory = '.',
 ): Record<string, string | undefined> {
-  return { ...parse(readOptional(`${directory}/.env`)), ...env }
+  return { ...readVariables(`${directory}/.env`), ...env }
+}
+
+/**
+ * What a file of `NAME=value` lines says; nothing if there is no such file. `util.parseEnv` would need no library, but in Node 20 and 22
+ * it glues an indented line, or one without `=`, to its neighbor, so that a setting after it is lost without a word.
+ */
+export function readVariables(path: string): Record<string, string> {
+  return parse(readOptional(path))
 }
 
 function readOptional(path: string): string {

@@ -22,4 +22,4 @@ export {
   type SettingOptions,
 } from './kinds.js'
 export { renderEnvExample, renderMarkdown } from './render.js'
-export { readEnvironment } from './environment.js'
+export { readEnvironment, readVariables } from './environment.js'
