@@ -3,6 +3,7 @@ import { authRoutes } from '../src/app.js'
 import { aUser, call, expectError, UUID, type SignedUp } from './support/api.js'
 import { PASSKEY_ENVIRONMENT } from './support/passkeys.js'
 import { startServer, type TestServer } from './support/server.js'
+import { claimsOf, tokenOf } from './support/tokens.js'
 
 const endedBy = (reason: string) =>
   `update sessions set revoked_at = now(), revoked_reason = '${reason}' where user_id = $1`
@@ -71,6 +72,18 @@ describe('the token of a user', () => {
       }
     },
   )
+
+  it('that names no session is refused by every endpoint that changes something', async () => {
+    const user = await aUser(server)
+    const { session_id: _, ...claims } = claimsOf(user.access_token)
+    const sessionless = { ...user, access_token: tokenOf(claims) }
+    for (const route of routes()) {
+      const answer = await ask(sessionless, route)
+      if (route.method === 'GET' && route.path === '/user') expect(answer.status).toBe(200)
+      else expectError(answer, 403, 'session_not_found')
+    }
+    expect((await ask(user, { method: 'GET', path: '/user' })).status).toBe(200)
+  })
 
   it('is required by every endpoint', async () => {
     for (const { method, path } of routes()) {

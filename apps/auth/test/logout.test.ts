@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { NIL_UUID } from '../src/users/uuid.js'
 import { aUser, expectError, PASSWORD, post } from './support/api.js'
 import { startServer, type TestServer } from './support/server.js'
 import { claimsOf, tokenOf } from './support/tokens.js'
@@ -49,14 +50,18 @@ describe('POST /logout', () => {
     expect((await logout('?scope=local')).status).toBe(204)
   })
 
-  it('counts as global without a session in the token', async () => {
-    const user = await aUser(server)
-    const { session_id: _, ...claims } = claimsOf(user.access_token)
-    expect((await post(server, '/logout?scope=local', undefined, { token: tokenOf(claims) })).status).toBe(
-      204,
-    )
-    expect(await refresh(user.refresh_token)).toBe(400)
-  })
+  it.each(['', '?scope=local', '?scope=others'])(
+    'ends nothing for a token without a session (%j)',
+    async (query) => {
+      const user = await aUser(server)
+      const { session_id: _, ...claims } = claimsOf(user.access_token)
+      for (const sessionless of [claims, { ...claims, session_id: NIL_UUID }]) {
+        const answer = await post(server, `/logout${query}`, undefined, { token: tokenOf(sessionless) })
+        expectError(answer, 403, 'session_not_found')
+      }
+      expect(await refresh(user.refresh_token)).toBe(200)
+    },
+  )
 
   it('ends a session that is being refreshed in parallel', async () => {
     for (let round = 0; round < 5; round += 1) {

@@ -5,7 +5,7 @@ import { invalid } from '../errors/auth-error.js'
 import type { RateLimits } from '../rate-limits/rate-limits.js'
 import type { Redirects } from '../redirects/redirects.js'
 import { isMeantFor } from '../requests/audiences.js'
-import type { Bearer, Caller, Reader } from '../bearer/bearer.js'
+import type { Bearer, Caller, Leaver, Reader } from '../bearer/bearer.js'
 import { bodyDoc, challenge, oneOf } from '../requests/body-docs.js'
 import { docs, query } from '../requests/docs.js'
 import { jsonBody, type BodyOf } from '../requests/json-body.js'
@@ -107,7 +107,7 @@ export function accountRoutes(deps: Deps): Route[] {
         return { body: channel === 'phone' ? { message_id: randomUUID() } : {} }
       },
     }),
-    route<Reader>({
+    route<Leaver>({
       method: 'post',
       path: '/logout',
       docs: docs('logout', 'End sessions', {

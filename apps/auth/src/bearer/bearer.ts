@@ -15,6 +15,8 @@ import { isVersioned } from '../requests/versioning.js'
 
 /** Who sent a user's bearer token. `aud` is the audience of the request. */
 export type Reader = { user: User; session: Session | null; claims: Readonly<JwtClaims>; aud: string }
+/** The same with a token of a session, which may have ended. */
+export type Leaver = Reader & { session: Session }
 /** A caller that passed the session gate: may read or change data. */
 export type Caller = Live & { claims: Readonly<JwtClaims>; aud: string }
 
@@ -47,11 +49,11 @@ export class Bearer {
     return reader
   })
 
-  /** Signs out; a session that has already ended may do so too. */
-  readonly signOut: Gated<Reader> = gated('sign_out', async (req) => {
-    const reader = await this.#reader(req)
-    if (reader.session === null && sessionOf(reader.claims) !== null) throw sessionNotFound()
-    return reader
+  /** Signs out; a session that has already ended may do so too. A token that names none may end no other. */
+  readonly signOut: Gated<Leaver> = gated('sign_out', async (req) => {
+    const { session, ...reader } = await this.#reader(req)
+    if (session === null) throw sessionNotFound()
+    return { ...reader, session }
   })
 
   /** Everything else that users do. */

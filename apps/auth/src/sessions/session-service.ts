@@ -134,24 +134,21 @@ export class SessionService {
     return this.#stored(tx, session.id)
   }
 
-  /**
-   * Signs out. A caller whose session has ended is already signed out, and ends no other session. A token without a
-   * session is not one of ours, so it stands for its user.
-   */
+  /** Signs out. A caller whose session has ended is already signed out, and ends no other session. */
   async logout(
-    { user, session }: { user: User; session: Session | null },
+    { user, session }: { user: User; session: Session },
     scope: LogoutScope,
     meta: RequestMeta,
   ): Promise<void> {
     const { audit, ends, gate, users } = this.deps
     await audit.transaction(meta, async (tx, record) => {
-      if (session !== null && scope === 'local') {
+      if (scope === 'local') {
         const ended = await ends.one(tx, user.id, session.id, 'logout')
         // What ended it while this waited may have been a ban or a deletion.
         if (!ended) gate.admitUser(await users.findById(tx, user.id))
       } else {
-        if (session !== null) await gate.hold(tx, { userId: user.id, sessionId: session.id })
-        if (session !== null && scope === 'others') await ends.others(tx, user.id, session.id, 'logout')
+        await gate.hold(tx, { userId: user.id, sessionId: session.id })
+        if (scope === 'others') await ends.others(tx, user.id, session.id, 'logout')
         else await ends.all(tx, user.id, 'logout')
       }
       record('logout', user, scope === 'local' ? undefined : { scope })
