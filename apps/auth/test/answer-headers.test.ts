@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { authRoutes } from '../src/app.js'
 import { anEmail, aUser, call, get, mailTo, PASSWORD, post, UUID, type ApiAnswer } from './support/api.js'
-import { depart } from './support/fake-provider.js'
+import { depart, targetOf, type Reply } from './support/fake-provider.js'
 import { anId, startProviderSite, type ProviderSite } from './support/provider-site.js'
 import { startServer } from './support/server.js'
 import { serviceToken } from './support/tokens.js'
@@ -71,11 +71,12 @@ describe('every answer', () => {
 
 const linkPath = (link = ''): string => link.replace(/^.*\/auth\/v1/, '')
 
+const BROWSER = 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8'
+const TARGET = 'https://other.example.com/cb'
+
 describe('in a browser, an error is an HTML page', () => {
   const inBrowser = (path: string, server = site.server) =>
-    get(server, path, {
-      headers: { accept: 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8' },
-    })
+    get(server, path, { headers: { accept: BROWSER } })
   const expectPage = (answer: ApiAnswer, status: number) => {
     expect([answer.status, answer.headers.get('content-type')]).toEqual([status, 'text/html; charset=utf-8'])
     expect(answer.text).toContain('<h1>')
@@ -97,6 +98,43 @@ describe('in a browser, an error is an HTML page', () => {
     })
     try {
       expectPage(await inBrowser('/authorize?provider=twitter', away.server), 500)
+    } finally {
+      await away.close()
+    }
+  })
+
+  it('or leads to the application, when a provider is away on the way back', async () => {
+    const away = await startProviderSite({
+      AUTH_API_MAX_REQUEST_DURATION: '4s',
+      AUTH_EXTERNAL_GITHUB_URL: 'http://127.0.0.1:1',
+    })
+    const comeBack = async (provider: string, method: 'GET' | 'POST') => {
+      const { state, answer: out } = await depart(away.server, provider, { redirect_to: TARGET })
+      const cookie = out.headers.getSetCookie()[0]?.split(';')[0] ?? ''
+      const headers = { accept: BROWSER, cookie, 'Content-Type': 'application/x-www-form-urlencoded' }
+      const parameters = `state=${state}&code=c`
+      return method === 'GET'
+        ? get(away.server, `/callback?${parameters}`, { headers })
+        : post(away.server, '/callback', parameters, { headers })
+    }
+    const faults: [fault: string, provider: string, answer: Reply][] = [
+      ['fails', 'figma', { status: 500, body: '<h1>Oops</h1>' }],
+      ['breaks off', 'figma', 'break'],
+      ['never answers', 'figma', 'hang'],
+      ['refuses connections', 'github', {}],
+    ]
+    try {
+      for (const [fault, provider, reply] of faults) {
+        away.provider.answer('POST /v1/oauth/token', reply)
+        for (const method of ['GET', 'POST'] as const) {
+          const answer = await comeBack(provider, method)
+          const { base, query } = targetOf(answer)
+          const seen = { fault, method, status: answer.status, base, error: query['error'] }
+          expect(seen).toEqual({ fault, method, status: 302, base: TARGET, error: 'server_error' })
+          expect(answer.text).not.toContain('{')
+          expect(shown(answer)).toEqual(GUARDED)
+        }
+      }
     } finally {
       await away.close()
     }

@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import { Agent, request } from 'node:http'
+import { Agent, request, type IncomingMessage } from 'node:http'
 import { afterAll, describe, expect, it } from '@jest/globals'
 import { waitFor } from '@signet/testkit'
 import { get } from './support/api.js'
@@ -19,6 +19,25 @@ async function startProcess(settings: Record<string, string>) {
   const ready = async () => (await fetch(`${url}/readyz`)).status
   await waitFor(async () => (await ready()) === 200)
   return { port, child, exit, ready }
+}
+
+/** A request of which the process has the head. The body, which is wrong, follows when it is finished. */
+async function beginRequest(port: number): Promise<{ finish: () => Promise<number | undefined> }> {
+  const headers = { 'Content-Type': 'application/json', 'Content-Length': 2, Expect: '100-continue' }
+  const sent = request({ port, host: '127.0.0.1', method: 'POST', path: '/verify', headers })
+  sent.flushHeaders()
+  await once(sent, 'continue')
+  const answered = once(sent, 'response') as Promise<[IncomingMessage]>
+  // Looked at by whoever finishes it.
+  answered.catch(() => undefined)
+  return {
+    async finish() {
+      sent.end('{}')
+      const [answer] = await answered
+      answer.resume()
+      return answer.statusCode
+    },
+  }
 }
 
 describe('a process that receives SIGTERM', () => {
@@ -62,11 +81,28 @@ describe('a process that receives SIGTERM', () => {
     expect(await exit).toEqual([0, null])
   })
 
-  it('exits after the configured time', async () => {
-    const { child, exit } = await startProcess({ AUTH_API_DRAIN_DURATION: '0' })
-    child.kill('SIGTERM')
-    expect(await exit).toEqual([0, null])
-  })
+  it.each([0, 1500])(
+    'takes connections for the configured %d ms, answers what it took, and exits by itself',
+    async (drainMs) => {
+      const { port, child, exit, ready } = await startProcess({ AUTH_API_DRAIN_DURATION: `${drainMs}ms` })
+      const begun = await beginRequest(port)
+      const signaledAt = performance.now()
+      child.kill('SIGTERM')
+      // Until it refuses connections: no answer but these, and for no shorter time.
+      const seen = new Set<number>()
+      await waitFor(async () => {
+        const status = await ready().catch(() => 'refused' as const)
+        if (status === 'refused') return true
+        seen.add(status)
+        return false
+      })
+      expect(performance.now() - signaledAt).toBeGreaterThanOrEqual(drainMs)
+      expect([200, 503]).toEqual(expect.arrayContaining([...seen]))
+      if (drainMs > 0) expect(seen).toContain(503)
+      expect(await begun.finish()).toBe(400)
+      expect(await exit).toEqual([0, null])
+    },
+  )
 })
 
 describe('readiness', () => {
