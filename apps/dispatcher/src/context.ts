@@ -2,7 +2,7 @@ import { AddressGuard, guardedAgent, type Resolver } from '@signet/address-guard
 import { databaseNow } from '@signet/db'
 import { Drain } from '@signet/http'
 import { createLogger, createRegistry, type Logger } from '@signet/telemetry'
-import { RetrySchedule, type EventId } from '@signet/webhook-core'
+import { RetrySchedule, type EventCatalogue, type EventId } from '@signet/webhook-core'
 import { createLimiter } from '@signet/rate-limits'
 import { connectRedis, redisSettings } from '@signet/redis'
 import { WebhookQueues } from '@signet/webhook-core/queue'
@@ -59,6 +59,8 @@ export type Ports = {
   reader: RecordingReader
   /** Converts HTML, in threads. */
   convert: Convert
+  /** The event types. */
+  catalogue: EventCatalogue
   /** Certificate authorities of receivers in tests, instead of Node's. */
   ca: string
 }
@@ -160,6 +162,7 @@ export function createContext(config: DispatcherConfig, ports: Partial<Ports> = 
       reader: ports.reader,
     }),
     conversions,
+    catalogue: ports.catalogue,
   })
   const firstAttempts = new FirstAttempts({
     db,

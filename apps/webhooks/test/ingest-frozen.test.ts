@@ -52,9 +52,8 @@ async function fromTheMirror(
       throw error
     },
   })
-  const definition = definitionOf('summary.completed')
-  if (!content || definition.subject !== 'recording') throw new Error('no recording')
-  return definition.build(event, { ...ref, ...content })
+  if (!content) throw new Error('no recording')
+  return definitionOf('summary.completed').build(event, { ...ref, ...content })
 }
 
 const text = fc.string({ unit: 'binary', maxLength: 20 }).map((any) => `${any}\0\ud800`.slice(0, 22))

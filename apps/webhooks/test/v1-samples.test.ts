@@ -1,5 +1,7 @@
 import { describe, expect, it } from '@jest/globals'
 import { waitFor } from '@signet/testkit'
+import type { EventDefinition } from '@signet/webhook-core'
+import { SampleService } from '../src/samples/sample-service.js'
 import { useApi } from './support/api.js'
 
 const api = useApi()
@@ -171,5 +173,38 @@ describe('GET /v1/webhook-events/samples', () => {
     const { token } = await api.anAccount()
     const { status, body } = await samples(token, `?${query}`)
     expect([status, body]).toMatchObject([400, { error: { code: 'bad_request' } }])
+  })
+})
+
+describe('samples of an added event type', () => {
+  const added: EventDefinition = {
+    sentWhen: { en: 'a recording was deleted', de: 'eine Aufnahme gelöscht wurde' },
+    properties: { audio_id: { type: 'string' } },
+    required: ['audio_id'],
+    sample: { audio_id: 'rec_sample' },
+    subject: 'recording',
+    endsWithRecording: false,
+    build: ({ id }, { audioId }) => JSON.stringify({ id, deleted: audioId }),
+  }
+  const list = (accountId: string) =>
+    new SampleService({
+      db: api.db,
+      now: () => new Date(),
+      catalogue: { 'recording.deleted': added },
+    }).list(accountId, 'recording.deleted', { limit: 3 })
+
+  it('come from the account’s recordings, and are invented for an account without any', async () => {
+    const { accountId } = await api.anAccount()
+    const [invented, ...others] = await list(accountId)
+    expect(others).toEqual([])
+    expect(JSON.parse(invented ?? '')).toMatchObject({
+      id: 'evt_sample_recording_deleted',
+      type: 'recording.deleted',
+      data: { audio_id: 'rec_sample' },
+    })
+    await api.internal('PUT', `/internal/v1/accounts/${accountId}/recordings/rec_1`, {
+      body: { summaries: [{ label: 'S', content: 'x', format: 'markdown' }] },
+    })
+    expect(await list(accountId)).toEqual(['{"id":"evt_sample_rec_1","deleted":"rec_1"}'])
   })
 })

@@ -16,6 +16,7 @@ export {
   eventTypes,
   isEventType,
   sampleEvent,
+  type EventCatalogue,
   type EventType,
 } from './events/catalogue.js'
 export type { EventDefinition, EventHeader } from './events/event-definition.js'

@@ -1,4 +1,4 @@
-import { definitionOf, isHtml } from '@signet/webhook-core'
+import { definitionOf, isHtml, type EventCatalogue, type EventDefinition } from '@signet/webhook-core'
 import { LARGE_EVENT_BYTES, type EventDeferralReason } from '@signet/webhook-core/queue'
 import type { RecordingContent, RecordingRef } from '@signet/webhook-core/stores'
 import type { QueuedEvent } from '../events/event-store.js'
@@ -13,6 +13,18 @@ export type Deferral = { deferMs: number; reason: EventDeferralReason }
 export type PreparationDeps = {
   parts: Pick<PartsReader, 'measure' | 'read'>
   conversions: Pick<ConversionScheduler, 'hasRoomFor' | 'deferMs' | 'convertAll'>
+  /** For tests, which add event types of their own. */
+  catalogue?: EventCatalogue | undefined
+}
+
+type ContentDefinition = Extract<EventDefinition, { endsWithRecording: true }>
+type EndpointDefinition = Extract<EventDefinition, { subject: 'endpoint' }>
+
+/** An event to build, and the recording whose content goes into its body. */
+type ContentRequest = {
+  event: QueuedEvent & { bytes?: number }
+  ref: RecordingRef
+  definition: ContentDefinition
 }
 
 export type PreparationOptions = {
@@ -39,19 +51,34 @@ export class Preparation {
    */
   async run<T>(
     event: QueuedEvent & { bytes?: number },
+    options: PreparationOptions,
+    use: (prepared: PreparedBody) => Promise<T>,
+  ): Promise<T | Deferral> {
+    const definition = definitionOf(event.type, this.deps.catalogue)
+    switch (definition.subject) {
+      case 'recording': {
+        const ref = recordingOf(event)
+        if (definition.endsWithRecording) return this.#withContent({ event, ref, definition }, options, use)
+        return use(bodyOf(definition.build(event, { audioId: ref.audioId })))
+      }
+      case 'endpoint':
+        return use(bodyOf(endpointBody(event, definition)))
+    }
+  }
+
+  async #withContent<T>(
+    request: ContentRequest,
     { deferredFor, reserve = () => undefined }: PreparationOptions,
     use: (prepared: PreparedBody) => Promise<T>,
   ): Promise<T | Deferral> {
     const { conversions } = this.deps
-    const { accountId } = event
-    const ref = recordingOf(event)
-    if (!ref) return use({ body: Buffer.from(pingBody(event)), unconverted: null })
+    const { accountId } = request.ref
     // It has HTML. Avoids reading a mebibyte again only to find that there is still no room.
     if (deferredFor === 'conversions_full' && !conversions.hasRoomFor(accountId))
       return { deferMs: conversions.deferMs(accountId), reason: 'conversions_full' }
     const { release } = await this.#loading.acquire(accountId)
     try {
-      const built = await this.#build(event, ref, reserve, release)
+      const built = await this.#build(request, reserve, release)
       return 'deferMs' in built ? built : await use(built)
     } finally {
       release()
@@ -60,12 +87,12 @@ export class Preparation {
 
   /** On its own, so that nothing of the recording but the body is in memory while that is used. */
   async #build(
-    event: QueuedEvent & { bytes?: number },
-    ref: RecordingRef,
+    request: ContentRequest,
     reserve: NonNullable<PreparationOptions['reserve']>,
     release: () => void,
   ): Promise<PreparedBody | Deferral> {
     const { parts, conversions } = this.deps
+    const { event, ref, definition } = request
     const measured = event.bytes === undefined ? (event.given?.summaryBytes ?? (await parts.measure(ref))) : 0
     const isLarger = measured >= LARGE_EVENT_BYTES
     const full = isLarger && reserve(measured)
@@ -74,14 +101,18 @@ export class Preparation {
       { ...ref, givenTo: event.given && event.id },
       isLarger ? measured : event.bytes,
     )
-    if (!content.summaries.some(isHtml)) return prepared(event, ref, content, null)
+    if (!content.summaries.some(isHtml))
+      return bodyOf(definition.build(event, { audioId: ref.audioId, ...content }))
     release()
     if (!conversions.hasRoomFor(event.accountId))
       return { deferMs: conversions.deferMs(event.accountId), reason: 'conversions_full' }
-    return this.#convert(event, ref, content)
+    return this.#convert(request, content)
   }
 
-  async #convert(event: QueuedEvent, ref: RecordingRef, content: RecordingContent): Promise<PreparedBody> {
+  async #convert(
+    { event, ref, definition }: ContentRequest,
+    content: RecordingContent,
+  ): Promise<PreparedBody> {
     const documents = content.summaries.filter(isHtml).map((summary) => summary.content)
     const outcomes = await this.deps.conversions.convertAll(event.accountId, documents)
     let unconverted: UnconvertedReason | null = null
@@ -93,30 +124,21 @@ export class Preparation {
       unconverted ??= outcome.failure
       return summary
     })
-    return prepared(event, ref, { ...content, summaries }, unconverted)
+    return bodyOf(definition.build(event, { audioId: ref.audioId, ...content, summaries }), unconverted)
   }
 }
 
-function recordingOf({ id, type, accountId, audioId }: QueuedEvent): RecordingRef | null {
-  if (definitionOf(type).subject !== 'recording') return null
+const bodyOf = (json: string, unconverted: UnconvertedReason | null = null): PreparedBody => ({
+  body: Buffer.from(json),
+  unconverted,
+})
+
+function recordingOf({ id, accountId, audioId }: QueuedEvent): RecordingRef {
   if (audioId === null) throw new Error(`event ${id} names no recording`)
   return { accountId, audioId }
 }
 
-function prepared(
-  event: QueuedEvent,
-  { audioId }: RecordingRef,
-  content: RecordingContent,
-  unconverted: UnconvertedReason | null,
-): PreparedBody {
-  const definition = definitionOf(event.type)
-  if (definition.subject !== 'recording') throw new Error(`event ${event.id} is not about a recording`)
-  return { body: Buffer.from(definition.build(event, { audioId, ...content })), unconverted }
-}
-
-function pingBody(event: QueuedEvent): string {
-  const definition = definitionOf(event.type)
-  if (definition.subject !== 'endpoint' || event.targetEndpointId === null)
-    throw new Error(`event ${event.id} names no endpoint`)
+function endpointBody(event: QueuedEvent, definition: EndpointDefinition): string {
+  if (event.targetEndpointId === null) throw new Error(`event ${event.id} names no endpoint`)
   return definition.build(event, { endpointId: event.targetEndpointId })
 }

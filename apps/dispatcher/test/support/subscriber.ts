@@ -22,9 +22,10 @@ const CONTENT = {
 }
 
 function bodyOf(id: EventId, audioId: string): string {
-  const definition = definitionOf('summary.completed')
-  if (definition.subject !== 'recording') throw new Error('summary.completed is about a recording')
-  return definition.build({ id, createdAt: new Date() }, { audioId, transcript: null, ...CONTENT })
+  return definitionOf('summary.completed').build(
+    { id, createdAt: new Date() },
+    { audioId, transcript: null, ...CONTENT },
+  )
 }
 
 /** An account with endpoints and events, made through the same stores that the API uses. */

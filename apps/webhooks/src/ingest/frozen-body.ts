@@ -9,7 +9,10 @@ export function frozenBody(header: EventHeader, audioId: string, parts: Recordin
   const { recording, transcript, summaries } = parts
   if (recording === undefined || transcript === undefined || summaries === undefined) return null
   if (summaries?.some(isHtml)) return null
-  const definition = definitionOf('summary.completed')
-  if (definition.subject !== 'recording') throw new Error('summary.completed is about a recording')
-  return definition.build(header, { audioId, recording, transcript, summaries: summaries ?? [] })
+  return definitionOf('summary.completed').build(header, {
+    audioId,
+    recording,
+    transcript,
+    summaries: summaries ?? [],
+  })
 }

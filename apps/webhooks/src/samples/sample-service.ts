@@ -1,25 +1,31 @@
 import type { Db } from '@signet/db'
-import { definitionOf, sampleEvent, type EventType } from '@signet/webhook-core'
+import { definitionOf, sampleEvent, type EventCatalogue } from '@signet/webhook-core'
 import { findRecentBodies, type SampleLimits } from './sample-store.js'
 import { recordingSamples } from './recording-samples.js'
 
-type Deps = { db: Db; now: () => Date }
+/** `catalogue`: for tests, which add event types of their own. */
+type Deps = { db: Db; now: () => Date; catalogue?: EventCatalogue }
 
 /** Example events (docs/specification.md#samples). Nothing here creates a delivery. */
 export class SampleService {
   constructor(private readonly deps: Deps) {}
 
   /** At least one event as JSON text: the account's own events if there are any, else its recordings, else an invented one. */
-  async list(accountId: string, type: EventType, limits: SampleLimits): Promise<string[]> {
+  async list(accountId: string, type: string, limits: SampleLimits): Promise<string[]> {
     const own = await this.#ownEvents(type, accountId, limits)
-    return own.length > 0 ? own : [sampleEvent(type)]
+    return own.length > 0 ? own : [sampleEvent(type, this.deps.catalogue)]
   }
 
-  async #ownEvents(type: EventType, accountId: string, limits: SampleLimits): Promise<string[]> {
-    const { db, now } = this.deps
-    const definition = definitionOf(type)
-    if (definition.subject !== 'recording') return []
-    const sent = await findRecentBodies(db, accountId, type, limits)
-    return sent.length > 0 ? sent : recordingSamples(db, definition, { accountId, ...limits, now: now() })
+  async #ownEvents(type: string, accountId: string, limits: SampleLimits): Promise<string[]> {
+    const { db, now, catalogue } = this.deps
+    const definition = definitionOf(type, catalogue)
+    switch (definition.subject) {
+      case 'recording': {
+        const sent = await findRecentBodies(db, accountId, type, limits)
+        return sent.length > 0 ? sent : recordingSamples(db, definition, { accountId, ...limits, now: now() })
+      }
+      case 'endpoint':
+        return [] // An invented one shows as much: the id of the endpoint is all that differs.
+    }
   }
 }

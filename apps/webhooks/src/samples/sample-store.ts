@@ -1,5 +1,5 @@
 import type { Db, Queryable } from '@signet/db'
-import { PAYLOAD_TARGET_BYTES, type EventType } from '@signet/webhook-core'
+import { PAYLOAD_TARGET_BYTES } from '@signet/webhook-core'
 import { ENRICHMENT_TIMEOUT_MS, recordingReader, type RecordingReader } from '@signet/webhook-core/stores'
 
 /** `maxLength`: in characters, for readers that have no use for more. */
@@ -21,7 +21,7 @@ const MAX_TEXT_LENGTH = 2 ** 31 - 1
 export async function findRecentBodies(
   db: Queryable,
   accountId: string,
-  type: EventType,
+  type: string,
   { limit, maxLength = Infinity }: SampleLimits,
 ): Promise<string[]> {
   const { rows } = await db.query<{ body: string }>(

@@ -9,10 +9,10 @@ import {
   sampleEvent,
   typesOutlivingRecordings,
 } from './catalogue.js'
-import { envelopeOf, type EventDefinition } from './event-definition.js'
+import { envelopeOf, type OutlivingEvent } from './event-definition.js'
 
 /** All that a new event type takes: one definition, and one line in the list. */
-const exampleHappened: EventDefinition = {
+const exampleHappened: OutlivingEvent = {
   sentWhen: { en: 'an example happens', de: 'ein Beispiel geschieht' },
   properties: { audio_id: { type: 'string' } },
   required: ['audio_id'],

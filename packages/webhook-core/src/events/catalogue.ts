@@ -18,6 +18,8 @@ export const isEventType = (value: unknown): value is EventType =>
   typeof value === 'string' && Object.hasOwn(catalogue, value)
 
 /** Throws for a type without a definition: an event of a newer version waits until this process is updated. */
+export function definitionOf<Type extends EventType>(type: Type): (typeof catalogue)[Type]
+export function definitionOf(type: string, definitions?: EventCatalogue): EventDefinition
 export function definitionOf(type: string, definitions: EventCatalogue = catalogue): EventDefinition {
   const definition = Object.hasOwn(definitions, type) ? definitions[type] : undefined
   if (!definition) throw new Error(`there is no definition of the event type ${type}`)
@@ -26,9 +28,16 @@ export function definitionOf(type: string, definitions: EventCatalogue = catalog
 
 /** Types whose events are delivered although their recording was deleted. */
 export const typesOutlivingRecordings = (definitions: EventCatalogue = catalogue): string[] =>
-  Object.entries(definitions).flatMap(([type, definition]) =>
-    definition.subject === 'recording' && !definition.endsWithRecording ? [type] : [],
-  )
+  Object.keys(definitions).filter((type) => outlivesRecording(definitionOf(type, definitions)))
+
+function outlivesRecording(definition: EventDefinition): boolean {
+  switch (definition.subject) {
+    case 'recording':
+      return !definition.endsWithRecording
+    case 'endpoint':
+      return false // It is not about a recording.
+  }
+}
 
 const SAMPLE_TIME = new Date('2026-01-01T09:31:02.000Z')
 

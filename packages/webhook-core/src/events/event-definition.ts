@@ -43,27 +43,31 @@ type Documentation = MembersSchema & {
   sample: object
 }
 
+/** An event with the content of a recording. Deleting the recording purges it. */
+export type ContentEvent = Documentation & {
+  subject: 'recording'
+  endsWithRecording: true
+  build: (header: EventHeader, recording: RecordingSubject) => string
+}
+
+/** An event that is delivered although its recording was deleted, so it has nothing of the recording but its id. */
+export type OutlivingEvent = Documentation & {
+  subject: 'recording'
+  endsWithRecording: false
+  build: (header: EventHeader, recording: Pick<RecordingSubject, 'audioId'>) => string
+}
+
+/** An event about the one endpoint that it is for. */
+export type EndpointEvent = Documentation & {
+  subject: 'endpoint'
+  build: (header: EventHeader, endpoint: EndpointSubject) => string
+}
+
 /**
- * Everything about one event type. `subject` says what its data is about, and so what `build` gets: a stored
- * recording, or the one endpoint that the event is for. `build` returns the body as JSON text.
- *
- * `endsWithRecording`: whether deleting the recording purges the event. One that is delivered all the same may contain
- * nothing of the recording but its id.
+ * Everything about one event type. `subject` says what its data is about, and so what `build` gets; `build` returns the body as
+ * JSON text. Use `switch (definition.subject)` without a default: a new kind of subject then does not compile until each has its case.
  */
-export type EventDefinition = Documentation &
-  (
-    | {
-        subject: 'recording'
-        endsWithRecording: true
-        build: (header: EventHeader, recording: RecordingSubject) => string
-      }
-    | {
-        subject: 'recording'
-        endsWithRecording: false
-        build: (header: EventHeader, recording: Pick<RecordingSubject, 'audioId'>) => string
-      }
-    | { subject: 'endpoint'; build: (header: EventHeader, endpoint: EndpointSubject) => string }
-  )
+export type EventDefinition = ContentEvent | OutlivingEvent | EndpointEvent
 
 export type Envelope<Type extends string, Data> = {
   id: EventHeader['id']

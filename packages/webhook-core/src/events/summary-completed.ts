@@ -2,8 +2,8 @@ import type { TranscriptSegment } from '../recordings/recording-content.js'
 import { PAYLOAD_TARGET_BYTES } from '../recordings/target-size.js'
 import {
   envelopeOf,
+  type ContentEvent,
   type Envelope,
-  type EventDefinition,
   type MembersSchema,
   type RecordingSubject,
   type ValueOf,
@@ -92,7 +92,7 @@ const sample: SummaryCompletedData = {
   ],
 }
 
-export const summaryCompleted: EventDefinition = {
+export const summaryCompleted: ContentEvent = {
   sentWhen: {
     en: 'the summaries of a recording are ready',
     de: 'die Zusammenfassungen einer Aufnahme fertig sind',

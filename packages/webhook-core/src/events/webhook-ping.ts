@@ -1,9 +1,9 @@
-import { envelopeOf, type EventDefinition } from './event-definition.js'
+import { envelopeOf, type EndpointEvent } from './event-definition.js'
 
 const MESSAGE = 'This is a test event.'
 
 /** Sent to one endpoint, no matter which events it subscribed to (apps/webhooks/docs/specification.md#webhookping). */
-export const webhookPing: EventDefinition = {
+export const webhookPing: EndpointEvent = {
   sentWhen: { en: 'you send a test event to a webhook', de: 'Sie ein Testereignis an einen Webhook senden' },
   properties: { endpoint_id: { type: 'string' }, message: { type: 'string' } },
   required: ['endpoint_id', 'message'],
