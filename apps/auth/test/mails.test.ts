@@ -6,6 +6,7 @@ import { anEmail, aPhone, call, get, PASSWORD, post, put, type Json, type Signed
 import { type FakeProvider, startFakeProvider } from './support/fake-provider.js'
 import { META } from './support/meta.js'
 import { anId, link, startProviderSite, type ProviderSite } from './support/provider-site.js'
+import { codesIn, tableBelow } from './support/specification.js'
 import { serviceToken } from './support/tokens.js'
 
 type Kind = MailKind | NoticeKind
@@ -237,6 +238,10 @@ describe('the emails, from the request to the mailbox (docs/specification.md#ema
     magic_link: ['https://auth.example.com/auth/v1/recover-here?token=', 'magiclink'],
     email_change: ['https://auth.example.com/auth/v1/changed?token=', 'email_change'],
   }
+  const LEADS_TO_A_PAGE: readonly Kind[] = [
+    'account_exists_notification',
+    'account_deletion_requested_notification',
+  ]
   /** In addition to SiteURL, Email and Data. */
   const FURTHER: Record<Kind, Record<string, RegExp | string>> = {
     invite: { Token: /^\d{6}$/, TokenHash: /^[0-9a-f]{56}$/, RedirectTo: TARGET, SendingTo: /@/ },
@@ -287,11 +292,17 @@ describe('the emails, from the request to the mailbox (docs/specification.md#ema
       else expect([name, value]).toEqual([name, wanted ?? ''])
     }
     const [url = ''] = fieldsOf(mail.html, 'ConfirmationURL')
-    if (kind === 'account_exists_notification' || kind === 'account_deletion_requested_notification')
-      return expect(url).toMatch(/^https:\/\//)
+    if (LEADS_TO_A_PAGE.includes(kind)) return expect(url).toMatch(/^https:\/\//)
     if (start === undefined) return expect(url).toBe('')
     expect(url.startsWith(start)).toBe(true)
     expect(url).toContain(`&amp;type=${type}&amp;redirect_to=${encodeURIComponent(TARGET)}`)
+  })
+
+  it.each(kinds)('%s: the variables that the specification names', (kind) => {
+    const row = tableBelow('Template variables').find(([named]) => codesIn(named).includes(kind))
+    const links = kind in LINKS || LEADS_TO_A_PAGE.includes(kind) ? ['ConfirmationURL'] : []
+    const further = Object.keys(FURTHER[kind]).filter((name) => name !== 'Data.name')
+    expect(codesIn(row?.[1]).sort()).toEqual([...links, ...further].sort())
   })
 
   it('fetches each template once, no matter how many emails use it', () => {

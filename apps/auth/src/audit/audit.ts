@@ -1,8 +1,8 @@
 import type { JsonObject, User } from '../users/user.js'
 import { NIL_UUID } from '../users/uuid.js'
 
-/** Actions by their log type (docs/specification.md#audit-log). */
-const ACTIONS = {
+/** The log type of each action (docs/specification.md#audit-actions). */
+export const ACTIONS = {
   login: 'account',
   login_failed: 'account',
   logout: 'account',

@@ -2,10 +2,13 @@ import type { Queryable, Tx } from '@signet/db'
 import type { Tables } from '../database/tables.js'
 import type { Challenge } from './pkce.js'
 
-/** How the user authenticates in a flow; stored with the challenge, for `amr`. */
-const mailMethods = ['email/signup', 'invite', 'magiclink', 'recovery', 'email_change'] as const
+/** How the user authenticates in a flow; stored with the challenge, for `amr` (docs/specification.md#methods-in-amr). */
+export const mailMethods = ['email/signup', 'invite', 'magiclink', 'recovery', 'email_change'] as const
 export type MailMethod = (typeof mailMethods)[number]
 export const isMailMethod = (method: string): boolean => mailMethods.some((known) => known === method)
+
+/** A code opens a session by a method of its own, or beside the session of the sign-in pages that it was issued for. */
+type Opens = { sessionId: null; method: MailMethod | 'oauth' } | { sessionId: string; method: 'page' }
 
 /** A code issued for an emailed link, for the holder of the verifier. */
 export type NewMailCode = {
@@ -25,29 +28,27 @@ export type HandOver = {
   codeHash: Buffer
 }
 
-export type FlowState = {
+export type FlowState = Opens & {
   id: string
   userId: string | null
-  /** The session of the sign-in pages that the code was issued for; null when the code itself signs in. */
-  sessionId: string | null
   /** The session that asked to link a sign-in method, if the flow links one. */
   linkingSessionId: string | null
   challenge: Challenge | null
-  method: string
   providerType: string
   providerAccessToken: string | null
   providerRefreshToken: string | null
   authCodeIssuedAt: Date | null
 }
 
-type Row = {
+type Row = (
+  | { session_id: null; authentication_method: MailMethod | 'oauth' }
+  | { session_id: string; authentication_method: 'page' }
+) & {
   id: string
   user_id: string | null
-  session_id: string | null
   linking_session_id: string | null
   code_challenge: string | null
   code_challenge_method: 's256' | 'plain' | null
-  authentication_method: string
   provider_type: string
   provider_access_token: string | null
   provider_refresh_token: string | null
@@ -124,13 +125,17 @@ function toFlow(row: Row): FlowState {
   return {
     id: row.id,
     userId: row.user_id,
-    sessionId: row.session_id,
+    ...opens(row),
     linkingSessionId: row.linking_session_id,
     challenge: challenge === null || method === null ? null : { challenge, method },
-    method: row.authentication_method,
     providerType: row.provider_type,
     providerAccessToken: row.provider_access_token,
     providerRefreshToken: row.provider_refresh_token,
     authCodeIssuedAt: row.auth_code_issued_at,
   }
 }
+
+const opens = (row: Row): Opens =>
+  row.session_id === null
+    ? { sessionId: null, method: row.authentication_method }
+    : { sessionId: row.session_id, method: row.authentication_method }

@@ -4,7 +4,7 @@ import { AuditListService } from '../admin/audit-list-service.js'
 import { LinkService } from '../admin/link-service.js'
 import { UserRemovalService } from '../admin/user-removal-service.js'
 import { CleanupService } from '../cleanup/cleanup-service.js'
-import { allowedAudiences, cleanupRules, signUpRules } from './part-settings.js'
+import { allowedAudiences, cleanupAges, cleanupLockName, signUpRules } from './part-settings.js'
 import { AdminFactorService } from '../factors/admin-factor-service.js'
 import { InviteService } from '../invite/invite-service.js'
 import type { AccountServices } from './account.js'
@@ -74,7 +74,8 @@ export function createAdministrationServices(
       store: stores.cleanup,
       observer,
       deletions,
-      rules: cleanupRules(config),
+      lockName: cleanupLockName(config),
+      ages: cleanupAges(config),
       databaseNow,
     }),
   }

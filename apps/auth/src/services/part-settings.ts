@@ -1,6 +1,7 @@
 import type { EventTarget } from '../account-events/account-event-handler.js'
 import type { DeletionRules } from '../account/account-deletion-service.js'
 import type { PasswordChangeRules } from '../account/password-change.js'
+import type { CleanupAges } from '../cleanup/cleanup-rules.js'
 import type { OtpRules } from '../otp/otp-service.js'
 import { tablePrefix } from '../database/tables.js'
 import type { VerifyRules } from '../verify/verify-service.js'
@@ -180,8 +181,10 @@ export const deletionRules = (config: AuthConfig): DeletionRules => ({
   keepUrl: `${config.apiExternalUrl.replace(/\/+$/, '')}/ui/account`,
 })
 
-export const cleanupRules = (config: AuthConfig) => ({
-  lockName: `${tablePrefix(config.dbNamespace)}signet-auth-cleanup`,
+export const cleanupLockName = ({ dbNamespace }: AuthConfig): string =>
+  `${tablePrefix(dbNamespace)}signet-auth-cleanup`
+
+export const cleanupAges = (config: AuthConfig): CleanupAges => ({
   endedSessionMs: config.sessionsEndedRetention,
   guessesMs: forgottenAfterMs(config.signInAttempts),
   knownNetworkMs: config.knownNetworkRetention,

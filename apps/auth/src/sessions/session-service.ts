@@ -18,6 +18,7 @@ import {
   type Session,
   type SessionLimits,
   type SignedIn,
+  type SignInMethod,
 } from './session.js'
 import { signedIn } from './stored-session.js'
 
@@ -35,7 +36,7 @@ type Deps = {
 }
 
 /** How a person signs in: the `amr` entry, and for a passkey which one and how strong it was. */
-type Proof = { method: string; aal: Aal; passkeyId: string | null }
+type Proof = { method: SignInMethod; aal: Aal; passkeyId: string | null }
 
 /** Who signs in. Nothing else that was read before the session opens matters. */
 type Owner = Pick<User, 'id'>
@@ -47,7 +48,7 @@ type Opening = Proof & {
   countedIn: Buffer | null
 }
 
-const weak = (method: string): Proof => ({ method, aal: 'aal1', passkeyId: null })
+const weak = (method: SignInMethod): Proof => ({ method, aal: 'aal1', passkeyId: null })
 
 export const logoutScopes = ['global', 'local', 'others'] as const
 export type LogoutScope = (typeof logoutScopes)[number]
@@ -63,7 +64,7 @@ export class SessionService {
    */
   async signIn(
     user: User,
-    { method, provider, countedIn }: { method: string; provider: string; countedIn: Buffer },
+    { method, provider, countedIn }: { method: SignInMethod; provider: string; countedIn: Buffer },
     meta: RequestMeta,
   ): Promise<SignedIn | null> {
     const { db, audit, limits } = this.deps
@@ -79,7 +80,7 @@ export class SessionService {
   }
 
   /** Opens a session as part of a larger change that writes the audit entries. */
-  open(tx: Tx, user: Owner, method: string, meta: RequestMeta): Promise<SignedIn> {
+  open(tx: Tx, user: Owner, method: SignInMethod, meta: RequestMeta): Promise<SignedIn> {
     return this.#openFor(tx, user, weak(method), meta)
   }
 

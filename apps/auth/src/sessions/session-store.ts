@@ -11,6 +11,7 @@ import {
   type AmrEntry,
   type EndReason,
   type Session,
+  type SignInMethod,
   type StoredSession,
 } from './session.js'
 import {
@@ -25,7 +26,7 @@ export type NewSession = {
   id: string
   userId: string
   aal: Aal
-  method: string
+  method: SignInMethod
   /** The passkey that was used, if one was. */
   passkeyId: string | null
   userAgent: string

@@ -1,3 +1,4 @@
+import type { MailMethod } from '../flows/flow-store.js'
 import type { User } from '../users/user.js'
 
 export type Aal = 'aal1' | 'aal2'
@@ -53,6 +54,10 @@ export type Live = { readonly user: User; readonly session: Session & { readonly
 
 /** A session locked until the transaction ends; required to issue or upgrade anything. */
 export type Held = Live & { readonly [held]: true }
+
+/** How people sign in. Emailed links with PKCE have methods of their own (docs/specification.md#methods-in-amr). */
+export const signInMethods = ['password', 'otp', 'oauth', 'anonymous', 'passkey'] as const
+export type SignInMethod = (typeof signInMethods)[number] | MailMethod
 
 /** How a person proved who they are, and when (claim `amr`). `isNew`: with a factor that was only just added. */
 export type AmrEntry = { readonly method: string; readonly at: Date; readonly isNew: boolean }
