@@ -30,6 +30,11 @@ async function liveOf({ access_token: token }: { access_token: string }, at = se
 
 const signIn = ({ email }: SignedUp, at = server) =>
   post(at, '/token?grant_type=password', { email, password: PASSWORD })
+const refresh = (token: unknown) => post(server, '/token?grant_type=refresh_token', { refresh_token: token })
+const deleteUser = async ({ user }: SignedUp, should_soft_delete: boolean) => {
+  const options = { token: serviceToken(), body: { should_soft_delete } }
+  expect((await call(server, 'DELETE', `/admin/users/${user.id}`, options)).status).toBe(200)
+}
 const request = async (user: SignedUp, proof: Partial<typeof NOTHING> = { password: PASSWORD }) =>
   server.context.deletions.request(await liveOf(user), { ...NOTHING, ...proof }, META)
 
@@ -62,10 +67,7 @@ describe('the deletion of an account by its owner', () => {
     const due = await request(user)
     expect(due).toEqual(new Date(server.clock.now().getTime() + 7 * DAY))
     expectError(await get(server, '/user', { token: user.access_token }), 403, 'session_not_found')
-    const refreshed = await post(server, '/token?grant_type=refresh_token', {
-      refresh_token: user.refresh_token,
-    })
-    expect(refreshed.status).toBe(400)
+    expectError(await refresh(user.refresh_token), 400, 'refresh_token_not_found')
     expectError(await signIn(user), 403, 'account_deletion_pending')
     const notice = await server.inbox.waitForMail({ to: user.email, subject: 'Your account will be deleted' })
     expect(notice.text).toContain(` ${dateTimeText('en', due ?? new Date(0))}`)
@@ -150,14 +152,37 @@ describe('the deletion of an account by its owner', () => {
     expect((await post(server, '/signup', { email: user.email, password: PASSWORD })).status).toBe(200)
   })
 
+  it.each<[string, (user: SignedUp) => Promise<unknown>]>([
+    ['was requested', (user) => request(user)],
+    [
+      'has happened',
+      async (user) => {
+        await request(user)
+        server.clock.advance(8 * DAY)
+        await finishDue()
+      },
+    ],
+    ['was done by an administrator', (user) => deleteUser(user, false)],
+    ['was done by an administrator who keeps the row', (user) => deleteUser(user, true)],
+  ])('leaves no refresh token that works, once it %s', async (_, end) => {
+    const user = await aUser(server)
+    // Inside the interval in which the token before the current one gives that again.
+    const { body: next } = await refresh(user.refresh_token)
+    const other = (await signIn(user)).body
+    await end(user)
+    for (const token of [next['refresh_token'], user.refresh_token, other['refresh_token']])
+      expectError(await refresh(token), 400, 'refresh_token_not_found')
+    const { rows } = await server.context.db.query(
+      'select 1 from sessions where user_id = $1 and revoked_at is null',
+      [user.user.id],
+    )
+    expect(rows).toEqual([])
+  })
+
   it('gives way to an administrator who keeps the row', async () => {
     const user = await aUser(server)
     await request(user)
-    const answer = await call(server, 'DELETE', `/admin/users/${user.user.id}`, {
-      token: serviceToken(),
-      body: { should_soft_delete: true },
-    })
-    expect(answer.status).toBe(200)
+    await deleteUser(user, true)
     server.clock.advance(8 * DAY)
     await finishDue()
     const { rows } = await server.context.db.query('select deletion_due_at from users where id = $1', [
