@@ -41,8 +41,9 @@ type Deps = {
 export class AccountRequests {
   constructor(private readonly deps: Deps) {}
 
+  /** With null as `work`, only counts the request, which is about to be refused. */
   async accept(
-    work: AccountWork,
+    work: AccountWork | null,
     request: MessageRequest & { purpose: MessagePurpose },
     meta: RequestMeta,
     transact: Transact = (accepting) => this.deps.db.transaction(accepting),
@@ -52,12 +53,18 @@ export class AccountRequests {
     if (via === address.kind) messages.refuseAddress(address)
     const expiresAt = new Date(now().getTime() + lifeMs)
     const delayMs = pauseMs()
-    const message = { kind: ACCOUNT_REQUEST, recipient: address.value, payload: work, delayMs, expiresAt }
+    const message = work && {
+      kind: ACCOUNT_REQUEST,
+      recipient: address.value,
+      payload: work,
+      delayMs,
+      expiresAt,
+    }
     await messages.counted([{ address, purpose }], meta, () =>
       transact(async (tx) => {
         const refusal = await requests.refusal(tx, request, meta.client)
         if (refusal !== null) throw refusal
-        await outbox.add(tx, message, meta)
+        if (message !== null) await outbox.add(tx, message, meta)
       }),
     )
   }

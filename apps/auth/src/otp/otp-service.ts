@@ -105,15 +105,16 @@ export class OtpService {
     const data = withoutClaims(request.data ?? {})
     const { address } = how
     StorableMetadata.ofNew(address.kind, data)
-    // The only answer that reveals an account: the client asks for it explicitly.
-    if (unknown === 'refuse' && (await this.#find(address)) === null)
-      throw authError('unprocessable', 'otp_disabled', 'Signups not allowed for otp')
     const input = { ...how, aud, redirectTo, data, signsUp: unknown === 'sign_up' }
+    // One of the answers that reveal an account, because the client asks (docs/specification.md#one-time-passwords). So it counts as if
+    // something were sent, against the quotas and the interval.
+    const isRefused = unknown === 'refuse' && (await this.#find(address)) === null
     await this.deps.accountRequests.accept(
-      { what: 'code', input },
+      isRefused ? null : { what: 'code', input },
       { ...interval, address, via: address.kind, purpose: 'sign_in' },
       meta,
     )
+    if (isRefused) throw authError('unprocessable', 'otp_disabled', 'Signups not allowed for otp')
   }
 
   /** Sends a sign-in secret, a confirmation, or nothing. */

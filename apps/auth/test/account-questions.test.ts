@@ -1,0 +1,74 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { anEmail, aPhone, aUser, expectError, post } from './support/api.js'
+import { NO_EMAIL_GAPS, type TestServer } from './support/server.js'
+import { startSmsServer } from './support/sms-gateway.js'
+
+let clients = 0
+const aClient = () => ({ headers: { 'X-Client': `client-${(clients += 1)}` }, versioned: true })
+type From = ReturnType<typeof aClient>
+
+/** `create_user: false` with a version is the one request that is told whether an address has an account. */
+describe('asking for a code only if the address has an account', () => {
+  let server: TestServer
+  beforeAll(async () => {
+    const settings = {
+      ...NO_EMAIL_GAPS,
+      AUTH_MAILER_MAGIC_LINK_MAX_FREQUENCY: '0',
+      AUTH_SMS_MAX_FREQUENCY: '0',
+      AUTH_RATE_LIMIT_HEADER: 'X-Client',
+      AUTH_RATE_LIMIT_EMAIL_SENT_PER_RECIPIENT: '4',
+      AUTH_RATE_LIMIT_EMAIL_SENT_PER_CLIENT: '6',
+      AUTH_RATE_LIMIT_SMS_SENT_PER_RECIPIENT: '4',
+      AUTH_RATE_LIMIT_SMS_SENT_PER_CLIENT: '6',
+    }
+    ;({ server } = await startSmsServer(settings))
+  })
+  afterAll(() => server.close())
+  const ask = (address: { email: string } | { phone: string }, from: From) =>
+    post(server, '/otp', { ...address, create_user: false }, from)
+  const statuses = async (answers: Iterable<() => ReturnType<typeof ask>>) => {
+    const seen: number[] = []
+    for (const answer of answers) seen.push((await answer()).status)
+    return seen
+  }
+  const times = <T>(n: number, make: () => T): T[] => Array.from({ length: n }, make)
+
+  it.each([
+    ['email', () => ({ email: anEmail() })],
+    ['phone', () => ({ phone: aPhone() })],
+  ] as const)('is limited for each client, like sending: %s', async (_kind, address) => {
+    const from = aClient()
+    expect(await statuses(times(7, () => () => ask(address(), from)))).toEqual([...times(6, () => 422), 429])
+    expectError(await ask(address(), aClient()), 422, 'otp_disabled')
+  })
+
+  it('is limited for each address, the same with and without an account', async () => {
+    const { email } = await aUser(server)
+    const unknown = anEmail()
+    const asked = (address: string) => statuses(times(5, () => () => ask({ email: address }, aClient())))
+    expect(await asked(email)).toEqual([200, 200, 200, 200, 429])
+    expect(await asked(unknown)).toEqual([422, 422, 422, 422, 429])
+    expectError(await ask({ email: unknown }, aClient()), 429, 'over_email_send_rate_limit')
+  })
+
+  it('sends nothing to an address without one, and stores no request', async () => {
+    const email = anEmail()
+    expectError(await ask({ email }, aClient()), 422, 'otp_disabled')
+    await server.settled()
+    expect(server.inbox.messages({ to: email })).toEqual([])
+  })
+})
+
+describe('the interval between two magic links', () => {
+  it('holds for such questions, too', async () => {
+    const { server } = await startSmsServer({ AUTH_RATE_LIMIT_HEADER: 'X-Client' })
+    try {
+      const [email, from] = [anEmail(), aClient()]
+      const ask = () => post(server, '/otp', { email, create_user: false }, from)
+      expectError(await ask(), 422, 'otp_disabled')
+      expectError(await ask(), 429, 'over_email_send_rate_limit')
+    } finally {
+      await server.close()
+    }
+  })
+})
