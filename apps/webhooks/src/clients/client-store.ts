@@ -23,7 +23,6 @@ const FIND_CLIENT = {
 }
 
 /** The client, and the time of the database when it was read: the arrival of a request that starts with this query. */
-// oxlint-disable-next-line signet/account-in-stores -- clients belong to no account
 export async function findClient(
   db: Queryable,
   clientId: string,

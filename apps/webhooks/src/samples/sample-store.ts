@@ -59,7 +59,6 @@ export async function findRecentlySummarised(
 }
 
 /** Reads parts of recordings. The statements of this pool may take longer than a part may, so each sets its own limit. */
-// oxlint-disable-next-line signet/account-in-stores -- what it is asked for names the account
 export const sampleReader = (db: Db): RecordingReader =>
   recordingReader({
     query: (text, values) =>

@@ -4,7 +4,6 @@ import type { Queryable } from '@signet/db'
  * `db` for work under an advisory lock: once `lost` is aborted, because the lock may belong to another process, it begins no statement.
  * Work that loops over batches cannot forget to look.
  */
-// oxlint-disable-next-line signet/account-in-stores -- passes on the statements of other stores
 export const whileLocked = (db: Queryable, lost: AbortSignal): Queryable => ({
   async query(text, values) {
     lost.throwIfAborted()

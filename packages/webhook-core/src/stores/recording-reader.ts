@@ -12,7 +12,6 @@ export type RecordingReader = {
  * The `statement_timeout` of this `db` should be `ENRICHMENT_TIMEOUT_MS`. Nothing else limits a read: a timer of this process would also
  * count the time for which the process itself was busy, connecting or waiting for a connection.
  */
-// oxlint-disable-next-line signet/account-in-stores -- each reference names the account
 export const recordingReader = (db: Queryable): RecordingReader => ({
   recording: (refs) => findRecordings(db, refs),
   transcript: (refs) => findTranscripts(db, refs),
