@@ -1,5 +1,4 @@
-import { expect, it } from '@jest/globals'
-import { holdsInSomeRun } from '@signet/testkit'
+import { afterEach, beforeEach, expect, it, jest } from '@jest/globals'
 import type { RecordingReader, RecordingRef } from '@signet/webhook-core/stores'
 import { PartsReader } from '../src/preparing/parts-reader.js'
 
@@ -33,22 +32,29 @@ function setUp() {
 }
 const refs = Array.from({ length: 30 }, (_, i): RecordingRef => ({ accountId: 'a', audioId: `rec_${i}` }))
 
-// What comes within a moment goes together, and a busy machine may stop in between.
-it('begins with few recordings at once, as if each of them were large, and takes more when they are not', () =>
-  holdsInSomeRun(async () => {
-    const { parts, sizes } = setUp()
-    await Promise.all(refs.map((ref) => parts.read(ref)))
-    expect(sizes[0]).toBe(4)
-    expect(Math.max(...sizes)).toBeGreaterThan(4)
-    expect(sizes.reduce((sum, size) => sum + size)).toBe(30)
-  }))
+// What comes within a moment goes together, so time must not pass between two of them.
+beforeEach(() => void jest.useFakeTimers())
+afterEach(() => void jest.useRealTimers())
 
-it('takes as many small ones at once after recordings that are known to be large', () =>
-  holdsInSomeRun(async () => {
-    const { parts, sizes } = setUp()
-    await Promise.all(refs.map((ref) => parts.read(ref)))
-    await parts.read({ accountId: 'a', audioId: 'large' }, MEBIBYTE)
-    sizes.length = 0
-    await Promise.all(refs.map((ref) => parts.read(ref)))
-    expect(sizes).toEqual([30])
-  }))
+async function readAll(parts: PartsReader, wanted: readonly RecordingRef[], bytes?: number): Promise<void> {
+  const read = Promise.all(wanted.map((ref) => parts.read(ref, bytes)))
+  await jest.runAllTimersAsync()
+  await read
+}
+
+it('begins with few recordings at once, as if each of them were large, and takes more when they are not', async () => {
+  const { parts, sizes } = setUp()
+  await readAll(parts, refs)
+  expect(sizes[0]).toBe(4)
+  expect(Math.max(...sizes)).toBeGreaterThan(4)
+  expect(sizes.reduce((sum, size) => sum + size)).toBe(30)
+})
+
+it('takes as many small ones at once after recordings that are known to be large', async () => {
+  const { parts, sizes } = setUp()
+  await readAll(parts, refs)
+  await readAll(parts, [{ accountId: 'a', audioId: 'large' }], MEBIBYTE)
+  sizes.length = 0
+  await readAll(parts, refs)
+  expect(sizes).toEqual([30])
+})

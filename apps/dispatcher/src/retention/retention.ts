@@ -11,8 +11,8 @@ export type RetentionDeps = {
   observer: Pick<Observer, 'oldRowsDeleted' | 'retentionFailed'>
   /** Not the clock of this process: if that is wrong, everything it thinks is old would be gone. */
   databaseNow: DatabaseClock
-  /** Pauses between batches. */
-  pause?: (ms: number) => Promise<void>
+  /** Pauses between batches, until the signal at most. */
+  pause?: typeof rest
 }
 
 const DAY_MS = 24 * 60 * 60 * 1000
@@ -23,6 +23,9 @@ const BATCH = 200
 /** Milliseconds of pause for each millisecond of deleting: deliveries come first. */
 const REST = 4
 const LOCK = 'dispatcher-retention'
+
+export const rest = (ms: number, signal: AbortSignal): Promise<void> =>
+  sleep(ms, undefined, { signal }).catch(() => undefined)
 
 /** Deletes up to `limit` rows and returns how many. */
 type DeleteStep = (limit: number) => Promise<number>
@@ -71,14 +74,14 @@ export class Retention {
   }
 
   async #drain(deleteSome: DeleteStep, signal: AbortSignal): Promise<number> {
-    const { pause = (ms) => sleep(ms, undefined, { signal }).catch(() => undefined) } = this.deps
+    const { pause = rest } = this.deps
     let total = 0
     while (!signal.aborted) {
       const startedAt = performance.now()
       const count = await deleteSome(BATCH)
       total += count
       if (count < BATCH) break
-      await pause(REST * (performance.now() - startedAt))
+      await pause(REST * (performance.now() - startedAt), signal)
     }
     return total
   }

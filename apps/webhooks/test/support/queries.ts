@@ -7,21 +7,28 @@ type Query = Db['query']
 const isOfClock = (statement: Parameters<Query>[0]): boolean =>
   typeof statement === 'string' && statement.startsWith('select (extract(epoch from clock_timestamp())')
 
-/** Texts of the statements that the service sends outside of transactions while `work` runs. */
-export async function queriesDuring(db: Db, work: () => Promise<unknown>): Promise<string[]> {
-  const texts: string[] = []
+type Statement = { text: string; values: readonly unknown[] }
+
+/** The statements that the service sends outside of transactions while `work` runs. */
+export async function statementsDuring(db: Db, work: () => Promise<unknown>): Promise<Statement[]> {
+  const statements: Statement[] = []
   const query: Query = db.query.bind(db)
-  db.query = (statement, ...rest) => {
-    if (!isOfClock(statement)) texts.push(typeof statement === 'string' ? statement : statement.text)
-    return query(statement, ...rest)
+  db.query = (statement, values) => {
+    const text = typeof statement === 'string' ? statement : statement.text
+    if (!isOfClock(statement)) statements.push({ text, values: values ?? [] })
+    return query(statement, values)
   }
   try {
     await work()
   } finally {
     db.query = query
   }
-  return texts
+  return statements
 }
+
+/** Their texts alone. */
+export const queriesDuring = async (db: Db, work: () => Promise<unknown>): Promise<string[]> =>
+  (await statementsDuring(db, work)).map(({ text }) => text)
 
 /** Lets the first `after` statements of `work` through and fails all later ones. */
 export async function failingQueries<T>(
