@@ -64,7 +64,7 @@ export class PasswordChanges {
   constructor(private readonly deps: Deps) {}
 
   /**
-   * What the pages ask for beyond the settings (docs/specification.md#the-account-page): a stranger who finds the
+   * What the pages ask for beyond the settings (docs/specification.md#recent-proofs): a stranger who finds the
    * browser open must not be able to set a password, and use it to prove everything else.
    */
   async proofOf({ user, session }: Live): Promise<PasswordProof> {

@@ -18,7 +18,7 @@ type Deps = {
   now: () => Date
 }
 
-/** Who may add a way into an account (docs/specification.md#the-account-page, docs/specification.md#handed-over-sessions). */
+/** Who may add a way into an account (docs/specification.md#recent-proofs, docs/specification.md#handed-over-sessions). */
 export class RecentProofs {
   constructor(private readonly deps: Deps) {}
 

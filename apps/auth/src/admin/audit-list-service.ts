@@ -8,7 +8,7 @@ type Deps = { db: Db; entries: AuditListStore }
 /** Entries that are counted, besides those up to the end of the page: a long log would be read whole for its number. */
 const COUNTED = 10_000
 
-/** GET /admin/audit (docs/specification.md#administration). */
+/** GET /admin/audit (docs/specification.md#lists). */
 export class AuditListService {
   constructor(private readonly deps: Deps) {}
 

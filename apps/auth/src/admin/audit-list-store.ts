@@ -8,7 +8,7 @@ export type AuditEntry = {
   created_at: Date
 }
 
-/** What a search covers, by the scope that the query names (docs/specification.md#administration). */
+/** What a search covers, by the scope that the query names (docs/specification.md#lists). */
 const SCOPES = {
   author: ['actor_username', 'actor_name'],
   action: ['action'],

@@ -7,7 +7,7 @@ const MAX_MS = 9_223_372_036_854
 const MAX_LENGTH = 100
 const UNIT = /^[+-]?((\d+\.?\d*|\.\d+)(ns|us|µs|μs|ms|s|m|h))+$/
 
-/** When a ban of this duration ends; null lifts it: `none`, or no duration at all (docs/specification.md#administration). */
+/** When a ban of this duration ends; null lifts it: `none`, or no duration at all (docs/specification.md#users-made-by-administrators). */
 export function bannedUntil(duration: string, now: Date): Date | null {
   if (duration === 'none') return null
   // A bare number says nothing about its unit.

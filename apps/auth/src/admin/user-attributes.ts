@@ -4,7 +4,7 @@ import { invalid } from '../errors/auth-error.js'
 import { MAX_NAME_LENGTH, type JsonObject } from '../users/user.js'
 import { bannedUntil } from './ban-duration.js'
 
-/** What administrators may set (docs/specification.md#administration); `password_hash`, `id` and `aud` on creation only. */
+/** What administrators may set (docs/specification.md#users-made-by-administrators); `password_hash`, `id` and `aud` on creation only. */
 export type UserAttributes = {
   role?: string
   email?: string

@@ -23,7 +23,7 @@ type Deps = {
   now: () => Date
 }
 
-/** The end of an account (docs/specification.md#administration, DELETE). */
+/** The end of an account (docs/specification.md#users-made-by-administrators, DELETE). */
 export class UserRemovalService {
   constructor(private readonly deps: Deps) {}
 

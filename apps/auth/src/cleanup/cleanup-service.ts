@@ -18,7 +18,7 @@ type Deps = {
   databaseNow: DatabaseClock
 }
 
-/** Deletes rows that are no longer needed (docs/specification.md#data-at-rest). */
+/** Deletes rows that are no longer needed (docs/specification.md#ages-of-clean-up). */
 export class CleanupService {
   constructor(private readonly deps: Deps) {}
 

@@ -2,7 +2,7 @@ import type { Tx } from '@signet/db'
 import type { Held } from '../sessions/session.js'
 import type { Tables } from '../database/tables.js'
 
-/** `amr` entries that make a session aal2 (docs/specification.md#claims). */
+/** `amr` entries that make a session aal2 (docs/specification.md#methods-in-amr). */
 export const FACTOR_METHODS = { totp: 'totp', phone: 'mfa/phone', webauthn: 'mfa/webauthn' } as const
 
 /** The `amr` entry of a recovery code, which belongs to no factor. */

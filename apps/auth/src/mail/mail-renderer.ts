@@ -39,7 +39,7 @@ type Deps = {
   now?: () => Date
 }
 
-/** Turns a kind and its variables into subject and bodies (docs/specification.md#emails). */
+/** Turns a kind and its variables into subject and bodies (docs/specification.md#template-variables). */
 export class MailRenderer {
   readonly #config: RenderConfig
   /** Of the languages that were needed so far. */

@@ -27,7 +27,7 @@ type Deps = {
   now: () => Date
 }
 
-/** Adds passkeys to an account (docs/specification.md#passkeys). The caller has passed the gate for sign-in methods. */
+/** Adds passkeys to an account (docs/specification.md#changes-of-passkeys). The caller has passed the gate for sign-in methods. */
 export class PasskeyRegistration {
   constructor(private readonly deps: Deps) {}
 

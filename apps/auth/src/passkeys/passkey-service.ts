@@ -28,7 +28,7 @@ type Deps = {
   mailer: Mailer
 }
 
-/** The passkeys of an account: for its owner, and for administrators (docs/specification.md#passkeys). */
+/** The passkeys of an account: for its owner, and for administrators (docs/specification.md#changes-of-passkeys). */
 export class PasskeyService {
   constructor(private readonly deps: Deps) {}
 

@@ -26,7 +26,7 @@ type Deps = {
   now: () => Date
 }
 
-/** Signs in with a passkey, which names its owner (docs/specification.md#passkeys). */
+/** Signs in with a passkey, which names its owner (docs/specification.md#passkey-sign-ins). */
 export class PasskeySignIn {
   constructor(private readonly deps: Deps) {}
 

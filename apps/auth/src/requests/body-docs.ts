@@ -71,7 +71,7 @@ type Member = keyof typeof members
 
 /**
  * A body of these members. Required ones first; `narrowed` says what is particular to this body. Members that are not listed
- * are ignored, and null counts as absent (docs/specification.md#requests).
+ * are ignored, and null counts as absent (docs/specification.md#bodies).
  */
 export function bodyDoc(
   required: readonly Member[],

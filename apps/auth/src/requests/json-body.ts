@@ -26,7 +26,7 @@ export type BodyOf<F extends Fields> = {
 export const captchaFields = { captcha_token: 'string', gotrue_meta_security: 'object' } as const
 
 /**
- * A JSON body as described in docs/specification.md#requests: any content type, `null` means absent, unknown members
+ * A JSON body as described in docs/specification.md#bodies: any content type, `null` means absent, unknown members
  * are ignored, a wrong JSON type is `bad_json`. Services validate the values. With `optional` an empty body is
  * allowed; `form` also takes an urlencoded one.
  */
