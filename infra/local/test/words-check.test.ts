@@ -42,6 +42,21 @@ it('finds each phrase of a page', () => {
   ])
 })
 
+it('finds what this service called things before it used the words of its field', () => {
+  const text = [
+    'It judges a token.',
+    'They retry patiently.',
+    'A lane of an endpoint.',
+    'The desk of a page.',
+  ]
+  expect(check({ 'page.md': text.join('\n') }).problems).toEqual([
+    'page.md:1  "judges": say check, or decide',
+    'page.md:2  "patiently": say retries, or slowly',
+    'page.md:3  "lane": say endpoint limiter, or permit',
+    'page.md:4  "desk": say request context',
+  ])
+})
+
 it('accepts good English, and what is quoted, code, a migration or a change log', () => {
   const files = {
     'page.md': `There is no row, it is no longer there, and one is no faster.\nNot \`${FAULT}\` and not "${FAULT}"`,

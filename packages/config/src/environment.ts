@@ -13,7 +13,7 @@ export function readEnvironment(
 
 /**
  * What a file of `NAME=value` lines says; nothing if there is no such file. `util.parseEnv` would need no library, but in Node 20 and 22
- * it glues an indented line, or one without `=`, to its neighbor, so that a setting after it is lost without a word.
+ * it glues an indented line, or one without `=`, to its neighbor, so that the setting is silently lost.
  */
 export function readVariables(path: string): Record<string, string> {
   return parse(readOptional(path))

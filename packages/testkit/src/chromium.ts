@@ -26,7 +26,7 @@ export async function plugInAuthenticator(page: Page): Promise<void> {
 }
 
 /**
- * The rules of axe-core: all that it has on by default; those of them that judge what is drawn where; those that judge
+ * The rules of axe-core: all that it has on by default; those of them that check what is drawn where; those that check
  * colours; or all but those, for the same colours in other words.
  */
 export type AxeRules = 'all' | 'layout' | 'colours' | 'words'

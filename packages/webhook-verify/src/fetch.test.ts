@@ -23,7 +23,7 @@ describe('the handler for servers in the Fetch style', () => {
   it.each([
     ['was read before', (request: Request) => request.text()],
     ['is being read by somebody else', (request: Request) => request.body?.getReader()],
-  ])('fails by name when the body %s, instead of judging an empty one', async (_name, read) => {
+  ])('fails by name when the body %s, instead of checking an empty one', async (_name, read) => {
     const request = delivery()
     await read(request)
     await expect(webhookHandler(options, () => {})(request)).rejects.toThrow(RawBodyRequiredError)
