@@ -7,7 +7,7 @@ export type KeysCommand =
   | { name: 'rotate'; alg: AsymmetricAlgorithm | undefined; now: boolean }
   | { name: 'retire'; kid: string; force: boolean }
 
-export const KEYS_USAGE = `Usage: node apps/auth/dist/main.js keys <command> [options]
+export const KEYS_USAGE = `Usage: auth keys <command> [options]
 
   list                 the keys that sign access tokens, signed them, or will sign them
   rotate [--alg ALG]   publish a new key (RS256, ES256 or EdDSA; default AUTH_JWT_SIGNING_ALGORITHM); it signs
