@@ -1,12 +1,12 @@
 import type { Db } from '@signet/db'
 
-/** The account of `seedAccessTokens`'s first token, which has the subscriptions that are read. */
+/** The account of `seedAccessTokens`'s first token, which has the endpoints that are read. */
 const ACCOUNT = `md5('account0')::uuid`
 
-/** A subscription and how many deliveries its log has. */
+/** An endpoint and how many deliveries its log has. */
 export type Log = { endpointId: string; rows: number }
 
-/** One subscription whose log has `rows` deliveries, and nothing else. */
+/** One endpoint whose log has `rows` deliveries, and nothing else. */
 export async function seedOneLog(db: Db, rows: number): Promise<Log> {
   const [endpointId] = await insertEndpoints(db, 1)
   await insertDeliveries(db, rows, `$1::bigint`, [endpointId])
@@ -17,7 +17,7 @@ const ORDINARY = 5000
 
 /**
  * So many deliveries of 30 days, as they come in where some customers are much larger than others: a fifth of them of one
- * subscription, a fifth of ten, and three fifths of 5,000.
+ * endpoint, a fifth of ten, and three fifths of 5,000.
  */
 export async function seedManyLogs(db: Db, rows: number): Promise<{ largest: Log; ordinary: Log }> {
   const ids = await insertEndpoints(db, 11 + ORDINARY)

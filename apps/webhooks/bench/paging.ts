@@ -1,5 +1,5 @@
 // `npm run bench -- paging`: `GET /v1/webhooks/{id}/deliveries` among 10,000,000 deliveries, 2,000,000 of them of the
-// subscription that is asked for, against a log of 1,000 that has the database to itself. One JSON line per case.
+// endpoint that is asked for, against a log of 1,000 that has the database to itself. One JSON line per case.
 // Options: rounds=5, seconds=<of each measurement>, rows=10000000 (deliveries in all).
 import { Db } from '@signet/db'
 import { atMost, compare, median, option, reporter } from '@signet/testkit/bench'

@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals'
 import { writeTombstone } from '@signet/webhook-core/stores'
 import { behindLock } from '@signet/webhook-testkit'
 import { aPersonalToken } from './support/access-token.js'
-import { aNotice, subscribe } from './support/api-data.js'
+import { aNotice, createEndpoint } from './support/api-data.js'
 import { useApi } from './support/api.js'
 import { loseLock } from './support/lose-lock.js'
 import { lockWaiters } from './support/lock-waiters.js'
@@ -45,7 +45,7 @@ describe('a deleted account', () => {
   it('leaves no row in any table when forty notices arrive with its deletion in their middle', async () => {
     const { accountId, token } = await api.anAccount()
     await aPersonalToken(api.db, accountId)
-    await subscribe(api, token)
+    await createEndpoint(api, token)
     const notice = (n: number) =>
       api.internal('POST', '/internal/v1/summary-ready', {
         body: aNotice(accountId, { audio_id: `rec_${n % 7}` }),

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals'
-import type { Seen } from './support/browser.js'
+import type { Seen } from '@signet/testkit'
 import { REDIRECT } from './support/oauth.js'
 import { useOAuth } from './support/use-oauth.js'
 

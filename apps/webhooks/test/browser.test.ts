@@ -6,7 +6,7 @@ import { waitFor } from '@signet/testkit'
 import { type Chromium, launchChromium } from '@signet/testkit/chromium'
 import { describeInBrowser } from '@signet/testkit/browser'
 import { OAuthTester, type RegisteredClient } from './support/oauth.js'
-import { pkce } from './support/browser.js'
+import { pkce } from './support/pkce.js'
 import { startHarness, type Harness } from './support/harness.js'
 import type { User } from './support/identity-double.js'
 

@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto'
 import { describe, expect, it } from '@jest/globals'
-import { pkce } from './support/browser.js'
+import { pkce } from './support/pkce.js'
 import { useOAuth } from './support/use-oauth.js'
 
 const { harness, oauth } = useOAuth()

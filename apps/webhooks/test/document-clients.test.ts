@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { hasModules, runPython, runSchemathesis } from '@signet/testkit/programs'
-import { aNotice, subscribe } from './support/api-data.js'
+import { aNotice, createEndpoint } from './support/api-data.js'
 import { useApi } from './support/api.js'
 import { PYTHON_FOLDER } from './support/programs.js'
 
@@ -23,10 +23,10 @@ async function theDocument(): Promise<string> {
   return file
 }
 
-/** An account with a subscription for each operation, a failed delivery, and a running recovery. */
+/** An account with an endpoint for each operation, a failed delivery, and a running recovery. */
 async function anAccountInUse() {
   const { accountId, token } = await api.anAccount()
-  const [first, second] = [await subscribe(api, token), await subscribe(api, token)]
+  const [first, second] = [await createEndpoint(api, token), await createEndpoint(api, token)]
   await api.internal('POST', '/internal/v1/summary-ready', { body: aNotice(accountId) })
   const { rows } = await api.db.query<{ id: string }>(
     `insert into webhook_deliveries (endpoint_id, event_id, event_type, status, last_error)
@@ -98,7 +98,7 @@ describe('schemathesis', () => {
 describe('openapi-python-client', () => {
   const test = hasModules('openapi_python_client') ? it : it.skip
 
-  test('generates a client that creates, lists and deletes a subscription', async () => {
+  test('generates a client that creates, lists and deletes an endpoint', async () => {
     const { token } = await api.anAccount()
     const program = join(PYTHON_FOLDER, 'generated_client.py')
     expect(JSON.parse(await runPython([program, await theDocument(), api.url, token], folder))).toEqual({

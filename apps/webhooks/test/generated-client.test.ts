@@ -44,7 +44,7 @@ console.log(
 `
 
 describe('a client that openapi-typescript generates', () => {
-  it('compiles, and creates, lists and deletes a subscription', async () => {
+  it('compiles, and creates, lists and deletes an endpoint', async () => {
     const { token } = await api.anAccount()
     expect(await runGeneratedClient(DOCUMENT, APPLICATION, [api.url, token])).toEqual({
       status: 1,

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals'
 import { sha256 } from '../src/credentials/credential.js'
 import { aPersonalToken } from './support/access-token.js'
-import { aNotice, eventRows, mirrorOf, subscribe } from './support/api-data.js'
+import { aNotice, eventRows, mirrorOf, createEndpoint } from './support/api-data.js'
 import { useApi } from './support/api.js'
 import { lockWaiters } from './support/lock-waiters.js'
 
@@ -39,9 +39,9 @@ describe('POST /internal/v1/accounts/{account_id}/revoke', () => {
     expect([await other.works(), await other.sessions()]).toEqual([[200, 200], 1])
   })
 
-  it('keeps subscriptions, and may be repeated and said without a reason', async () => {
+  it('keeps endpoints, and may be repeated and said without a reason', async () => {
     const { accountId, token } = await anAccountWithAccess()
-    await subscribe(api, token)
+    await createEndpoint(api, token)
     for (let i = 0; i < 2; i++) {
       const reply = await api.internal('POST', `/internal/v1/accounts/${accountId.toUpperCase()}/revoke`)
       expect(reply.status).toBe(200)
@@ -71,7 +71,7 @@ describe('POST /internal/v1/accounts/{account_id}/revoke', () => {
 describe('DELETE /internal/v1/accounts/{account_id}', () => {
   it('ends all access and leaves no row of the account behind', async () => {
     const { accountId, token, works, sessions } = await anAccountWithAccess()
-    const { id } = await subscribe(api, token)
+    const { id } = await createEndpoint(api, token)
     await api.call('POST', `/v1/webhooks/${id}/test`, { token })
     await api.internal('POST', '/internal/v1/summary-ready', { body: aNotice(accountId) })
     await api.db.query(

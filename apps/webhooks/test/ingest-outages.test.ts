@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { holdsInSomeRun, startPrivateRedis, waitFor, type PrivateRedis } from '@signet/testkit'
-import { aNotice, eventRows, queuedEvents, subscribe } from './support/api-data.js'
+import { aNotice, eventRows, queuedEvents, createEndpoint } from './support/api-data.js'
 import { useApi } from './support/api.js'
 
 let redis: PrivateRedis
@@ -25,7 +25,7 @@ describe('without Redis', () => {
     const answers: unknown[] = []
     await holdsInSomeRun(async () => {
       const { accountId, token } = await api.anAccount()
-      const { id } = await subscribe(api, token)
+      const { id } = await createEndpoint(api, token)
       const start = performance.now()
       const replies = await Promise.all([
         ingest(accountId),
@@ -59,7 +59,7 @@ describe('without Redis', () => {
 describe('with a Redis that hangs', () => {
   it('a first request waits a second at most, and those after it do not wait', async () => {
     const { accountId, token } = await api.anAccount()
-    const { id } = await subscribe(api, token)
+    const { id } = await createEndpoint(api, token)
     const elapsed = async (work: () => Promise<{ status: number }>) => {
       const start = performance.now()
       const { status } = await work()
@@ -84,9 +84,9 @@ describe('with a Redis that hangs', () => {
 describe('a service that never saw a Redis', () => {
   const api = useApi({ env: () => ({ WEBHOOKS_REDIS_URL: 'redis://127.0.0.1:1' }) })
 
-  it('starts, takes subscriptions and recordings, and stops', async () => {
+  it('starts, takes endpoints and recordings, and stops', async () => {
     const { accountId, token } = await api.anAccount()
-    await subscribe(api, token)
+    await createEndpoint(api, token)
     const reply = await api.internal('POST', '/internal/v1/summary-ready', { body: aNotice(accountId) })
     expect(reply.status).toBe(202)
     await api.close()

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals'
 import { lockRecording } from '../src/ingest/recording-store.js'
-import { aNotice, eventRows, mirrorOf, subscribe } from './support/api-data.js'
+import { aNotice, eventRows, mirrorOf, createEndpoint } from './support/api-data.js'
 import { useApi } from './support/api.js'
 import { lockWaiters } from './support/lock-waiters.js'
 import { putRecording } from './support/recordings.js'
@@ -115,7 +115,7 @@ describe('PUT /internal/v1/accounts/{account_id}/recordings/{audio_id}', () => {
 describe('DELETE /internal/v1/accounts/{account_id}/recordings/{audio_id}', () => {
   it('removes the mirror rows, purges the bodies and ends what is pending', async () => {
     const { accountId, token } = await api.anAccount()
-    const { id } = await subscribe(api, token)
+    const { id } = await createEndpoint(api, token)
     await api.internal('POST', '/internal/v1/summary-ready', { body: aNotice(accountId) })
     await api.db.query(
       `with event as (

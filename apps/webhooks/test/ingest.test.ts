@@ -113,7 +113,7 @@ describe('POST /internal/v1/summary-ready', () => {
     expect(results.map(({ status }) => status)).toEqual([202, 202, 200])
   })
 
-  it('stores the event of an account without any subscription', async () => {
+  it('stores the event of an account without any endpoint', async () => {
     const { accountId } = await api.anAccount()
     expect((await ingest(aNotice(accountId))).status).toBe(202)
     expect(await eventRows(api, accountId)).toHaveLength(1)

@@ -5,7 +5,7 @@ import { RuleError, ruleMessages, type Rule } from '../src/errors/rule-error.js'
 import { pageCatalogues, textsIn } from '../src/pages/texts.js'
 import { refusalOf } from '../src/portal/refusal.js'
 import { aToken } from './support/access-token.js'
-import { FormBrowser } from './support/browser.js'
+import { FormBrowser } from '@signet/testkit'
 import { aDelivery, anEndpoint, sent } from './support/portal.js'
 import { useOAuth } from './support/use-oauth.js'
 

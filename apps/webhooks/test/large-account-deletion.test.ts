@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it } from '@jest/globals'
 import { countAccountRows, writeTombstone } from '@signet/webhook-core/stores'
-import { subscribe } from './support/api-data.js'
+import { createEndpoint } from './support/api-data.js'
 import { useApi } from './support/api.js'
 
 const api = useApi()
@@ -34,7 +34,7 @@ afterEach(async () => {
 /** An account with that many recordings, queued events and pending deliveries. */
 async function aLargeAccount(count: number) {
   const { accountId, token } = await api.anAccount()
-  const { id } = await subscribe(api, token)
+  const { id } = await createEndpoint(api, token)
   await api.db.query(
     `with recording as (
        insert into recordings (account_id, audio_id) select $1, 'rec_' || n from generate_series(1, $2) n

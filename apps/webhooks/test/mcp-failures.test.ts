@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals'
-import { aNotice, subscribe } from './support/api-data.js'
+import { aNotice, createEndpoint } from './support/api-data.js'
 import { useApi } from './support/api.js'
 import { callTool, errorOf, post, request, rpc, type Message } from './support/mcp.js'
 
@@ -37,7 +37,7 @@ describe('a tool', () => {
 
   it('serves each of many parallel callers for itself', async () => {
     const owners = await Promise.all(Array.from({ length: 8 }, () => api.anAccount()))
-    const ids = await Promise.all(owners.map(async ({ token }) => (await subscribe(api, token)).id))
+    const ids = await Promise.all(owners.map(async ({ token }) => (await createEndpoint(api, token)).id))
     const outcomes = await Promise.all(owners.map(({ token }) => callTool(api, token, 'list_webhooks')))
     expect(outcomes.map(({ structuredContent }) => structuredContent)).toMatchObject(
       ids.map((id) => ({ items: [{ id }] })),

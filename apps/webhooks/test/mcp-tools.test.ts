@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals'
 import { Ajv } from 'ajv'
 import { eventTypes } from '@signet/webhook-core'
 import { publicRoutes } from '../src/routes.js'
-import { disable, listOf, subscribe } from './support/api-data.js'
+import { disable, listOf, createEndpoint } from './support/api-data.js'
 import { useApi } from './support/api.js'
 import { callTool, errorOf, rpc, type ToolOutcome } from './support/mcp.js'
 
@@ -140,7 +140,7 @@ describe('a tool', () => {
 
   it('shows a secret when it is made, and never again', async () => {
     const { token } = await api.anAccount()
-    const { id, secret } = await subscribe(api, token)
+    const { id, secret } = await createEndpoint(api, token)
     const { secret: next } = (await callTool(api, token, 'rotate_webhook_secret', { endpoint_id: id }))
       .structuredContent as { secret: string }
     const all = JSON.stringify([
@@ -205,7 +205,7 @@ describe('a tool', () => {
 
   it('does not clear the events of a webhook when nothing was given', async () => {
     const { token } = await api.anAccount()
-    const { id } = await subscribe(api, token)
+    const { id } = await createEndpoint(api, token)
     expect(errorOf(await callTool(api, token, 'update_webhook', { endpoint_id: id }))).toMatchObject({
       code: 'bad_request',
       message: 'Give at least one of url, events',
@@ -215,8 +215,8 @@ describe('a tool', () => {
 
   it('reports a quota and a conflict as /v1 does', async () => {
     const { token } = await api.anAccount()
-    const { id } = await subscribe(api, token)
-    for (let i = 0; i < 4; i++) await subscribe(api, token)
+    const { id } = await createEndpoint(api, token)
+    for (let i = 0; i < 4; i++) await createEndpoint(api, token)
     expect(
       errorOf(await callTool(api, token, 'create_webhook', { url: 'https://example.com' })),
     ).toMatchObject({
@@ -251,7 +251,7 @@ describe('an attacker', () => {
 
   it('gets nothing of another account: its ids do not exist', async () => {
     const owner = await api.anAccount()
-    const { id } = await subscribe(api, owner.token)
+    const { id } = await createEndpoint(api, owner.token)
     const before = await listOf(api, owner.token)
     const { token } = await api.anAccount()
     for (const outcome of await everyToolWith(token, id))
@@ -288,7 +288,7 @@ describe('an attacker', () => {
 
   it('cannot add a query to a path, or a second value to a parameter', async () => {
     const { token } = await api.anAccount()
-    const { id } = await subscribe(api, token)
+    const { id } = await createEndpoint(api, token)
     const call = (given: object) => callTool(api, token, 'list_deliveries', { endpoint_id: id, ...given })
     expect(errorOf(await call({ event_type: 'webhook.ping&page=2' }))).toMatchObject({ code: 'bad_request' })
     expect(errorOf(await call({ 'status[]': 1 }))).toMatchObject({ code: 'bad_request' })

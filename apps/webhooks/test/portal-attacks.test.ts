@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto'
 import { describe, expect, it } from '@jest/globals'
-import { formOf } from './support/browser.js'
+import { formOf } from '@signet/testkit'
 import { startHarness } from './support/harness.js'
 import { OAuthTester } from './support/oauth.js'
 import { aDelivery, anEndpoint, aVisitor, sent } from './support/portal.js'

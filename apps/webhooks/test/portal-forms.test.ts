@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals'
-import { formOf, type Seen } from './support/browser.js'
+import { formOf, type Seen } from '@signet/testkit'
 import { aDelivery, anEndpoint, aVisitor, sent } from './support/portal.js'
 import { useOAuth } from './support/use-oauth.js'
 

@@ -83,7 +83,7 @@ const submission = () => ({ sessionHash: of.session, key: Buffer.alloc(32, 1) })
 
 type Case = [name: string, run: (db: Queryable) => Promise<unknown>, indexes: string[]]
 
-/** Subscriptions, deliveries and ingest have theirs in packages/webhook-core. */
+/** Endpoints, deliveries and ingest have theirs in packages/webhook-core. */
 const hotQueries: Case[] = [
   [
     'who bears an access token',

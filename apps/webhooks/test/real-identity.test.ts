@@ -3,8 +3,7 @@ import type { AddressInfo } from 'node:net'
 import { randomInt } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { startInbox, type Inbox } from '@signet/testkit/inbox'
-import { Person, phoneSettings, startStack, type Stack } from '@signet/testkit'
-import type { FormBrowser, Seen } from './support/browser.js'
+import { type FormBrowser, Person, phoneSettings, type Seen, startStack, type Stack } from '@signet/testkit'
 import { OAuthTester } from './support/oauth.js'
 
 // Sign-in through the identity server of this product, both as built. What it asks of others is real too (email) or speaks the

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { describe, expect, it } from '@jest/globals'
-import { formOf } from './support/browser.js'
+import { formOf } from '@signet/testkit'
 import { OAuthTester } from './support/oauth.js'
 import { startHarness } from './support/harness.js'
 import { useOAuth } from './support/use-oauth.js'

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals'
-import type { FormBrowser, Seen } from './support/browser.js'
+import type { FormBrowser, Seen } from '@signet/testkit'
 import { useOAuth } from './support/use-oauth.js'
 
 const { harness, oauth } = useOAuth({ env: { WEBHOOKS_IDENTITY_CLIENT_IP_HEADER: 'X-Client-Address' } })

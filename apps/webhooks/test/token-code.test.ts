@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals'
 import { sha256 } from '../src/credentials/credential.js'
-import { pkce } from './support/browser.js'
+import { pkce } from './support/pkce.js'
 import { lockWaiters } from './support/lock-waiters.js'
 import { OAuthTester, type Answer, type TokenAnswer, type OAuthErrorBody } from './support/oauth.js'
 import { startHarness } from './support/harness.js'

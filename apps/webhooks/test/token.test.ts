@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals'
-import { pkce } from './support/browser.js'
+import { pkce } from './support/pkce.js'
 import { credentials, REDIRECT, type OAuthErrorBody } from './support/oauth.js'
 import { useOAuth } from './support/use-oauth.js'
 

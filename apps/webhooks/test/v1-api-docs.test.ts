@@ -51,7 +51,7 @@ describe('/openapi.json', () => {
     }
   })
 
-  it('links a new subscription to operations it has, whose parameters are members of the answer', async () => {
+  it('links a new endpoint to operations it has, whose parameters are members of the answer', async () => {
     const { document } = await served()
     const known = operations(document)
     const created = document.paths['/v1/webhooks']?.['post']?.responses['200']

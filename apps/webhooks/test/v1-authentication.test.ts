@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { describe, expect, it } from '@jest/globals'
 import { aToken, userJwt } from './support/access-token.js'
-import { subscribe } from './support/api-data.js'
+import { createEndpoint } from './support/api-data.js'
 import { useApi } from './support/api.js'
 import { SERVICE_TOKEN } from './support/harness.js'
 
@@ -27,7 +27,7 @@ const routes = (id: string) =>
 
 /** Calls every route with malformed bodies and queries, about which an unauthenticated caller is told nothing. */
 async function everywhere(credential: { token?: string; headers?: Record<string, string> }) {
-  const { id } = await subscribe(api, (await api.anAccount()).token)
+  const { id } = await createEndpoint(api, (await api.anAccount()).token)
   return Promise.all(
     routes(id).map(([method, path]) =>
       api.call(method, `${path}?page=x&limit=x`, {

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from '@jest/globals'
 import { eventTypes } from '@signet/webhook-core'
-import { subscribe } from './support/api-data.js'
+import { createEndpoint } from './support/api-data.js'
 import { useApi } from './support/api.js'
 
 const api = useApi()
@@ -27,8 +27,8 @@ async function seed(endpointId: string) {
 
 beforeAll(async () => {
   token = (await api.anAccount()).token
-  id = (await subscribe(api, token)).id
-  other = (await subscribe(api, token)).id
+  id = (await createEndpoint(api, token)).id
+  other = (await createEndpoint(api, token)).id
   await seed(id)
   await seed(other)
 })

@@ -1,12 +1,12 @@
 import { beforeAll, describe, expect, it } from '@jest/globals'
-import { subscribe } from './support/api-data.js'
+import { createEndpoint } from './support/api-data.js'
 import { useApi } from './support/api.js'
 import { statementsDuring } from './support/queries.js'
 
 const api = useApi()
 type Item = { id: string; created_at: string } & Record<string, unknown>
 
-/** So many deliveries of a subscription, one a second, the newest now. */
+/** So many deliveries of an endpoint, one a second, the newest now. */
 async function deliver(endpointId: string, count: number): Promise<void> {
   await api.db.query(
     `with event as (
@@ -31,13 +31,13 @@ describe('GET /v1/webhooks/{endpoint_id}/deliveries', () => {
   let id = ''
   beforeAll(async () => {
     token = (await api.anAccount()).token
-    id = (await subscribe(api, token)).id
+    id = (await createEndpoint(api, token)).id
     await deliver(id, 250)
   })
 
   it('shows exactly the documented members, empty text for what is not there yet', async () => {
     const own = await api.anAccount()
-    const endpoint = await subscribe(api, own.token)
+    const endpoint = await createEndpoint(api, own.token)
     await api.db.query(
       `with event as (
          insert into webhook_events (id, account_id, type, source)
@@ -112,7 +112,7 @@ describe('GET /v1/webhooks/{endpoint_id}/deliveries', () => {
 
   it('does not scan far for a page that is far from the beginning or beyond the end', async () => {
     const own = await api.anAccount()
-    const { id: large } = await subscribe(api, own.token)
+    const { id: large } = await createEndpoint(api, own.token)
     await deliver(large, 25_000)
     const read = (query: string) => statementsDuring(api.db, () => page(own.token, large, query))
     const near = await read('?page_size=100')

@@ -1,12 +1,12 @@
 import { expect, it } from '@jest/globals'
-import { subscribe } from './support/api-data.js'
+import { createEndpoint } from './support/api-data.js'
 import { useApi } from './support/api.js'
 
 const api = useApi()
 
 async function given() {
   const { token } = await api.anAccount()
-  const { id } = await subscribe(api, token)
+  const { id } = await createEndpoint(api, token)
   const { rows } = await api.db.query<{ id: string }>(
     `with event as (
        insert into webhook_events (id, account_id, type, source, body, state, dispatched_at)
@@ -90,7 +90,7 @@ it('has no attempts before the first, and no next one after the end', async () =
 
 it('answers 404 for anything that is not a delivery of this endpoint of this account', async () => {
   const [own, other] = [await given(), await given()]
-  const second = await subscribe(api, own.token)
+  const second = await createEndpoint(api, own.token)
   const replies = await Promise.all([
     own.get(own.id, other.deliveryId),
     own.get(second.id, own.deliveryId),

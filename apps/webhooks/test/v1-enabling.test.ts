@@ -1,12 +1,12 @@
 import { describe, expect, it } from '@jest/globals'
-import { disable, listOf, subscribe } from './support/api-data.js'
+import { disable, listOf, createEndpoint } from './support/api-data.js'
 import { useApi } from './support/api.js'
 
 const api = useApi()
 
 async function given() {
   const { token } = await api.anAccount()
-  const { id } = await subscribe(api, token)
+  const { id } = await createEndpoint(api, token)
   const ask = (method: string, suffix = '') => api.call(method, `/v1/webhooks/${id}${suffix}`, { token })
   return { id, token, ask }
 }
@@ -14,7 +14,7 @@ async function given() {
 describe('GET /v1/webhooks/{endpoint_id}', () => {
   it('answers the item of the list', async () => {
     const { token, ask } = await given()
-    await subscribe(api, token)
+    await createEndpoint(api, token)
     const reply = await ask('GET')
     expect([reply.status, reply.body]).toEqual([200, { item: (await listOf(api, token))[0] }])
   })

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals'
 import { endpointSecretContext } from '@signet/webhook-core'
-import { disable, listOf, subscribe, type SubscriptionBody } from './support/api-data.js'
+import { disable, listOf, createEndpoint, type EndpointBody } from './support/api-data.js'
 import { useApi } from './support/api.js'
 
 const api = useApi()
@@ -13,7 +13,7 @@ describe('PATCH /v1/webhooks/{endpoint_id}', () => {
   const FAILURES = 20
   async function given({ disabled = false, failures = 0 } = {}) {
     const { accountId, token } = await api.anAccount()
-    const { id, secret } = await subscribe(api, token, {
+    const { id, secret } = await createEndpoint(api, token, {
       url: 'https://example.com',
       events: ['webhook.ping'],
     })
@@ -25,7 +25,7 @@ describe('PATCH /v1/webhooks/{endpoint_id}', () => {
       ])
     const patch = (call: Parameters<typeof api.call>[2]) =>
       api.call('PATCH', `/v1/webhooks/${id}`, { token, ...call })
-    const item = async () => (await listOf(api, token))[0] as SubscriptionBody
+    const item = async () => (await listOf(api, token))[0] as EndpointBody
     const urlVersion = async () => {
       const { rows } = await api.db.query<{ url_version: number }>(
         'select url_version from webhook_endpoints where id = $1',
@@ -145,7 +145,7 @@ describe('PATCH /v1/webhooks/{endpoint_id}', () => {
   it('is not limited by the quota and revives no delivery that has ended', async () => {
     const { token } = await api.anAccount()
     const made = []
-    for (let i = 0; i < 5; i++) made.push(await subscribe(api, token))
+    for (let i = 0; i < 5; i++) made.push(await createEndpoint(api, token))
     const id = made[0]?.id ?? ''
     await disable(api, id)
     await api.db.query(
@@ -179,7 +179,7 @@ describe('PATCH /v1/webhooks/{endpoint_id}', () => {
 describe('DELETE /v1/webhooks/{endpoint_id}', () => {
   it('answers ok once and 404 after that, and erases the secret', async () => {
     const { token } = await api.anAccount()
-    const { id } = await subscribe(api, token)
+    const { id } = await createEndpoint(api, token)
     const first = await api.call('DELETE', `/v1/webhooks/${id}`, { token })
     expect([first.status, first.body]).toEqual([200, { ok: true }])
     expect((await api.call('DELETE', `/v1/webhooks/${id}`, { token })).status).toBe(404)
@@ -190,7 +190,7 @@ describe('DELETE /v1/webhooks/{endpoint_id}', () => {
 
   it('is done by exactly one of many simultaneous callers', async () => {
     const { token } = await api.anAccount()
-    const { id } = await subscribe(api, token)
+    const { id } = await createEndpoint(api, token)
     const replies = await Promise.all(
       Array.from({ length: 8 }, () => api.call('DELETE', `/v1/webhooks/${id}`, { token })),
     )
@@ -214,9 +214,9 @@ describe('ids', () => {
   it.each(routes)(
     '%s %s: a foreign or deleted id is answered like one that never was',
     async (method, suffix) => {
-      const { id } = await subscribe(api, (await api.anAccount()).token)
+      const { id } = await createEndpoint(api, (await api.anAccount()).token)
       const { token } = await api.anAccount()
-      const { id: gone } = await subscribe(api, token)
+      const { id: gone } = await createEndpoint(api, token)
       await api.call('DELETE', `/v1/webhooks/${gone}`, { token })
       const ask = (asked: string) =>
         api.call(method, `/v1/webhooks/${asked}${suffix}`, {
@@ -250,7 +250,7 @@ describe('ids', () => {
   })
 
   it('a foreign id wins over a bad body and over a bad query', async () => {
-    const { id } = await subscribe(api, (await api.anAccount()).token)
+    const { id } = await createEndpoint(api, (await api.anAccount()).token)
     const { token } = await api.anAccount()
     expect((await api.call('PATCH', `/v1/webhooks/${id}`, { token, raw: '{' })).status).toBe(404)
     expect((await api.call('GET', `/v1/webhooks/${id}/deliveries?page=x`, { token })).status).toBe(404)

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals'
 import { endpointSecretContext, eventTypes, type SecretBox } from '@signet/webhook-core'
-import { disable, listOf, subscribe } from './support/api-data.js'
+import { disable, listOf, createEndpoint } from './support/api-data.js'
 import { useApi } from './support/api.js'
 
 const api = useApi()
@@ -34,7 +34,7 @@ describe('POST /v1/webhooks', () => {
 
   it('stores the secret sealed, for this endpoint only', async () => {
     const { accountId, token } = await api.anAccount()
-    const { id, secret } = await subscribe(api, token)
+    const { id, secret } = await createEndpoint(api, token)
     const { rows } = await api.db.query<{ secret_ciphertext: Buffer; secret_key_id: string }>(
       'select secret_ciphertext, secret_key_id from webhook_endpoints where id = $1',
       [id],
@@ -140,21 +140,21 @@ describe('POST /v1/webhooks', () => {
     expect(await listOf(api, token)).toHaveLength(5)
   })
 
-  it('counts disabled subscriptions until they are deleted, and never those of others', async () => {
+  it('counts disabled endpoints until they are deleted, and never those of others', async () => {
     const { token } = await api.anAccount()
     const made = []
-    for (let i = 0; i < 5; i++) made.push(await subscribe(api, token))
+    for (let i = 0; i < 5; i++) made.push(await createEndpoint(api, token))
     for (const { id } of made) await disable(api, id)
     const create = () => api.call('POST', '/v1/webhooks', { token, body: { url: HOOK } })
     expect((await create()).status).toBe(429)
-    await subscribe(api, (await api.anAccount()).token)
+    await createEndpoint(api, (await api.anAccount()).token)
     await api.call('DELETE', `/v1/webhooks/${made[0]?.id}`, { token })
     expect([(await create()).status, (await create()).status]).toEqual([200, 429])
   })
 
   it('looks at the body before the url, and at the url before the quota', async () => {
     const { token } = await api.anAccount()
-    for (let i = 0; i < 5; i++) await subscribe(api, token)
+    for (let i = 0; i < 5; i++) await createEndpoint(api, token)
     const message = async (body: object) =>
       (await api.call('POST', '/v1/webhooks', { token, body })).body as { error: { message: string } }
     expect(await message({ url: 'http://x', events: ['nope'] })).toEqual(
@@ -166,11 +166,11 @@ describe('POST /v1/webhooks', () => {
 })
 
 describe('GET /v1/webhooks', () => {
-  it('lists the own subscriptions by ascending id, with exactly the documented members', async () => {
+  it('lists the own endpoints by ascending id, with exactly the documented members', async () => {
     const { token } = await api.anAccount()
-    const first = await subscribe(api, token)
-    const second = await subscribe(api, token, { url: 'https://example.com/2' })
-    await subscribe(api, (await api.anAccount()).token)
+    const first = await createEndpoint(api, token)
+    const second = await createEndpoint(api, token, { url: 'https://example.com/2' })
+    await createEndpoint(api, (await api.anAccount()).token)
     const reply = await api.call('GET', '/v1/webhooks', { token })
     const common = {
       status: 1,

@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it } from '@jest/globals'
 import { REQUEST_TIMEOUT_MS } from '../src/http/time-limit.js'
-import { aNotice, subscribe } from './support/api-data.js'
+import { aNotice, createEndpoint } from './support/api-data.js'
 import { useApi, type Reply } from './support/api.js'
 
 const api = useApi()
@@ -19,7 +19,7 @@ describe('a failure that nobody foresaw', () => {
 
   it('is 500 `internal` on every route, and only the log says what it was', async () => {
     const { accountId, token } = await api.anAccount()
-    const { id } = await subscribe(api, token)
+    const { id } = await createEndpoint(api, token)
     await inEachTable('', '_away')
     const replies: Reply[] = [
       await api.call('POST', '/v1/webhooks', { token, body: { url: 'https://example.com/s3cret' } }),

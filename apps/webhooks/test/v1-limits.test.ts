@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals'
 import { holdsInSomeRun } from '@signet/testkit'
-import { subscribe } from './support/api-data.js'
+import { createEndpoint } from './support/api-data.js'
 import { useApi } from './support/api.js'
 
 const api = useApi({
@@ -42,7 +42,7 @@ describe('limits of /v1', () => {
 
   it('hold for test events per endpoint, after it is known whose it is', async () => {
     const { token } = await api.anAccount()
-    const [one, other] = [await subscribe(api, token), await subscribe(api, token)]
+    const [one, other] = [await createEndpoint(api, token), await createEndpoint(api, token)]
     const test = async (id: string) => (await api.call('POST', `/v1/webhooks/${id}/test`, { token })).status
     expect([await test(one.id), await test(one.id), await test(one.id)]).toEqual([200, 200, 429])
     const stranger = await api.anAccount()

@@ -1,5 +1,5 @@
 import { expect, it } from '@jest/globals'
-import { aNotice, subscribe } from './support/api-data.js'
+import { aNotice, createEndpoint } from './support/api-data.js'
 import { useApi } from './support/api.js'
 import { SERVICE_TOKEN } from './support/harness.js'
 
@@ -8,7 +8,7 @@ const api = useApi()
 it('a full run logs no token, secret, query of a url, transcript or summary, at the finest level', async () => {
   const { accountId, token } = await api.anAccount()
   const url = 'https://example.com/hook?key=q7ry-s3cret'
-  const { id, secret } = await subscribe(api, token, { url, events: ['summary.completed'] })
+  const { id, secret } = await createEndpoint(api, token, { url, events: ['summary.completed'] })
   await api.call('GET', `/v1/webhooks?access_token=${token}`, { token })
   await api.call('PATCH', `/v1/webhooks/${id}`, { token, body: { url: `${url}2`, events: [] } })
   await api.call('PATCH', `/v1/webhooks/${id}`, { token, body: { url: 'https://10.0.0.1/?key=q7ry-s3cret' } })

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { startPrivatePostgres, type PrivatePostgres } from '@signet/testkit'
-import { aNotice, subscribe } from './support/api-data.js'
+import { aNotice, createEndpoint } from './support/api-data.js'
 import { useApi } from './support/api.js'
 import { post, request } from './support/mcp.js'
 import { everyConnectionLost } from './support/queries.js'
@@ -23,7 +23,7 @@ afterAll(() => postgres.remove())
 describe('without its database', () => {
   it('every /v1 route, /mcp and ingest answer 503 `unavailable` with Retry-After, without details, and recover', async () => {
     const { accountId, token } = await api.anAccount()
-    const { id } = await subscribe(api, token)
+    const { id } = await createEndpoint(api, token)
     await postgres.kill('SIGKILL')
     await everyConnectionLost(api.db)
     const replies = await Promise.all([

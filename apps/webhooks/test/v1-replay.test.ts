@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals'
 import { randomUUID } from 'node:crypto'
-import { disable, subscribe } from './support/api-data.js'
+import { disable, createEndpoint } from './support/api-data.js'
 import { useApi } from './support/api.js'
 
 const api = useApi()
@@ -8,7 +8,7 @@ const api = useApi()
 /** Deliveries of as many events, by status. */
 async function given(...statuses: number[]) {
   const { accountId, token } = await api.anAccount()
-  const { id } = await subscribe(api, token)
+  const { id } = await createEndpoint(api, token)
   const deliveries: { id: string; event: string }[] = []
   for (const status of statuses) {
     const { rows } = await api.db.query<{ id: string; event: string }>(

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals'
 import { endpointSecretContext } from '@signet/webhook-core'
-import { subscribe } from './support/api-data.js'
+import { createEndpoint } from './support/api-data.js'
 import { useApi, type Reply } from './support/api.js'
 
 const api = useApi()
@@ -8,7 +8,7 @@ const HOUR_MS = 3_600_000
 
 async function given() {
   const { accountId, token } = await api.anAccount()
-  const { id, secret } = await subscribe(api, token)
+  const { id, secret } = await createEndpoint(api, token)
   const ask = (what: string, body?: unknown) =>
     api.call('POST', `/v1/webhooks/${id}/secret/${what}`, { token, ...(body === undefined ? {} : { body }) })
   const rotate = async (body?: unknown) => {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals'
 import { waitFor } from '@signet/testkit'
-import { disable, eventRows, queuedEvents, subscribe } from './support/api-data.js'
+import { disable, eventRows, queuedEvents, createEndpoint } from './support/api-data.js'
 import { useApi } from './support/api.js'
 
 const api = useApi()
@@ -8,9 +8,9 @@ const api = useApi()
 type Accepted = { event_id: string; queued: boolean }
 
 describe('POST /v1/webhooks/{endpoint_id}/test', () => {
-  it('answers when the event is committed, for any subscription and any body', async () => {
+  it('answers when the event is committed, for any endpoint and any body', async () => {
     const { accountId, token } = await api.anAccount()
-    const { id } = await subscribe(api, token, { url: 'https://example.com/hook' })
+    const { id } = await createEndpoint(api, token, { url: 'https://example.com/hook' })
     const reply = await api.call('POST', `/v1/webhooks/${id}/test`, {
       token,
       raw: 'no JSON',
@@ -28,7 +28,7 @@ describe('POST /v1/webhooks/{endpoint_id}/test', () => {
 
   it('hands the event to the queue by ids alone', async () => {
     const { accountId, token } = await api.anAccount()
-    const { id } = await subscribe(api, token)
+    const { id } = await createEndpoint(api, token)
     const { event_id } = (await api.call('POST', `/v1/webhooks/${id}/test`, { token })).body as Accepted
     const queued = await waitFor(async () => {
       const found = (await queuedEvents(api)).filter(({ eventId }) => eventId === event_id)
@@ -37,9 +37,9 @@ describe('POST /v1/webhooks/{endpoint_id}/test', () => {
     expect(queued).toEqual([{ eventId: event_id, accountId }])
   })
 
-  it('queues nothing for a disabled subscription and says so', async () => {
+  it('queues nothing for a disabled endpoint and says so', async () => {
     const { accountId, token } = await api.anAccount()
-    const { id } = await subscribe(api, token)
+    const { id } = await createEndpoint(api, token)
     await disable(api, id)
     const reply = await api.call('POST', `/v1/webhooks/${id}/test`, { token })
     expect([reply.status, reply.body]).toEqual([
@@ -51,7 +51,7 @@ describe('POST /v1/webhooks/{endpoint_id}/test', () => {
 
   it('makes a new event with every call', async () => {
     const { token } = await api.anAccount()
-    const { id } = await subscribe(api, token)
+    const { id } = await createEndpoint(api, token)
     const replies = await Promise.all(
       Array.from({ length: 5 }, () => api.call('POST', `/v1/webhooks/${id}/test`, { token })),
     )

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals'
-import { listOf, subscribe } from './support/api-data.js'
+import { listOf, createEndpoint } from './support/api-data.js'
 import { useApi } from './support/api.js'
 
 const answers: Record<string, string[]> = {
@@ -30,10 +30,10 @@ const hosts: [string, string][] = [
   ['missing.example.com', NOT_PUBLIC],
 ]
 
-describe('what a name means decides over a subscription', () => {
+describe('what a name means decides over an endpoint', () => {
   it('takes a name with public addresses of both families', async () => {
     const { token } = await api.anAccount()
-    await subscribe(api, token, { url: 'https://public.example.com/' })
+    await createEndpoint(api, token, { url: 'https://public.example.com/' })
     expect(await listOf(api, token)).toHaveLength(1)
   })
 
@@ -41,7 +41,7 @@ describe('what a name means decides over a subscription', () => {
     '%s is refused for a new one and for a change, which changes nothing',
     async (host, message) => {
       const { token } = await api.anAccount()
-      const { id } = await subscribe(api, token, { url: 'https://public.example.com/' })
+      const { id } = await createEndpoint(api, token, { url: 'https://public.example.com/' })
       const before = await listOf(api, token)
       const body = { url: `https://${host}/`, events: ['webhook.ping'] }
       for (const [method, path] of [

@@ -4,7 +4,7 @@ import { waitFor } from '@signet/testkit'
 import { publicRoutes } from '../src/routes.js'
 import { aPersonalToken } from './support/access-token.js'
 import { plain, secretOf, teller } from './support/account-events.js'
-import { subscribe } from './support/api-data.js'
+import { createEndpoint } from './support/api-data.js'
 import { useApi } from './support/api.js'
 import { heldRequest } from './support/held-request.js'
 import { personalTokens } from './support/personal-tokens.js'
@@ -21,7 +21,7 @@ const rows = async (table: string, accountId: string) =>
 /** An account with a personal token that nobody has used yet. */
 async function anAccount() {
   const { accountId, token: accessToken } = await api.anAccount()
-  const { id: endpointId } = await subscribe(api, accessToken)
+  const { id: endpointId } = await createEndpoint(api, accessToken)
   const token = await aPersonalToken(api.db, accountId)
   return {
     accountId,

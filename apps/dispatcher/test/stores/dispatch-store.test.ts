@@ -168,7 +168,7 @@ describe('dispatchEvents', () => {
     expect(rows).toHaveLength(1)
   })
 
-  it('gives an event without a subscription a body and no delivery', async () => {
+  it('gives an event that no endpoint subscribed to a body and no delivery', async () => {
     const { db } = database
     const summary = aSummary({ accountId: anAccount() })
     await queueSummary(db, summary)

@@ -21,7 +21,7 @@ export const MAX_BODY_BYTES = 65_536
 const docs = { tag: 'Webhooks', security: ['bearer'] }
 
 /** `/v1/webhooks` (docs/specification.md#creating-a-webhook and the sections after it). */
-/** What a client does next with a webhook. */
+/** What a client does next with an endpoint. */
 const FROM_CREATED = Object.fromEntries(
   ['getWebhook', 'updateWebhook', 'testWebhook', 'listDeliveries', 'deleteWebhook'].map((operationId) => [
     operationId,

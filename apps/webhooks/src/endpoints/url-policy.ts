@@ -5,7 +5,7 @@ import { hasInvisible } from '@signet/pages/visible'
 import type { PortRange } from '../config/port-ranges.js'
 import { RuleError, type Rule } from '../errors/rule-error.js'
 
-/** A webhook URL that the policy rejects. The message is for the caller: it names the rule and reveals nothing about our network. */
+/** A URL of an endpoint that the policy rejects. The message is for the caller: it names the rule and reveals nothing about our network. */
 export class UrlRefusedError extends RuleError {
   constructor(rule: Extract<Rule, `url.${string}`>, options?: ConstructorParameters<typeof RuleError>[1]) {
     super(rule, options)
@@ -38,7 +38,7 @@ const RESERVED_SUFFIXES = [
   'onion',
 ]
 
-/** Decides which URLs may be registered (docs/specification.md#url-policy). Applies when a webhook is created or its URL changes. */
+/** Decides which URLs may be registered (docs/specification.md#url-policy). Applies when an endpoint is created or its URL changes. */
 export class UrlPolicy {
   readonly #guard: AddressGuard
   readonly #allowedPorts: readonly PortRange[]

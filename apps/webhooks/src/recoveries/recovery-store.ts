@@ -51,7 +51,7 @@ export type Creation =
   | { kind: 'created'; id: RecoveryId }
   /** Another recovery is running, or was started a moment ago. */
   | { kind: 'running' | 'started'; id: RecoveryId }
-  /** The webhook has been deleted in the meantime. */
+  /** The endpoint has been deleted in the meantime. */
   | { kind: 'gone' }
   | { kind: 'too_many' }
   /** By the database's clock, the period ends before it begins. */

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { Api } from './api.js'
 
-export type SubscriptionBody = {
+export type EndpointBody = {
   id: string
   url: string
   events: string[]
@@ -15,24 +15,24 @@ export type SubscriptionBody = {
   updated_at: string
 }
 
-/** Creates a subscription through the API and answers its id and secret. */
-export async function subscribe(
+/** Creates an endpoint through the API and returns its id and secret. */
+export async function createEndpoint(
   api: Api,
   token: string,
   body: object = { url: 'https://example.com/hook', events: ['summary.completed'] },
 ): Promise<{ id: string; secret: string }> {
   const reply = await api.call('POST', '/v1/webhooks', { token, body })
-  if (reply.status !== 200) throw new Error(`no subscription: ${reply.status} ${reply.text}`)
+  if (reply.status !== 200) throw new Error(`no endpoint: ${reply.status} ${reply.text}`)
   const { endpoint_id, secret } = reply.body as { endpoint_id: string; secret: string }
   return { id: endpoint_id, secret }
 }
 
-export async function listOf(api: Api, token: string): Promise<SubscriptionBody[]> {
+export async function listOf(api: Api, token: string): Promise<EndpointBody[]> {
   const { body } = await api.call('GET', '/v1/webhooks', { token })
-  return (body as { items: SubscriptionBody[] }).items
+  return (body as { items: EndpointBody[] }).items
 }
 
-/** As twenty failures in a row leave a subscription. */
+/** As twenty failures in a row leave an endpoint. */
 export async function disable(api: Api, id: string): Promise<void> {
   await api.db.query(
     `update webhook_endpoints set status = 2, disabled_at = now(), disabled_reason = 'http_500',

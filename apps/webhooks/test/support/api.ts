@@ -24,7 +24,7 @@ export type ApiOptions = {
   resolver?: Resolver
 }
 
-/** Every name is a public host, so that subscriptions can be made without a network. */
+/** Every name is a public host, so that endpoints can be created without a network. */
 const publicResolver: Resolver = () => Promise.resolve([{ address: '93.184.215.14', family: 4 }])
 
 /**

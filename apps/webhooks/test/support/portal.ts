@@ -1,4 +1,4 @@
-import type { FormBrowser, Seen } from './browser.js'
+import type { FormBrowser, Seen } from '@signet/testkit'
 import type { Harness } from './harness.js'
 import type { User } from './identity-double.js'
 import type { OAuthTester } from './oauth.js'

@@ -6,7 +6,7 @@ import type { SealedSecret } from '../signature/secret-box.js'
 import { ERASED_SECRETS } from './erased-secrets.js'
 import { cancelBacklog, type BacklogPosition } from './backlog-store.js'
 
-/** A webhook without its signing secret, which is only read together with a delivery to attempt. */
+/** An endpoint without its signing secret, which is only read together with a delivery to attempt. */
 export type Endpoint = {
   id: EndpointId
   accountId: string

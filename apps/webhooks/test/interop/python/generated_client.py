@@ -1,4 +1,4 @@
-"""Generates a client from the document with openapi-python-client, and creates, lists and deletes a subscription with it."""
+"""Generates a client from the document with openapi-python-client, and creates, lists and deletes an endpoint with it."""
 
 import importlib
 import json
