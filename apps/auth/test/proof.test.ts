@@ -3,7 +3,6 @@ import { anEmail, aPhone, expectError, get, mailTo, PASSWORD, post, put, type Js
 import { signInWith } from './support/fake-provider.js'
 import {
   admin,
-  ELSEWHERE,
   EMAIL_PROOFS,
   OWNER,
   STRANGER,
@@ -76,33 +75,6 @@ describe.each([
     expect((await site.signIn({ email }, earlier.password)).status).toBe(200)
   })
 
-  it.each(['a code by SMS', 'the code of another sign-up', 'an administrator'])(
-    'for a phone, %s discards what that sign-up brought',
-    async (proof) => {
-      const phone = aPhone()
-      expect((await site.signUp({ phone }, earlier)).status).toBe(200)
-      const old = site.gateway.codeFor(phone)
-      let user: Json
-      if (proof === 'an administrator') {
-        const { id } = await site.userRow({ phone })
-        user = (await put(site.server, `/admin/users/${String(id)}`, { phone_confirm: true }, admin)).body
-      } else {
-        const asked =
-          proof === 'a code by SMS'
-            ? await post(site.server, '/otp', { phone })
-            : await site.signUp({ phone }, STRANGER, ELSEWHERE)
-        expect(asked.status).toBe(200)
-        const { body } = await site.verify({ type: 'sms', phone, token: site.gateway.codeFor(phone) })
-        user = body['user'] as Json
-      }
-      expect(user).toMatchObject({ phone, phone_confirmed_at: expect.any(String) as unknown })
-      expect(user['user_metadata']).not.toHaveProperty('from')
-      expectError(await site.signIn({ phone }, earlier.password), 400, 'invalid_credentials')
-      expectError(await site.verify({ type: 'sms', phone, token: old }), 403, 'otp_expired')
-      expect(await pendingOf(user)).toEqual([])
-    },
-  )
-
   it.each(['an administrator', 'a provider that vouches for it'] as const)(
     '%s also voids links and changes that were requested before',
     async (proof) => {
@@ -115,15 +87,6 @@ describe.each([
       expectError(await site.verify({ type: 'recovery', token_hash: token }), 403, 'otp_expired')
     },
   )
-
-  it('its own code by SMS applies its password and data', async () => {
-    const phone = aPhone()
-    await site.signUp({ phone }, earlier)
-    expectError(await site.signIn({ phone }, earlier.password), 400, 'phone_not_confirmed')
-    const { body } = await site.verify({ type: 'sms', phone, token: site.gateway.codeFor(phone) })
-    expect(body['user']).toMatchObject({ user_metadata: { ...earlier.data, phone, phone_verified: true } })
-    expect((await site.signIn({ phone }, earlier.password)).status).toBe(200)
-  })
 })
 
 describe('an account from a provider that does not vouch for the address', () => {

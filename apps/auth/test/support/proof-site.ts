@@ -80,7 +80,7 @@ export async function startProofSite(env: Record<string, string> = {}): Promise<
   return site
 }
 
-const userOfAnswer = ({ body }: ApiAnswer): Json => (body['user'] ?? body) as Json
+export const userOfAnswer = ({ body }: ApiAnswer): Json => (body['user'] ?? body) as Json
 
 /** Proofs of an email address, apart from the link or code of the sign-up itself. */
 export const EMAIL_PROOFS = [
