@@ -1,48 +1,79 @@
-// Entry files of packages: what they export is their own, named one by one, and few enough to be read.
-import { existsSync, readdirSync, readFileSync } from 'node:fs'
-import { join, relative } from 'node:path'
+// What a module exports is its own. What the entry files of packages and other barrels (files that pass on names of other files) export is
+// named one by one, and few enough to be read.
+import { existsSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { parseArgs } from 'node:util'
 import ts from 'typescript'
 import { root } from '../local/bootstrap.mjs'
+import { run } from './run.mjs'
 
 const MAX_NAMES = 40
 
-const problems = packages().flatMap(entriesOf).flatMap(problemsOf)
+const { values } = parseArgs({ options: { folder: { type: 'string', default: root } } })
+const { folder } = values
+const { output: listed } = await run('git', ['-C', folder, 'ls-files'])
+const files = listed.split('\n').filter((path) => existsSync(join(folder, path)))
+const entries = new Set(files.filter((path) => /(^|\/)package\.json$/.test(path)).flatMap(entriesOf))
+
+const problems = files.filter((path) => /\.(ts|mts|mjs|js)$/.test(path)).flatMap(problemsOf)
 for (const problem of problems) console.log(problem)
 process.exitCode = problems.length > 0 ? 1 : 0
 
-function packages() {
-  return readdirSync(join(root, 'packages')).map((name) => join(root, 'packages', name))
-}
-
 /** The source files that a package's `exports` lead to. */
-function entriesOf(folder) {
-  const manifest = join(folder, 'package.json')
-  if (!existsSync(manifest)) return []
-  const { exports = {} } = JSON.parse(readFileSync(manifest, 'utf8'))
+function entriesOf(manifest) {
+  const { exports = {} } = JSON.parse(readFileSync(join(folder, manifest), 'utf8'))
   return Object.values(exports)
     .map((target) => target['@signet/source'])
     .filter((source) => source !== undefined)
-    .map((source) => join(folder, source))
+    .map((source) => join(manifest, '..', source).replaceAll('\\', '/'))
 }
 
 function problemsOf(path) {
-  const file = ts.createSourceFile(path, readFileSync(path, 'utf8'), ts.ScriptTarget.Latest)
-  const where = relative(root, path).replaceAll('\\', '/')
-  const found = []
-  let names = 0
-  for (const statement of file.statements) {
-    if (ts.isExportDeclaration(statement)) {
-      const from = statement.moduleSpecifier?.text
-      if (from !== undefined && !from.startsWith('.')) found.push(`${where}  re-exports ${from}`)
-      if (statement.exportClause && ts.isNamedExports(statement.exportClause))
-        names += statement.exportClause.elements.length
-      else found.push(`${where}  exports everything of ${from}: name what it exports`)
-    } else if (isExported(statement)) {
-      names += statement.declarationList?.declarations.length ?? 1
-    }
+  const file = ts.createSourceFile(path, readFileSync(join(folder, path), 'utf8'), ts.ScriptTarget.Latest)
+  const exported = file.statements.flatMap((statement) => exportsOf(statement, importsOf(file)))
+  const isBarrel = entries.has(path) || exported.some(({ from }) => from !== undefined)
+  const foreign = new Set(exported.map(({ from }) => from).filter((from) => from && !from.startsWith('.')))
+  const everything = exported.filter(({ name }) => name === undefined)
+  return [
+    ...[...foreign].map((from) => `${path}  re-exports ${from}`),
+    ...everything.map(({ from }) => `${path}  exports everything of ${from}: name what it exports`),
+    ...(isBarrel && exported.length > MAX_NAMES
+      ? [`${path}  exports ${exported.length} names, more than ${MAX_NAMES}`]
+      : []),
+  ]
+}
+
+/** Where each imported name of a file comes from. */
+function importsOf(file) {
+  const imports = file.statements.filter((statement) => ts.isImportDeclaration(statement))
+  return new Map(
+    imports.flatMap(({ importClause, moduleSpecifier }) => {
+      const { name, namedBindings } = importClause ?? {}
+      const elements = namedBindings?.elements ?? (namedBindings ? [namedBindings] : [])
+      return [name, ...elements.map((element) => element.name)]
+        .filter((local) => local !== undefined)
+        .map((local) => [local.text, moduleSpecifier.text])
+    }),
+  )
+}
+
+/** The names that a statement exports; `from` is where they come from, if from another file. A star has no name. */
+function exportsOf(statement, imports) {
+  if (!ts.isExportDeclaration(statement)) {
+    if (!isExported(statement)) return []
+    return (statement.declarationList?.declarations ?? [statement]).map(() => ({ name: 'own' }))
   }
-  if (names > MAX_NAMES) found.push(`${where}  exports ${names} names, more than ${MAX_NAMES}`)
-  return found
+  const from = statement.moduleSpecifier?.text
+  if (!statement.exportClause || ts.isNamespaceExport(statement.exportClause)) return [{ from }]
+  return (
+    statement.exportClause.elements
+      .map(({ name, propertyName }) => ({
+        name: name.text,
+        from: from ?? imports.get((propertyName ?? name).text),
+      }))
+      // Tools ask for a default export, such as the theme of the site.
+      .filter(({ name }) => name !== 'default')
+  )
 }
 
 function isExported(statement) {

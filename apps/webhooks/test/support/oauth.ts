@@ -1,5 +1,6 @@
-import { FormBrowser, pkce, signInOnPage, type Seen } from './browser.js'
+import { FormBrowser, type Seen, signInOnPage } from '@signet/testkit'
 import type { Harness } from './harness.js'
+import { pkce } from './pkce.js'
 
 /** Somebody who signs in with a password. */
 type User = { readonly email: string; readonly password: string }

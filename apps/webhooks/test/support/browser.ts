@@ -1,8 +1,0 @@
-import { createHash, randomBytes } from 'node:crypto'
-
-export { FormBrowser, formOf, signInOnPage, type Seen } from '@signet/testkit'
-
-/** PKCE verifier and challenge. */
-export function pkce(verifier = randomBytes(32).toString('base64url')) {
-  return { verifier, challenge: createHash('sha256').update(verifier).digest('base64url') }
-}
