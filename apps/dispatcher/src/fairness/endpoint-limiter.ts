@@ -139,7 +139,8 @@ export class EndpointLimiter {
 
   #stateOf({ endpointId, accountId }: Claim): EndpointState {
     const state = this.#endpoints.get(endpointId) ?? new EndpointState(accountId)
-    // Moves it to the end of the map, so that the first entries are the least recently used.
+    // Moves it to the end of the map, so that the first entries are the least recently used. An `LRUCache` would also drop an endpoint
+    // with attempts in flight, whose count would then start at zero and allow it more of them.
     this.#endpoints.delete(endpointId)
     this.#endpoints.set(endpointId, state)
     if (this.#endpoints.size > MAX_REMEMBERED) this.#forgetIdle()

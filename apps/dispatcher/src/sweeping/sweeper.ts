@@ -47,7 +47,7 @@ const LOCK = 'dispatcher-sweeper'
  */
 export class Sweeper {
   readonly #sweeps: Periodic
-  #earlySweeps: NodeJS.Timeout | undefined
+  #earlySweeps: Periodic | undefined
   #earlySweepsLeft = 0
   /** While there are early sweeps. */
   #outage: RedisOutage | undefined
@@ -76,20 +76,24 @@ export class Sweeper {
   redisRecovered(outage: RedisOutage): void {
     this.#outage = this.#outage === undefined ? outage : bothOf(this.#outage, outage)
     this.#earlySweepsLeft = EARLY_SWEEPS
-    void this.#sweeps.request()
     if (this.#sweeps.stopping.aborted) return
-    this.#earlySweeps ??= setInterval(() => this.#sweepEarly(), EARLY_INTERVAL_MS).unref()
+    this.#earlySweeps ??= new Periodic({
+      everyMs: EARLY_INTERVAL_MS,
+      run: () => this.#sweepEarly(),
+      onError: (error) => this.deps.observer.sweepFailed(error),
+    })
+    this.#earlySweeps.start()
   }
 
-  #sweepEarly(): void {
-    if (this.#earlySweepsLeft === 0) {
-      clearInterval(this.#earlySweeps)
-      this.#earlySweeps = undefined
-      this.#outage = undefined
-      return
+  async #sweepEarly(): Promise<void> {
+    if (this.#earlySweepsLeft > 0) {
+      this.#earlySweepsLeft -= 1
+      return this.#sweeps.request()
     }
-    this.#earlySweepsLeft -= 1
-    void this.#sweeps.request()
+    // Not awaited: it waits for this run.
+    void this.#earlySweeps?.stop()
+    this.#earlySweeps = undefined
+    this.#outage = undefined
   }
 
   /**
@@ -104,8 +108,7 @@ export class Sweeper {
   }
 
   async stop(): Promise<void> {
-    clearInterval(this.#earlySweeps)
-    await this.#sweeps.stop()
+    await Promise.all([this.#earlySweeps?.stop(), this.#sweeps.stop()])
   }
 
   /** One complete sweep; undefined if another process is running it. */
