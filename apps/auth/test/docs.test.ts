@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { documentChecker, wrongExamples } from '@signet/testkit/open-api'
@@ -7,11 +8,17 @@ import { generatedDocs } from '../src/docs.js'
 import { errorCodes } from '../src/errors/error-codes.js'
 import { definitions, providers } from '../src/providers/definitions/index.js'
 import type { ProviderDefinition } from '../src/providers/model/provider.js'
-import { anEmail, aUser, call, get, post, put, type ApiAnswer } from './support/api.js'
+import { anEmail, aUser, call, get, post, put, type ApiAnswer, type Json } from './support/api.js'
 import { startServer, type TestServer } from './support/server.js'
 import { serviceToken } from './support/tokens.js'
 
 const admin = { token: serviceToken() }
+
+type Operation = {
+  requestBody?: { content: Readonly<Record<string, { example?: Json }>> }
+  security: readonly Record<string, unknown>[]
+}
+type OpenApi = { paths: Readonly<Record<string, Readonly<Record<string, Operation>>>> }
 
 /** Tests whose cases are in files of their own. */
 const ROWS: Readonly<Record<string, string[]>> = {
@@ -92,6 +99,31 @@ describe('the documents', () => {
     ]
     expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 200))
     expect(wrongExamples(apiDocument(authRoutes(server.context), server.url))).toEqual([])
+  })
+
+  it('give examples of requests that the server understands', async () => {
+    const user = await aUser(server)
+    const tokens: Readonly<Record<string, string>> = { user: user.access_token, admin: serviceToken() }
+    const { paths } = apiDocument(authRoutes(server.context), server.url) as unknown as OpenApi
+    const examples = Object.entries(paths).flatMap(([path, operations]) =>
+      Object.entries(operations).flatMap(([method, { requestBody, security }]) => {
+        const example = requestBody?.content['application/json']?.example
+        const [scheme = ''] = security.flatMap((one) => Object.keys(one))
+        return example === undefined ? [] : [{ method, path, example, token: tokens[scheme] }]
+      }),
+    )
+    expect(examples.length).toBeGreaterThan(20)
+    const misunderstood: object[] = []
+    for (const { method, path, example, token } of examples) {
+      const to = path.replace(/\{\w+\}/g, randomUUID()) + (path === '/token' ? '?grant_type=password' : '')
+      const { body } = await call(server, method.toUpperCase(), to, {
+        body: example,
+        ...(token && { token }),
+      })
+      if (body['error_code'] === 'validation_failed' || body['error_code'] === 'bad_json')
+        misunderstood.push({ method, path, example, answer: body['msg'] })
+    }
+    expect(misunderstood).toEqual([])
   })
 
   it('would refuse an answer that is not described', () => {

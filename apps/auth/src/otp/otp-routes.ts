@@ -40,9 +40,9 @@ type OtpBody = BodyOf<typeof otpFields>
 type AnyFields = Parameters<typeof jsonBody>[0]
 
 const CREATE_USER =
-  'What happens to an unknown address depends on `create_user`. With the header `X-Supabase-Api-Version`, `false` answers ' +
-  '422 `otp_disabled` and everything else signs up. Without it, `true` means that the account must exist: the answer is ' +
-  '200, and nothing is sent; everything else signs up.'
+  'An unknown address is signed up, unless `create_user` says that the account must exist. That is `false` with the header ' +
+  '`X-Supabase-Api-Version`, which client libraries send: the answer is 422 `otp_disabled`. Without the header it is `true`: the ' +
+  'answer is 200, and nothing is sent.'
 
 const common = {
   tag: 'Sign-in',

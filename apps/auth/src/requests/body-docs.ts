@@ -1,4 +1,5 @@
 import type { JsonSchema } from '@signet/http'
+import { exampleOf } from '@signet/http/open-api'
 
 const text = (description: string, example: string, more: JsonSchema = {}): JsonSchema => ({
   type: 'string',
@@ -15,7 +16,7 @@ const anyObject = (description: string): JsonSchema => ({ type: 'object', descri
  */
 const members = {
   email: text('An email address', 'ada@example.com', { maxLength: 255 }),
-  new_email: text('The address to change to, for a type that changes it', 'ada@example.org'),
+  new_email: unset('The address to change to, for a type that changes it'),
   phone: unset('A phone number in E.164 format, with or without the `+`'),
   password: text('At most 72 bytes', 'correct horse battery staple', { minLength: 1, maxLength: 72 }),
   current_password: unset('The current password'),
@@ -29,7 +30,13 @@ const members = {
     enum: ['sms', 'whatsapp', ''],
     description: 'With a phone number only; empty is `sms`',
   },
-  create_user: { type: 'boolean', description: 'What happens to an unknown address' },
+  create_user: {
+    type: 'boolean',
+    description:
+      'Whether an unknown address is signed up. With the header `X-Supabase-Api-Version`: `true` signs it up, `false` answers ' +
+      '422 `otp_disabled`. Without the header, the opposite: `false` signs it up; `true` means that the account must exist, and ' +
+      'otherwise answers 200 and sends nothing. Left out, it is signed up in both cases.',
+  },
   code_challenge: unset('PKCE: the link leads back with a code, which needs the verifier'),
   code_challenge_method: {
     type: 'string',
@@ -47,8 +54,8 @@ const members = {
   issuer: unset('Of the ID token'),
   access_token: unset('Of the provider, where `at_hash` binds it'),
   link_identity: { type: 'boolean', description: 'Adds the identity to the bearer of the request' },
-  token: unset('The code, with the address it was sent to; or just the token of a link'),
-  token_hash: text('The token of a link', 'Zq2mT8vLr0Xk4nBy7JcWd1HsPf5Ge9aK3tYb6u'),
+  token: text('The code, with the address it was sent to; or just the token of a link', '123456'),
+  token_hash: unset('The token of a link'),
   redirect_to: unset('Where the link leads, if allowed; otherwise the site'),
   role: text('The `role` claim of the user', 'authenticated'),
   aud: unset('The audience of the user'),
@@ -57,9 +64,9 @@ const members = {
     pattern: '^([0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12})?$',
     description: 'A UUID; made here if left out or empty',
   },
-  email_confirm: { type: 'boolean', description: 'Counts the address as confirmed' },
+  email_confirm: { type: 'boolean', description: 'Counts the address as confirmed', examples: [true] },
   phone_confirm: { type: 'boolean', description: 'Counts the number as confirmed' },
-  ban_duration: text('Such as `24h`, or `none` to end a ban', '24h'),
+  ban_duration: unset('Such as `24h`, or `none` to end a ban'),
   should_soft_delete: { type: 'boolean', default: false, description: 'Keeps a row without personal data' },
   factor_type: { type: 'string', enum: ['totp', 'phone', 'webauthn'] },
   friendly_name: text('How the user calls the factor or passkey', 'Phone'),
@@ -70,7 +77,8 @@ const members = {
 type Member = keyof typeof members
 
 /**
- * A body of these members. Required ones first; `narrowed` says what is particular to this body. Members that are not listed
+ * A body of these members. Required ones first; `narrowed` says what is particular to this body. Its example has what is required
+ * and the optional members that have one of their own: together they must be a request that works. Members that are not listed
  * are ignored, and null counts as absent (docs/specification.md#bodies).
  */
 export function bodyDoc(
@@ -78,8 +86,18 @@ export function bodyDoc(
   optional: readonly Member[] = [],
   narrowed: Readonly<Record<string, JsonSchema>> = {},
 ): JsonSchema {
+  const shown = Object.fromEntries([
+    ...Object.entries(narrowed).filter(([name]) => !name.endsWith('?')),
+    ...[...required, ...optional.filter((name) => 'examples' in members[name])].map((name) => [
+      name,
+      members[name],
+    ]),
+  ]) as Readonly<Record<string, JsonSchema>>
   return {
     type: 'object',
+    examples: [
+      Object.fromEntries(Object.entries(shown).map(([name, schema]) => [name, exampleOf(schema, {})])),
+    ],
     required: [...Object.keys(narrowed).filter((name) => !name.endsWith('?')), ...required],
     properties: {
       ...Object.fromEntries(
