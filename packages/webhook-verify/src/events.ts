@@ -17,6 +17,7 @@ export type WebhookEvent<Type extends keyof EventData = keyof EventData> = {
   [Each in Type]: EventEnvelope<Each, EventData[Each]>
 }[Type]
 
+// Short names from the first release. Types that came later have none: `WebhookEvent<'their.type'>`.
 export type SummaryCompletedEvent = WebhookEvent<'summary.completed'>
 export type SummaryCompletedData = SummaryCompletedEvent['data']
 export type Transcript = NonNullable<SummaryCompletedData['transcript']>

@@ -1,3 +1,5 @@
+// The fields that commands read. `--json` also prints those that a newer service adds.
+
 /** A webhook as the service lists it. Status 1 is active, 2 disabled. */
 export type Webhook = {
   id: string
