@@ -2,6 +2,7 @@ import type { Limit, Limiter } from '@signet/rate-limits'
 import { withoutLabel } from '../addresses/email.js'
 import { authError } from '../errors/auth-error.js'
 import type { MessageOrigin } from '../outbox/outbox-handler.js'
+import { networkPath } from '../passwords/network-path.js'
 import type { Client } from '../requests/request-meta.js'
 
 const HOUR_MS = 3_600_000
@@ -72,11 +73,11 @@ export function createSendQuotas(config: SendQuotaConfig, { limiter, onMailRefus
   const pools = config.mail && splitPools(config.mail)
 
   async function counted<T>(
-    { all, from }: { all: Limit[]; from: Limit[] },
+    ways: readonly (readonly Limit[])[],
     work: () => Promise<T>,
     refuse: (waitMs: number) => Error,
   ): Promise<T> {
-    const { waitMs, taken } = await limiter.take(all, from)
+    const { waitMs, taken } = await takeOneWay(limiter, ways)
     if (waitMs > 0) throw refuse(waitMs)
     try {
       return await work()
@@ -93,8 +94,9 @@ export function createSendQuotas(config: SendQuotaConfig, { limiter, onMailRefus
       // Administrators' servers send for all users, so no client limit applies.
       const client = request.purpose === 'invitation' ? undefined : meta.client
       const all = limitsOf('mail', config.mail, request, client)
-      const from = isReserved(request.purpose) ? [pools.shared, pools[request.purpose]] : [pools.shared]
-      return counted({ all, from }, work, (waitMs) => {
+      const ways = [[...all, pools.shared]]
+      if (isReserved(request.purpose)) ways.push([...all, ...pools[request.purpose](client)])
+      return counted(ways, work, (waitMs) => {
         onMailRefused?.(meta)
         return refusal('over_email_send_rate_limit', 'Email rate limit exceeded', waitMs)
       })
@@ -102,7 +104,7 @@ export function createSendQuotas(config: SendQuotaConfig, { limiter, onMailRefus
     sms(request, meta, work) {
       if (!config.sms) return work()
       const all = [limitOf('sms:all', config.sms.total), ...limitsOf('sms', config.sms, request, meta.client)]
-      return counted({ all, from: [] }, work, (waitMs) =>
+      return counted([all], work, (waitMs) =>
         refusal('over_sms_send_rate_limit', 'SMS rate limit exceeded', waitMs),
       )
     },
@@ -133,21 +135,50 @@ const halfOf = ({ amount, everyMs }: SendQuota): SendQuota => ({
   everyMs: everyMs === undefined ? undefined : 2 * everyMs,
 })
 
+/** Takes one from each limit of the first way for which all have one left. */
+async function takeOneWay(limiter: Limiter, ways: readonly (readonly Limit[])[]) {
+  let waitMs = Infinity
+  for (const limits of ways) {
+    const taken = await limiter.take(limits)
+    if (taken.waitMs === 0) return taken
+    waitMs = Math.min(waitMs, taken.waitMs)
+  }
+  return { waitMs, taken: [] as readonly Limit[] }
+}
+
+type Pools = { shared: Limit } & Record<Reserved, (client: Client | undefined) => Limit[]>
+
 /** The parts, and their refill rates, add up to the whole. */
-function splitPools({ total, reservePercent }: MailQuotas): Record<Reserved | 'shared', Limit> {
+function splitPools({ total, reservePercent }: MailQuotas): Pools {
   const reserve = Math.floor((total.amount * reservePercent) / 100)
-  const shared = total.amount - 2 * reserve
-  const part = (name: string, amount: number) =>
-    limitOf(`mail:all:${name}`, {
-      amount,
-      everyMs: total.everyMs === undefined ? undefined : (total.everyMs * total.amount) / Math.max(amount, 1),
-    })
+  const part = (name: string, amount: number) => limitOf(`mail:all:${name}`, partOf(total, amount))
+  const reserved = (name: Reserved) => {
+    const pool = part(name, reserve)
+    return (client: Client | undefined) => [pool, ...sharesOf(name, partOf(total, reserve), client)]
+  }
   return {
-    shared: part('shared', shared),
-    recovery: part('recovery', reserve),
-    confirmation: part('confirmation', reserve),
+    shared: part('shared', total.amount - 2 * reserve),
+    recovery: reserved('recovery'),
+    confirmation: reserved('confirmation'),
   }
 }
+
+/**
+ * What the networks around a client may take of a reserve (decision 0128): the widest a tenth, each narrower one half as much, all of
+ * them at least one. So a few networks never use up what the recoveries of all others need, however many clients are inside them.
+ */
+function sharesOf(name: Reserved, reserve: SendQuota, client: Client | undefined): Limit[] {
+  if (!client || client.shared) return []
+  return networkPath(client).map((network, depth) => {
+    const share = Math.max(1, Math.floor(reserve.amount / 10 / 2 ** depth))
+    return limitOf(`mail:all:${name}:by:${network}`, partOf(reserve, share))
+  })
+}
+
+const partOf = ({ amount: whole, everyMs }: SendQuota, amount: number): SendQuota => ({
+  amount,
+  everyMs: everyMs === undefined ? undefined : (everyMs * whole) / Math.max(amount, 1),
+})
 
 const limitOf = (key: string, { amount, everyMs }: SendQuota): Limit =>
   everyMs === undefined ? { key, amount, windowMs: HOUR_MS } : { key, amount, everyMs }
