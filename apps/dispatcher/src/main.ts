@@ -14,13 +14,6 @@ const operate: Command = {
   takesArguments: true,
   async run(argv) {
     const { ops } = await import('./operations/ops.js')
-    // With `ops … | head` nothing has failed: the work is done, and the process ends with its exit code.
-    const outputFailed = ({ code }: NodeJS.ErrnoException) => {
-      if (code === 'EPIPE') return
-      process.stderr.write(`The output cannot be written (${code})\n`)
-      process.exit(1)
-    }
-    for (const stream of [process.stdout, process.stderr]) stream.on('error', outputFailed)
     process.exitCode = await ops(config, {
       argv,
       env: process.env,

@@ -1,4 +1,7 @@
-import { spawnSync } from 'node:child_process'
+import { spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import { closeSync, existsSync, openSync } from 'node:fs'
+import { text } from 'node:stream/consumers'
 import { describe, expect, it } from '@jest/globals'
 
 const SCRIPT = `import { runCommandLine } from ${JSON.stringify(new URL('../dist/command-line.js', import.meta.url).href)}
@@ -11,12 +14,12 @@ const SCRIPT = `import { runCommandLine } from ${JSON.stringify(new URL('../dist
   const service = { name: 'signet-test', version: '1.2.3' }
   await runCommandLine({ service, commands, bare: say('nothing asked') }, process.argv.slice(1))`
 
+const ARGUMENTS = ['--input-type=module', '--eval', SCRIPT, '--']
+
 function run(...args: string[]) {
-  const { status, stdout, stderr } = spawnSync(
-    process.execPath,
-    ['--input-type=module', '--eval', SCRIPT, '--', ...args],
-    { encoding: 'utf8' },
-  )
+  const { status, stdout, stderr } = spawnSync(process.execPath, [...ARGUMENTS, ...args], {
+    encoding: 'utf8',
+  })
   return { status, stdout, stderr }
 }
 
@@ -54,4 +57,30 @@ describe('the command line of a service', () => {
       expect(stderr).toContain('Usage: signet-test')
     },
   )
+})
+
+describe('what a service prints for a person', () => {
+  it.each([
+    ['--help', 'stdout', 0],
+    ['--version', 'stdout', 0],
+    ['grete', 'stderr', 2],
+    ['break', 'stderr', 1],
+  ] as const)('is no failure of %s where nobody reads %s', async (argument, unread, status) => {
+    const child = spawn(process.execPath, [...ARGUMENTS, argument])
+    // Before the program has started.
+    child[unread].destroy()
+    const other = unread === 'stdout' ? child.stderr : child.stdout
+    const [printed] = await Promise.all([text(other), once(child, 'close')])
+    expect([child.exitCode, printed]).toEqual([status, ''])
+  })
+
+  const full = '/dev/full'
+  const onFullDisk = existsSync(full) ? it.each(['--help', '--version']) : it.skip.each([''])
+  onFullDisk('is missed in one line if the disk is full: %s', async (argument) => {
+    const output = openSync(full, 'w')
+    const child = spawn(process.execPath, [...ARGUMENTS, argument], { stdio: ['ignore', output, 'pipe'] })
+    closeSync(output)
+    const [printed] = await Promise.all([child.stderr ? text(child.stderr) : '', once(child, 'close')])
+    expect([child.exitCode, printed]).toEqual([1, 'The output cannot be written (ENOSPC)\n'])
+  })
 })

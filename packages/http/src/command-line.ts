@@ -1,7 +1,9 @@
+import { reportOutputFailures } from './output-failures.js'
+
 /** A command of a service. If it rejects, the message is printed and the process exits with 1. */
 export type Command = {
   summary: string
-  /** Unless set, arguments after the command are an error. */
+  /** For commands that print for a person. Unless set, arguments after the command are an error, and its output is a log. */
   takesArguments?: boolean
   run: (args: readonly string[]) => Promise<void>
 }
@@ -25,6 +27,7 @@ export async function runCommandLine(line: CommandLine, args: readonly string[])
   const command = commandOf(line, name)
   if (command === undefined || (rest.length > 0 && command.takesArguments !== true))
     return fail(`Unknown command: ${args.join(' ')}\n\n${usageOf(line)}`, USAGE_EXIT_CODE)
+  if (command.takesArguments) reportOutputFailures()
   await command
     .run(rest)
     .catch((error: unknown) => fail(error instanceof Error ? error.message : String(error), 1))
@@ -52,9 +55,13 @@ function usageOf({ service, commands, bare }: CommandLine): string {
   ].join('\n')
 }
 
-const print = (text: string) => void process.stdout.write(`${text}\n`)
+function print(text: string): void {
+  reportOutputFailures()
+  process.stdout.write(`${text}\n`)
+}
 
 function fail(message: string, exitCode: number): void {
+  reportOutputFailures()
   process.stderr.write(`${message}\n`)
   process.exitCode = exitCode
 }

@@ -71,6 +71,7 @@ describe('the arguments of ops', () => {
     ['requeue --endpoint seven --since 1h --why drill', '--endpoint takes'],
     ['requeue --endpoint 7 --why drill', '--endpoint requires --since'],
     ['requeue --endpoint 7 --since yesterday --why drill', '--since takes'],
+    ['disabled --since 99999d', '--since goes back 9999 minutes, hours or days at most, not 99999d'],
     ['requeue --endpoint 7 --since 2030-01-02T09:00:00 --why drill', '--since takes'],
     ['requeue --endpoint 7 --since 2030-02-31T09:00:00Z --why drill', '--since'],
     ['requeue --endpoint 7 --since 2031-01-01T00:00:00Z --why drill', 'must not be in the future'],

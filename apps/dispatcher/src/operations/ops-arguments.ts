@@ -190,11 +190,17 @@ function secondsOf(text: string): number {
 const UNIT_MS: ReadonlyMap<string, number> = new Map(
   Object.entries({ m: 60_000, h: 3_600_000, d: 86_400_000 }),
 )
+/** Of any unit. What is longer ago has a date. */
+const MAX_AGO = 9999
 const ISO_TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d{1,6})?)?(Z|[+-]\d\d:\d\d)$/
 
 function timeOf(text: string, now: Date): Date {
-  const [, amount, unit] = /^(\d{1,4})([mhd])$/.exec(text) ?? []
-  if (amount !== undefined) return new Date(now.getTime() - Number(amount) * (UNIT_MS.get(unit ?? '') ?? 0))
+  const [, amount, unit] = /^(\d+)([mhd])$/.exec(text) ?? []
+  if (amount !== undefined) {
+    if (Number(amount) > MAX_AGO)
+      throw usageError(`--since goes back ${MAX_AGO} minutes, hours or days at most, not ${text}`)
+    return new Date(now.getTime() - Number(amount) * (UNIT_MS.get(unit ?? '') ?? 0))
+  }
   const at = new Date(text)
   // Without a zone, a time would mean something else on every machine.
   if (!ISO_TIME.test(text) || Number.isNaN(at.getTime()))
