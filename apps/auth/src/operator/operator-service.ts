@@ -76,7 +76,7 @@ export class OperatorService {
     return db.search((tx) => lists.list(tx, query))
   }
 
-  async person(id: string): Promise<PersonDetail> {
+  async person(id: string): Promise<PersonDetail | null> {
     const { db, users, sessionLists, entries, credentials, recoveryCodes } = this.deps
     const [user, sessions, about, passkeys, codes] = await Promise.all([
       users.findById(db, id),
@@ -85,7 +85,7 @@ export class OperatorService {
       credentials.passkeysOf(db, id),
       recoveryCodes.count(db, id),
     ])
-    if (user === null) throw userNotFound()
+    if (user === null) return null
     const recoveryCodesLeft = codes?.left ?? 0
     return { user, sessions, entries: about, passkeys, recoveryCodesLeft }
   }

@@ -195,7 +195,25 @@ describe('the operator page', () => {
   })
 
   it('says that a person is unknown', async () => {
-    for (const id of [UUID, 'x']) expect((await operator.browser.get(pathOf(id))).status).toBe(404)
+    const { fields } = formOf(await open(), pathOf(user.user.id))
+    const texts = [
+      ['en', 'This person does not exist', 'Back to the search'],
+      ['de', 'Diese Person gibt es nicht', 'Zurück zur Suche'],
+    ] as const
+    for (const id of [UUID, 'x'])
+      for (const [language, title, back] of texts) {
+        const headers = { 'accept-language': language }
+        const ban = { ...fields, action: 'ban', duration: '1h' }
+        for (const seen of [
+          await operator.browser.get(pathOf(id), headers),
+          await operator.browser.post(pathOf(id), ban, headers),
+        ]) {
+          expect([id, seen.status]).toEqual([id, 404])
+          expect(textOf(seen)).toContain(title)
+          expect(seen.text).toContain(`<a href="${HOME}">${back}</a>`)
+          expect(seen.text).not.toContain('UUID')
+        }
+      }
   })
 
   it('is in no cache, in no frame, and loads nothing', async () => {

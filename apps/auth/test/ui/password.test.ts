@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import type { FormBrowser, Seen } from '@signet/testkit'
 import { aUser, PASSWORD, type SignedUp } from '../support/api.js'
 import type { TestServer } from '../support/server.js'
+import { statusOf } from './account-support.js'
 import { aBrowser, noticeOf, settle, signIn, startUi } from './support.js'
 
 const NEW_PASSWORD = 'another horse battery'
@@ -19,7 +20,9 @@ async function onPasswordPage(): Promise<Person> {
 const isAskedFor = (seen: Seen, name: string) => seen.text.includes(`name="${name}"`)
 
 async function expectChanged({ user, browser }: Person, seen: Seen): Promise<void> {
-  expect((await settle(browser, seen)).text).toContain('You are signed in')
+  const settled = await settle(browser, seen)
+  expect(settled.text).toContain('You are signed in')
+  expect(statusOf(settled)).toBe('Your password was changed.')
   const [old, changed] = await Promise.all(
     [PASSWORD, NEW_PASSWORD].map((password) => signIn(aBrowser(server), { email: user.email, password })),
   )
@@ -112,6 +115,15 @@ describe('the password page', () => {
   it('asks for nothing but the new password unless the settings say so', async () => {
     const person = await onPasswordPage()
     const { browser, page } = person
-    await expectChanged(person, await browser.submit(page, '/ui/password', { password: NEW_PASSWORD }))
+    const done = await browser.submit(page, '/ui/password', { password: NEW_PASSWORD })
+    await expectChanged(person, done)
+    const german = await browser.get(done.location ?? '', { 'accept-language': 'de' })
+    expect(statusOf(german)).toBe('Ihr Passwort wurde geändert.')
+  })
+
+  it('says nothing that a forged link chooses', async () => {
+    const { browser } = await onPasswordPage()
+    for (const done of ['', 'nothing', 'email', 'constructor'])
+      expect(statusOf(await browser.get(`/ui?done=${done}`))).toBeUndefined()
   })
 })

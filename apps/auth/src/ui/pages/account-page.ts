@@ -4,6 +4,8 @@ import { foot, link } from './parts.js'
 
 export type AccountView = {
   address: string
+  /** What was just done. */
+  done: string | null
   /** The site waiting for the person. */
   site: string | null
   proceed: { action: string; fields: readonly Html[] }
@@ -17,6 +19,7 @@ export type AccountView = {
 export const accountPage = (t: UiTexts, view: AccountView): Page => ({
   title: t('account.title'),
   body: html`<h1>${t('account.heading')}</h1>
+    ${view.done === null ? null : html`<p class="good" role="status">${view.done}</p>`}
     <p>${t.html('account.as', { address: view.address })}</p>
     ${
       view.site === null

@@ -64,6 +64,14 @@ export const operatorSearchPage = (t: UiTexts, { query, found, now, ...links }: 
           ),
   })
 
+/** In place of a person who does not exist, or no longer does. */
+export const nobodyPage = (t: UiTexts, links: OperatorLinks): Page =>
+  operatorPage(t, links, {
+    title: t('op.nobody'),
+    body: html`<p>${t('op.nobody.text')}</p>
+      <p><a href="${links.search}">${t('op.nobody.back')}</a></p>`,
+  })
+
 export const nameOf = (t: UiTexts, { email, phone }: User): string =>
   email ?? (phone === null ? t('op.guest') : `+${phone}`)
 

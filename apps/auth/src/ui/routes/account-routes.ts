@@ -55,10 +55,16 @@ export const accountRoutes = (deps: UiDeps): Route[] => [
   }),
 ]
 
-export function showAccount({ pages, siteUrl }: UiDeps, caller: Caller, { user }: Person): Answer {
+export function showAccount(
+  { pages, siteUrl }: UiDeps,
+  caller: Caller,
+  { user }: Person,
+  { passwordChanged }: { passwordChanged: boolean },
+): Answer {
   const fields = pages.fields(caller, 'account')
   const page = accountPage(caller.t, {
     address: nameOf(caller.t, user),
+    done: passwordChanged ? caller.t('me.done.password') : null,
     site: siteOf(caller.t, caller.context),
     proceed: { action: pages.action('/continue'), fields },
     signOut: { action: pages.action('/sign-out'), fields },

@@ -1,17 +1,17 @@
 import { isAppError } from '@signet/errors'
 import { route, statusOf, type Answer, type Route } from '@signet/http'
 import type { Request } from 'express'
-import { userIdOf } from '../../admin/admin-routes.js'
 import { textOf } from '../../admin/paging.js'
 import { insufficientAal } from '../../errors/auth-error.js'
 import type { Operator, OperatorService } from '../../operator/operator-service.js'
 import type { RequestMeta } from '../../requests/request-meta.js'
 import type { Live } from '../../sessions/session.js'
+import { isUuid } from '../../users/uuid.js'
 import { PageRefusal, refusalText } from '../context/refusals.js'
 import { pageDocs, pageForm, type Caller, type PageForm, type Sent } from '../context/sign-in-pages.js'
 import type { UiDeps } from '../context/ui-deps.js'
 import { isAuditScope, operatorAuditPage } from '../pages/operator-audit-page.js'
-import { needsFactorPage, operatorSearchPage } from '../pages/operator-search-page.js'
+import { needsFactorPage, nobodyPage, operatorSearchPage } from '../pages/operator-search-page.js'
 import { doneOf, isBanDuration, operatorUserPage, type Done } from '../pages/operator-user-page.js'
 
 const PATH = '/ui/operator'
@@ -69,12 +69,14 @@ export const operatorRoutes = (deps: UiDeps): Route[] => [
       const sent = deps.pages.sent(req, 'operator', body)
       const admitted = await admit(deps, sent)
       if ('answer' in admitted) return admitted.answer
-      const id = userIdOf(req)
+      const id = personIdOf(req)
+      if (id === null) return showNobody(deps, sent)
       try {
         const done = await act(deps.operators, admitted.operator, id, sent, deps.guard.metaOf(req))
         return deps.pages.redirect(deps.pages.action(`/operator/users/${id}?done=${done}`))
       } catch (error) {
-        if (!isAppError(error) || statusOf(error) >= 500 || error.kind === 'not_found') throw error
+        if (!isAppError(error) || statusOf(error) >= 500) throw error
+        if (error.kind === 'not_found' && error.code !== 'user_not_found') throw error
         // An operator who has lost the right to act must not see the person any more, either.
         const still = await admit(deps, sent)
         if ('answer' in still) return still.answer
@@ -158,8 +160,9 @@ async function show(
   { status = 200, ...extras }: Extras,
 ): Promise<Answer> {
   const { pages, operators, now } = deps
-  const id = userIdOf(req)
-  const detail = await operators.person(id)
+  const id = personIdOf(req)
+  const detail = id === null ? null : await operators.person(id)
+  if (id === null || detail === null) return showNobody(deps, caller)
   const form = {
     action: pages.action(`/operator/users/${id}`),
     fields: (more: Readonly<Record<string, string>>) => pages.fields(caller, 'operator', more),
@@ -167,6 +170,15 @@ async function show(
   const page = operatorUserPage(caller.t, { ...linksOf(deps), ...extras, ...detail, form, now: now() })
   return pages.render(caller.t, page, { status })
 }
+
+/** Anything but a UUID is the id of nobody. */
+function personIdOf(req: Request): string | null {
+  const id = textOf(req.params['user_id']).toLowerCase()
+  return isUuid(id) ? id : null
+}
+
+const showNobody = (deps: UiDeps, { t }: Caller): Answer =>
+  deps.pages.render(t, nobodyPage(t, linksOf(deps)), { status: 404 })
 
 const linksOf = ({ pages }: Pick<UiDeps, 'pages'>) => ({
   search: pages.action('/operator'),

@@ -96,9 +96,12 @@ async function store({ sent, person, meta }: Step, deps: UiDeps): Promise<Answer
     },
     meta,
   )
-  return sent.context.next === 'account'
-    ? backToAccount(deps, sent, 'password')
-    : deps.progress.next(person, { ...sent.context, next: null })
+  if (sent.context.next === 'account') return backToAccount(deps, sent, 'password')
+  const context = { ...sent.context, next: null }
+  // Where no application waits, the next page says that it worked.
+  return context.target === null
+    ? deps.pages.redirect(deps.pages.path('', context, { done: 'password' }))
+    : deps.progress.next(person, context)
 }
 
 type Refused = { sent: Sent; person: Person; meta: RequestMeta; refusal: Refusal }

@@ -36,7 +36,7 @@ export const signInRoutes = (deps: UiDeps): Route[] => [
         return deps.pages.redirect(deps.pages.path('/factor', caller.context))
       if (person.user.deletionDueAt !== null || context.next === 'account')
         return deps.progress.next(person, context)
-      return showAccount(deps, caller, person)
+      return showAccount(deps, caller, person, { passwordChanged: req.query['done'] === 'password' })
     },
   }),
   route<undefined, PageForm>({
