@@ -33,11 +33,12 @@ await runServiceCommands({
   readConfig: config,
   async serve(config) {
     const { serve } = await import('./serve.js')
-    // The garbage of requests may grow to three quarters of what lives, where V8 alone would let it grow to several times as much
-    // (infra/decisions/0152-common-requests-cost-less-than-express.md). Unlike a limit of the heap it ends no process.
+    // Lets the heap grow by three quarters before it is collected, where V8 alone would let it grow to several times its size
+    // (infra/decisions/0152-common-requests-cost-less-than-express.md). Unlike a limit of the heap, this ends no process.
     setFlagsFromString('--heap-growing-percent=75')
-    // What a request makes dies with it. V8 takes what it finds alive in the middle of requests for long-lived, makes its like in the old
-    // generation from then on, and that keeps alive whatever it refers to until all of the heap is collected.
+    // Nearly everything that a request allocates is garbage once it is answered. V8 samples objects in the middle of requests, takes them
+    // for long-lived and begins to allocate such objects in the old generation. There they keep alive what they refer to until the next
+    // full collection. This turns that off.
     setFlagsFromString('--no-allocation-site-pretenuring')
     return serve(config, environment(), () => setFlagsFromString('--semi-space-growth-factor=2'))
   },

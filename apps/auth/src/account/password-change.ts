@@ -64,8 +64,8 @@ export class PasswordChanges {
   constructor(private readonly deps: Deps) {}
 
   /**
-   * What the pages ask for beyond the settings (docs/specification.md#recent-proofs): a stranger who finds the
-   * browser open must not be able to set a password, and use it to prove everything else.
+   * The proof that the pages ask for even if the settings ask for none (docs/specification.md#recent-proofs). Otherwise, a stranger who
+   * finds the browser open could set a password and use it as the proof for everything else.
    */
   async proofOf({ user, session }: Live): Promise<PasswordProof> {
     const { db, sessions, now } = this.deps

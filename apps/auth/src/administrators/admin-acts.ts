@@ -23,9 +23,9 @@ type Concerned = { users?: readonly string[]; addresses?: readonly Address[] }
 type Deps = { users: UserStore; gate: SessionGate; audit: AuditLog }
 
 /**
- * The only transactions of administrators. A request can be under way for long after its gate, with a body that is sent late or a
- * password that is hashed. So each transaction begins with the same gate, under locks on the administrator's own user and session: a
- * ban, a demotion, a deletion or a sign-out comes either before, and the act is refused, or after the act.
+ * All changes by administrators go through here. Much time can pass between the check at the start of a request and the change, while the
+ * body arrives or a password is hashed. So each transaction checks the administrator again, and locks their user and session: a ban, a
+ * demotion, a deletion or a sign-out either comes first, and the change is refused, or waits until the change is made.
  */
 export class AdminActs {
   constructor(private readonly deps: Deps) {}
@@ -58,9 +58,8 @@ export class AdminActs {
   }
 
   /**
-   * Locks together all rows that are known to be needed, users before the session: locking a user later may make the transaction
-   * start again. The administrator's row gets an exclusive lock: overlapping shared locks of their other requests would keep a ban
-   * waiting for as long as requests arrive.
+   * Locks all rows known to be needed at once, users before the session; locking another user later may make the transaction start again.
+   * The lock on the administrator is exclusive: with shared locks, a steady stream of their requests could keep a ban waiting for ever.
    */
   async #lock(tx: Tx, { live }: Admin, { users: ids = [], addresses = [] }: Concerned): Promise<void> {
     const known = [...(live === null ? [] : [live.user.id]), ...ids, ...(await this.#holders(tx, addresses))]

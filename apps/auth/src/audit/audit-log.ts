@@ -21,11 +21,15 @@ type Deps = {
   stored: boolean
 }
 
-/** Each waits for the users that the one before had to give up, so that only an address that keeps changing hands takes several. */
+/**
+ * How often a transaction starts again because it needs the lock of one more user. Each attempt begins with the users that the last one
+ * lacked, so only an address that keeps changing hands takes several.
+ */
 const MAX_ATTEMPTS = 20
 /**
- * Unique indexes have no order: users may wait for each other there, if an address changes hands between two statements. Each
- * deadlock lets all but one of them go on, so this is how many more may want the same at once.
+ * How often a transaction starts again after a deadlock. Users can wait for each other at a unique index, where no order of locks helps,
+ * if an address changes hands between two statements. Each deadlock ends one of the transactions and lets the others go on, so this is
+ * how many more may want the same address at once.
  */
 const MAX_DEADLOCKS = 8
 

@@ -20,9 +20,8 @@ type Deps = {
 const UNKNOWN_KEY_PAUSE_MS = 1000
 
 /**
- * The current keys: a copy of the table, read again on use once it is older than the refresh interval. The read
- * happens in the background at first, and is awaited once the copy is twice as old, so a process that was idle never
- * signs with a key that others have dropped (decision 0137).
+ * A copy of the table of keys. A use of it that finds it older than the refresh interval starts a new read in the background; one that
+ * finds it twice as old waits for that read. So a process that was idle never signs with a key that others have dropped (decision 0137).
  */
 export class LiveKeys {
   #ring: KeyRing | undefined

@@ -20,9 +20,9 @@ export type MessageRequest = {
 }
 
 /**
- * The intervals of requests that name an address. They are kept per address, whether or not it has an account, so a
- * 429 says nothing about accounts; and per client, because a stranger's request, for which perhaps nothing was sent, must
- * not hold up the owner's.
+ * The shortest time between two messages to an address. It is kept for every address, with or without an account, so that a 429 says
+ * nothing about accounts. It is kept for each client, so that a stranger's request, for which perhaps nothing was sent, does not make the
+ * owner wait.
  */
 export class MessageRequests {
   constructor(private readonly deps: Deps) {}

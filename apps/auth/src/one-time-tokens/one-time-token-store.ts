@@ -67,9 +67,9 @@ export type CodeSearch = {
 }
 
 /**
- * How many codes of one address are compared with a typed one: the newest of each client, and of those the client's own and the
- * newest. Many accounts may want to change to one address, and each further code makes a stranger's guess more likely to succeed.
- * With fewer, one client's requests could stop a code from working that is typed in another network than it was requested in
+ * How many codes a typed one is compared with: at most two of each client, and six of the address, the client's own among them. Several
+ * accounts may want to change to the same address, and with every further code a stranger's guess is more likely to hit one. With fewer,
+ * one client's requests could disable a code that its reader types in another network than it was requested in
  * (infra/decisions/0126-wrong-codes-count-against-the-person.md).
  */
 const CODES_OF_CLIENT = 2

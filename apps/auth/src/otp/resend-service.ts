@@ -80,9 +80,9 @@ export class ResendService {
   }
 
   /**
-   * Resends the messages of sign-ups and changes that wait for a confirmation. If they go to another address than the request
-   * named, they also count there: several accounts may name one mailbox as their next address. They do not count for the client that
-   * requested them, which would learn that there is a change.
+   * Sends the messages of unconfirmed sign-ups and changes again. A message that goes to another address than the request named also
+   * counts against that address, because several accounts may want to change to the same mailbox. It does not count against the client,
+   * which would learn from it that a change is pending.
    */
   async fulfil({ type, address, challenge, redirectTo }: ResendWork, meta: MessageOrigin): Promise<void> {
     const { users, audit, messages } = this.deps

@@ -65,8 +65,9 @@ export class OutboxStore {
   }
 
   /**
-   * A message is behind if another one of its recipient is due or behind. The lock on that one makes its deletion or deferral wait for
-   * this transaction, and then find this message. One that is being deleted or deferred is skipped, so an insert never waits.
+   * Adds a message. It is `behind` if its recipient has another message that is due or itself behind, which has to go first. The lock on
+   * that other message makes a sender that wants to delete or defer it wait for this transaction, and then see this message. If a sender
+   * is already doing so, that message is skipped, so adding never waits.
    */
   async insert(tx: Tx, row: NewRow, now: Date): Promise<void> {
     const { id, kind, recipient, payload, undo, delayMs, expiresAt } = row
@@ -86,8 +87,8 @@ export class OutboxStore {
   }
 
   /**
-   * Claims the due row that has waited longest. It may be locked for the key by a transaction that adds a message behind it, which
-   * takes as long as that transaction likes. Rows behind others are not looked at, however many there are.
+   * Claims the message that has been due longest. A transaction that is adding a message behind it may hold a lock on its key; `no key
+   * update` does not wait for that. Messages behind others are not looked at, however many there are.
    */
   async claim(db: Queryable, { kind, ordered, busy, now, until, sender }: Claim): Promise<ClaimedRow | null> {
     // Messages added at the same time do not see one another, so several of one recipient may be in front.

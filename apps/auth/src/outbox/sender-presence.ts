@@ -19,9 +19,9 @@ const RETRY_MS = 1000
 const ABSENCE_MS = 2000
 
 /**
- * Ends claims with the sender that made them, so that a message need not wait until nobody could be sending it any more
- * (decision 0127). A sender holds an advisory lock in a transaction of its own while it lives. Others take over what it claimed once they
- * found nobody with that lock for two seconds. Without the lock, a claim lasts as long as it may.
+ * Notices when a sender has died, so that its messages are not stuck until their claims expire (decision 0127). While a sender lives, it
+ * holds an advisory lock in a transaction of its own. If nobody has held that lock for two seconds, other senders take over its messages.
+ * A sender without the lock keeps its claims for their full time.
  */
 export class SenderPresence {
   readonly #key = String(randomInt(1, 2 ** 48 - 1))

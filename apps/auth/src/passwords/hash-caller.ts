@@ -1,6 +1,6 @@
 /**
- * Whom a hash is for. Waiting jobs take turns by the network of their client, and strangers wait apart from all who are known
- * (decision 0031). No request is one by itself: `src/hash-callers` makes one out of what a request has proven.
+ * For whom a password is hashed. Networks take turns, and strangers wait in another queue than known people (decision 0031). A request
+ * does not decide this itself: `src/hash-callers` does, from what the request has proven.
  */
 export type HashCaller = {
   readonly client: { readonly key: string }

@@ -8,13 +8,13 @@ type Waiting = {
   readonly done: number
 }
 
-/** Every second turn is for known callers, and every fourth for second comparisons, which so cannot wait for ever. */
+/** Every second turn is for known callers. Every fourth is for second comparisons, so that they do not wait for ever. */
 const TURNS = ['second', 'known', 'strangers', 'known'] as const
 
 /**
- * Tasks that wait for a thread, in three classes: those of known callers, those of strangers, and second comparisons (decision 0031).
- * Within each, networks take turns, the widest first. A class that has its turn and nothing to do leaves it to the first of the others
- * in this order.
+ * Tasks that wait for a thread, in three classes: passwords of known callers, passwords of strangers, and second comparisons (decision
+ * 0031). Within a class, networks take turns, the widest first. If the class whose turn it is has no task, the first of the others in
+ * this order that has one goes ahead.
  */
 export class HashQueue<Task extends Waiting> {
   readonly #known = new FairTree<Task>()

@@ -22,9 +22,9 @@ type Thread = { worker: Worker | undefined; tasks: Task[] }
 const TASKS_PER_THREAD = 2
 
 /**
- * Threads that hash, and the tasks that wait for them. A task is a list of jobs, done one after the other until one answers
- * something other than `false`. Between two jobs it waits again: a right password needs only its first one, and does not wait
- * for the second ones of wrong passwords (decision 0031).
+ * Hashes and compares passwords in threads, and keeps the tasks that wait for one. A task is a list of comparisons, made one after the
+ * other until one matches; between two of them it goes back to the queue. A right password needs only the first, so it never waits for
+ * the second ones of wrong passwords (decision 0031).
  */
 export class HashThreads {
   readonly #threads: Thread[]
@@ -42,8 +42,9 @@ export class HashThreads {
   }
 
   /**
-   * The first answer that is not `false`, otherwise null. Given up or refused before it has begun, it fails; given up after
-   * that, it ends as if the remaining jobs had answered `false`, because a password that was compared counts as a guess.
+   * The first answer that is not `false`, or null if there is none. It rejects if the queue is full or the caller leaves before the first
+   * comparison. If the caller leaves later, the rest counts as `false`: a password that was compared is a guess, and must be counted as
+   * one.
    */
   run(jobs: readonly HashJob[], caller: HashCaller): Promise<Outcome | null> {
     const { signal } = caller

@@ -30,7 +30,8 @@ export class AddressHolders {
     const { users, signUps, tokens } = this.deps
     const { kind, value } = address
     const found = await users.findByAddress(tx, address)
-    // Also an owner, who keeps it: two who exchange addresses would wait for each other at the unique index.
+    // Owners are locked too, although they keep the address: two users who swap addresses would otherwise wait for each other at the
+    // unique index.
     const holder = found && (await users.lockById(tx, found.id))
     if (holder?.[kind] !== value) return null
     if (await this.#isOwner(tx, holder, kind)) return holder.id

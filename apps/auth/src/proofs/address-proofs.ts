@@ -44,11 +44,11 @@ type Deps = {
 }
 
 /**
- * The only way for an address to get an owner. Until then the account has no owner: a sign-up, by form or through a provider that
- * does not vouch for the address, may be a stranger's. So the first proof discards everything that came before it, except what
- * the proof itself brings or an administrator entered. The person who proves an address takes it from accounts that merely
- * claim it, and keeps no other address without a proof. All methods require the user's row to be locked, and return the updated
- * user.
+ * Decides what happens to an account when someone proves one of its addresses. Until then, nobody knows whose account it is: anyone can
+ * sign up with someone else's address, or through a provider that does not verify addresses. So the first proof gives the account to the
+ * person who made it, and discards what came before (password, sessions, other identities), except what the proof itself brings and what
+ * an administrator entered. The person also takes the address from other accounts that claimed it without a proof, and the account loses
+ * its other address if that one is unproven. Every method requires the user's row to be locked, and returns the updated user.
  */
 export class AddressProofs {
   readonly #confirmations: Confirmations
@@ -68,7 +68,7 @@ export class AddressProofs {
     const administrators = await signUps.findAdministrators(tx, user.id)
     const hadForeign = hasForeignIdentity(user, claim?.identityId ?? null)
     const cleared = await this.#clear(tx, user, claim?.identityId ?? null, true)
-    // The other address is the same person's only if an administrator entered both.
+    // Two addresses surely belong to one person only if an administrator entered both.
     const areOnes = KINDS.every((each) => isVouched(administrators, each))
     const rest = areOnes ? cleared : await holders.drop(tx, cleared, otherThan(kind))
     const alone = await this.#withIdentity(tx, rest, kind)
@@ -85,9 +85,9 @@ export class AddressProofs {
   }
 
   /**
-   * An administrator says that the account's address belongs to its owner. An anonymous account gets an address only from an
-   * administrator, for the person who holds it: so that person loses nothing, just as when the address is entered and confirmed in one
-   * request. Any other account may be a stranger's.
+   * An administrator confirms the account's address. An anonymous account can only have got it from an administrator, who meant the
+   * person using that account. So that person keeps everything, just as if the address had been entered and confirmed in one request. Any
+   * other account may be a stranger's, and goes through the same steps as with a proof.
    */
   async confirm(tx: Tx, user: User, kind: Kind): Promise<User> {
     const value = user[kind]
@@ -115,7 +115,7 @@ export class AddressProofs {
     return this.#confirmations.confirm(tx, user, kind, { passwordHash: claim.passwordHash, metadata })
   }
 
-  /** A provider vouches for the account's email address: of an account without an owner, it and its identity remain. */
+  /** A provider vouches for the account's email address. If the account had no owner, only this address and this identity stay. */
   async proveByProvider(
     tx: Tx,
     user: User,
@@ -137,8 +137,9 @@ export class AddressProofs {
   }
 
   /**
-   * Refuses a change of address by a person who claimed an account that an administrator then made for someone else: its address
-   * can only be proven. Only its holder can get into an anonymous account, so there the administrator can only mean them.
+   * Refuses to change the address of an account that someone signed up for, and an administrator later entered the address of: the
+   * administrator may have meant someone else, so that address has to be proven first. An anonymous account has only ever had one user,
+   * so there the administrator can only have meant that person.
    */
   async requireAdoptable(tx: Tx, user: User): Promise<void> {
     if (isProven(user) || user.isAnonymous) return
@@ -161,8 +162,8 @@ export class AddressProofs {
   }
 
   /**
-   * An administrator enters an address. If it is the account's first and they confirm it, it counts immediately, and the holder loses
-   * nothing: the account had no claimed address before. Otherwise the account stays as confirmed or unconfirmed as it was.
+   * An administrator enters an address. If it is confirmed and the account's first one, nobody else can have claimed the account before,
+   * so its user keeps everything. Otherwise the account stays as confirmed or unconfirmed as it was.
    */
   async enter(tx: Tx, user: User, address: Address, { confirmed }: { confirmed: boolean }): Promise<User> {
     const { holders, signUps } = this.deps
@@ -171,7 +172,7 @@ export class AddressProofs {
     await holders.take(tx, user, address)
     const said = isFirst ? await signUps.findAdministrators(tx, user.id) : null
     if (confirmed && isFirst) await signUps.removeAll(tx, user.id)
-    // They were sent for another address.
+    // The links and sign-ups were for the previous address.
     else if (user[kind] !== null) await signUps.removeUnvouched(tx, user.id)
     const entered =
       confirmed && isFirst
@@ -181,8 +182,8 @@ export class AddressProofs {
   }
 
   /**
-   * The identity that an address came with is gone, and the address with it. The account takes the address of another
-   * identity instead; without one it has no owner.
+   * The identity that an address came with was removed, and the address goes with it. The account takes the address of another identity;
+   * if there is none, it no longer has an owner.
    */
   async withdraw(
     tx: Tx,
@@ -196,8 +197,8 @@ export class AddressProofs {
   }
 
   /**
-   * An account without an owner gets one who proved another address. Unproven addresses must not stay: their real owners
-   * would later be led into someone else's account.
+   * If the account has no owner yet, the person who proved another address becomes it. Its unproven addresses are removed: they may
+   * belong to others, who would one day prove them and end up in this account.
    */
   async #settle(tx: Tx, user: User, kind: Kind): Promise<{ user: User; passwordHash?: string }> {
     if (isProven(user)) return { user }
@@ -208,7 +209,7 @@ export class AddressProofs {
     return { user: await holders.drop(tx, user, otherThan(kind)), ...passwordOf(administrators) }
   }
 
-  /** Never the one that the account has so far: that may be what a stranger's sign-up named. */
+  /** Never the current audience of the account, which a stranger may have chosen by signing up. */
   #audienceOf(...named: readonly (Pick<PendingSignUp, 'aud'> | null)[]): string {
     return named.find((each) => each?.aud != null)?.aud ?? this.deps.audience
   }
@@ -253,8 +254,8 @@ const passwordOf = (administrators: PendingSignUp | null): { passwordHash?: stri
   administrators?.passwordHash == null ? {} : { passwordHash: administrators.passwordHash }
 
 /**
- * Metadata that no stranger wrote: into the account's own, someone else wrote through a provider. What administrators said was measured
- * together with that.
+ * The metadata that administrators entered. The rest may have come from a stranger, through a provider. The size limit was checked
+ * together with `app_metadata`, so it is here too.
  */
 const saidBy = (
   administrators: PendingSignUp | null,
@@ -269,7 +270,7 @@ function refuseVouched(user: User, administrators: PendingSignUp | null): void {
     throw authError('unprocessable', 'phone_not_confirmed', 'Please verify your phone first.')
 }
 
-/** Someone has signed up with the address, or got it, since it was released. */
+/** Since this transaction freed the address, someone else signed up with it or was given it. */
 function restartIfTaken(error: unknown): never {
   throw isUniqueViolation(error) ? new RestartError() : error
 }

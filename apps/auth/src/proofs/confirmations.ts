@@ -9,8 +9,8 @@ type Deps = { users: UserStore; identities: IdentityStore; now: () => Date }
 type Brought = Pick<UserChanges, 'aud' | 'passwordHash' | 'metadata'>
 
 /**
- * Writes what a proof of an address leads to. It decides nothing: only {@link AddressProofs}, which knows what has to go first,
- * makes one. All methods require the user's row to be locked, and return the updated user.
+ * Writes the results of a proof to the database. It makes no decisions: only {@link AddressProofs}, which knows what has to be removed
+ * first, creates one. Every method requires the user's row to be locked, and returns the updated user.
  */
 export class Confirmations {
   constructor(private readonly deps: Deps) {}
@@ -50,7 +50,7 @@ export class Confirmations {
     return this.#confirmEmail(tx, { ...user, email, emailConfirmedAt: now() }, brought)
   }
 
-  /** Sets an address without a word on its confirmation. While none is proven, the account keeps no password. */
+  /** Sets an address and leaves open whether it is confirmed. While no address is proven, the account keeps no password. */
   async replace(tx: Tx, user: User, { kind, value }: Address, verified: boolean): Promise<User> {
     const { users, now } = this.deps
     const password = isProven(user) ? {} : { passwordHash: null }

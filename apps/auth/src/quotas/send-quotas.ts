@@ -164,8 +164,9 @@ function splitPools({ total, reservePercent }: MailQuotas): Pools {
 }
 
 /**
- * What the networks around a client may take of a reserve (decision 0128): the widest a tenth, each narrower one half as much, all of
- * them at least one. So a few networks never use up what the recoveries of all others need, however many clients are inside them.
+ * How much of a reserve each network that the client is in may use (decision 0128): the widest a tenth, every narrower one half of the
+ * one around it, but at least one message. So a few networks cannot use up what everyone else needs for recoveries, however many clients
+ * are in them.
  */
 function sharesOf(name: Reserved, reserve: SendQuota, client: Client | undefined): Limit[] {
   if (!client || client.shared) return []

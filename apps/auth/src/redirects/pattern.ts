@@ -27,10 +27,9 @@ const AUTHORITY = /^(?<host>\[[^\]]*\]|[^:]*)(?::(?<port>\d{1,5}|\*))?$/
 const ANY_PORT = '*'
 
 /**
- * Parses a pattern such as `https://*.example.com/app/**`. `*` stands for a run within one label of the host, within
- * one part of the path (`/` and `.` separate), or for the port; `**` for any run in the path. Both stand for any run
- * in the query. Without a `?` the target has no query, unless the path ends in a wildcard. Throws an Error that says
- * what is wrong.
+ * Parses a pattern such as `https://*.example.com/app/**`. `*` matches any characters within one label of the host or one part of the
+ * path (between `/` or `.`), or any port; `**` matches any characters of the path. In the query, both match any characters. A pattern
+ * without `?` matches only targets without a query, unless its path ends in a wildcard. Throws an Error that says what is wrong.
  */
 export function parsePattern(text: string): Pattern {
   if (/[\p{Cc}\s\\]/u.test(text))

@@ -104,8 +104,8 @@ export class RefreshService {
   }
 
   /**
-   * The session has the time at which its exchange began. A client that was answered 504 has only the old token to try again with,
-   * so the interval begins when a slow exchange has ended. A client that is still waiting gets the new token even if this update fails.
+   * Counts the reuse interval from the end of a slow exchange instead of its beginning. A client that got a 504 has only the old token,
+   * and needs the whole interval to try again. If this update fails, a client that is still waiting gets the new token anyway.
    */
   async #restartInterval(
     { sessionId, counter }: PresentedToken,

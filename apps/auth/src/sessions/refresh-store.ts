@@ -45,8 +45,9 @@ const PRESENTED = `unnest($7::uuid[], $8::int[], $9::bytea[], $10::bytea[], $11:
   as p (id, counter, keyed, expected, user_agent, ip)`
 
 /**
- * The exchange of refresh tokens: a statement that updates one row for each, and a second one that checks the reuse of a token which
- * is not the current one. Both see the newest version of the row: PostgreSQL checks conditions again when it locks it.
+ * Exchanges refresh tokens in two statements. The first updates one row for each token that is current; the second finds out whether a
+ * token that is not current is being reused. Both see the newest version of a row, because PostgreSQL checks the conditions again once it
+ * has the lock.
  */
 export class RefreshStore {
   readonly #exchange: { readonly [How in 'waiting' | 'passing']: string }
@@ -95,9 +96,10 @@ export class RefreshStore {
     this.#exchange = { waiting: exchange(''), passing: exchange('skip locked') }
     this.#restartInterval = `update ${t.sessions} set refreshed_at = $3 where id = $1 and refresh_counter = $2`
     this.#user = `select ${accountColumn(t)} from ${t.users} u where u.id = $1`
-    // `seen` is not locked, so it stays as it was when the statement began: a token that was current then and waited for an
-    // exchange in progress is not reused, however long the commit of that exchange took. A session that ended meanwhile is checked again:
-    // only its row is as new as the lock, and its user may have been banned in the same transaction.
+    // `seen` is the row as it was when the statement began. A token that was current then, and waited for an exchange in progress, is not
+    // reused, no matter how long the commit of that exchange took. If the session ended in the meantime, the answer is `changed` and the
+    // caller checks again: this statement sees the new version of the locked row only, and its user may have been banned in the same
+    // transaction.
     this.#checkReuse = `
       with found as (
         select ${session}, case
@@ -173,9 +175,9 @@ export class RefreshStore {
   }
 
   /**
-   * Checks the reuse of a token that could not be exchanged; null when it is not a token of ours. A token that is too
-   * old ends its session; that commits with the statement, so it survives the failing request. `rotation` and
-   * `advancedAfter` (the start of the reuse interval) define too old.
+   * Finds out why a token could not be exchanged; null when it is not one of ours. A token that is too old ends its session. The
+   * statement commits that itself, so it stays even though the request fails. `rotation` and `advancedAfter` (the start of the reuse
+   * interval) decide what is too old.
    */
   async checkReuse(
     db: Queryable,

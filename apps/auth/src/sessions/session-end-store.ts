@@ -36,8 +36,8 @@ export class SessionEndStore {
   }
 
   /**
-   * Forgets where a user signed in, except the network of one session: someone who was signed out must not keep the owner's
-   * allowance of guesses on that network. A network that is not named by the address of its clients is forgotten too.
+   * Forgets the networks that a user signed in from, except that of one session: someone who was signed out must not go on guessing
+   * passwords with the owner's allowance. Networks known by something other than an address are forgotten as well.
    */
   async forgetNetworks(tx: Tx, userId: string, keptSessionId: string | null): Promise<void> {
     const { t } = this

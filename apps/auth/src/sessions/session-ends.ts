@@ -14,8 +14,9 @@ type Deps = {
 }
 
 /**
- * Ends sessions, for every reason except refresh token reuse (refresh-store.ts) and too many open sessions (session-bounds-store.ts).
- * Other services are told of each one as soon as it is committed; what they granted works until then.
+ * Ends sessions, for every reason except reuse of a refresh token (refresh-store.ts) and too many open sessions
+ * (session-bounds-store.ts). Other services hear about each one right after the commit; until then, what they granted because of it keeps
+ * working.
  */
 export class SessionEnds {
   constructor(private readonly deps: Deps) {}
@@ -23,14 +24,15 @@ export class SessionEnds {
   /** Ends all sessions of a user, and what other services granted because of them. */
   async all(tx: Tx, userId: string, reason: EndReason): Promise<void> {
     const { store, accountEvents, now } = this.deps
-    // A user who never signed in has nothing elsewhere, and the first sign-in follows within the same second.
+    // Other services know nothing about a user who has never signed in. And they would refuse the first sign-in if it came in the same
+    // second as a message that everything before it has ended.
     const knownElsewhere = reason !== 'address_proved' || (await store.hasAny(tx, userId))
     await store.endAll(tx, userId, reason, now())
     await this.#voidUnfinished(tx, userId)
     // Most applications call logout with scope `global` by default. Keep the known networks, so that the same person can sign in
     // again from home.
     if (reason !== 'logout') await store.forgetNetworks(tx, userId, null)
-    // The time after the update: the update waits for refreshes in progress, and their tokens must be covered too.
+    // Read the clock after the update: it waits for refreshes in progress, whose tokens must count as issued before the sign-out.
     if (!TOLD_BY_THE_USER.has(reason) && knownElsewhere) await accountEvents.signedOut(tx, userId, now())
   }
 
@@ -76,8 +78,8 @@ export class SessionEnds {
   }
 
   /**
-   * What ended sessions began: a code is a session waiting to be opened, and a pending address could take over the
-   * account. Links to sign in or to recover go to the owner's own mailbox, and stay.
+   * Cancels what the ended sessions may have started: PKCE codes, which would open a new session, and changes of address, which would
+   * hand over the account once confirmed. Links for sign-in and recovery stay, because only the owner can read the mailbox they went to.
    */
   async #voidUnfinished(tx: Tx, userId: string): Promise<void> {
     const { flows, changes, now } = this.deps

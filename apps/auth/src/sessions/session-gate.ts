@@ -69,9 +69,9 @@ export class SessionGate {
   }
 
   /**
-   * Checks again inside a transaction, and keeps the result valid until its end: user and session are locked, so a
-   * ban, a logout or a reuse comes either before, and this refuses, or after the transaction. `whilePending` is for what the owner of
-   * an account that is about to be deleted may do: show a second factor, keep the account, sign out.
+   * Checks again inside a transaction, and locks user and session so that the result holds until its end: a ban, a logout or a reuse
+   * either comes first, and this refuses, or waits for the transaction. `whilePending` admits the owner of an account that is about to be
+   * deleted, who may still show a second factor, keep the account or sign out.
    */
   async hold(
     tx: Tx,

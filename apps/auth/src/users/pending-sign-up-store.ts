@@ -99,8 +99,8 @@ export class PendingSignUpStore {
   }
 
   /**
-   * The sign-up of a client that asks for its confirmation again. Null if that is ambiguous: the owner of the address may ask from
-   * another network, or after their own sign-up was refused or removed, and must not complete someone else's.
+   * The sign-up whose confirmation this client wants again. Null if it may not be the client's own: somebody else may have signed up with
+   * the address too, or the owner may be asking from another network, and must not complete a stranger's sign-up.
    */
   async findOwn(db: Queryable, userId: string, requestedBy: Buffer): Promise<string | null> {
     const { rows } = await db.query<{ id: string }>(
@@ -134,9 +134,9 @@ export class PendingSignUpStore {
   }
 
   /**
-   * Keeps `count` sign-ups of each address with a password, and `count` without, and their tokens. Removes first the sign-ups whose
-   * clients have sent the most since, so that many sign-ups of one client never displace the only one of another. `newest` stays,
-   * even if others have the same time.
+   * Keeps `count` sign-ups of each address with a password and `count` without one, with their tokens. The clients that sent most lose
+   * theirs first, so that many sign-ups of one client never push out the only one of another. `newest` stays, even if others have the
+   * same time.
    */
   async keepNewest(tx: Tx, userId: string, newest: string, count: number): Promise<void> {
     await tx.query(

@@ -1,6 +1,6 @@
 /**
- * A time that was read from JSON of PostgreSQL. It remembers the text: nearly every time of a user is only shown again, and
- * writing a Date as text costs more than everything else on the way from a row to an answer.
+ * A time read from JSON that PostgreSQL made. It keeps the text, because most times of a user are only shown again, and formatting a Date
+ * takes longer than everything else between a row and its answer.
  */
 export class StoredTime extends Date {
   readonly #text: string

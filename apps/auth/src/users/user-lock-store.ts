@@ -3,9 +3,9 @@ import type { Tables } from '../database/tables.js'
 import { RestartError } from '../database/restart-error.js'
 
 /**
- * Locks on users' rows. A transaction waits only for the first ones, which it takes in the order of their ids. It takes further locks
- * only if they are free; otherwise it releases its locks and starts again with all of them. So no two transactions ever wait for
- * each other's users, no matter why they need them: addresses that change hands, administrators who act on one another, unique indexes.
+ * Locks users' rows without deadlocks. A transaction waits only for its first locks, which it takes in the order of the users' ids. If it
+ * needs another one later and that is not free, it releases all of them and starts again with the larger set. So no two transactions wait
+ * for each other, whether they move an address between accounts, let administrators act on one another or meet at a unique index.
  */
 export class UserLockStore {
   /** Locked by a transaction so far. */

@@ -25,9 +25,9 @@ export const accountColumn = (t: Tables): string => `
   ) a) as account`
 
 /**
- * The hash of a sign-up with this address: the newest of this client, so that others' sign-ups do not hide it, otherwise the newest
- * of all. It does not sign in, but someone who knows the password is told to confirm the address, whether or not it has an account,
- * and even if that account has changed since: otherwise a sign-up followed by a sign-in would reveal the account.
+ * The password hash of an unproven sign-up with this address: the newest of this client, so that sign-ups of others cannot hide it,
+ * otherwise the newest of all. It signs nobody in. It only decides whether the answer is "confirm your address first", which has to be
+ * the same whether or not the address has an account: otherwise, anyone could find out by signing up and then trying to sign in.
  */
 export const pendingHash = (
   t: Tables,

@@ -18,8 +18,8 @@ const DAY_MS = 86_400_000
 const TIME_BYTES = 6
 
 /**
- * Challenges of passkeys. Asking for one stores nothing, so anybody may: the bytes are a keyed hash of the id and the
- * purpose, and the id begins with the time when it expires. A good answer writes the id down, and only the first one does
+ * Challenges for passkeys. Anyone may ask for one, because nothing is stored: its bytes are a keyed hash of its id and purpose, and the
+ * id begins with the time when it expires. The id is stored when a valid response arrives, and only the first response can do that
  * (decision 0200).
  */
 export class Challenges {

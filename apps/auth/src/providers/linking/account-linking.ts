@@ -49,8 +49,9 @@ export class AccountLinking {
   constructor(private readonly deps: Deps) {}
 
   /**
-   * The address that has to be confirmed before anyone is let in, decided without a look at who else has it. Null also for a
-   * return that is let in unconfirmed: it has its email already, or gets another after the interval.
+   * The address that has to be confirmed before this person is let in; null if there is none. Whether another account has it makes no
+   * difference, so that the answer does not reveal that. Null also for people who return and are let in unconfirmed: their account has
+   * its email already, or is asked again after the interval.
    */
   async unprovedAddress(db: Queryable, external: External): Promise<string | null> {
     const { users, identities, rules } = this.deps

@@ -44,8 +44,8 @@ export function emailFlow(
 }
 
 /**
- * The origin of a link that these pages requested; null for every other link. It is sealed with the challenge of the
- * link, so that nobody can pass off a link of an application, whose verifier only that application has.
+ * From where and when a link was requested on these pages; null for every other link. It is sealed together with the challenge of the
+ * link, so that nobody can pass off a link of an application, whose verifier only that application has, as one of ours.
  */
 export const linkOrigin = (
   { state }: Pick<UiDeps, 'state'>,
