@@ -7,7 +7,7 @@ npm start -- --once       services, walk-through, then stop: exit code 0 when ev
 npm start -- --reset      forget all data of earlier runs first; not with DATABASE_URL or REDIS_URL
 
 Ports: 8081 identity, 8082 webhooks, 8083 internal API, 8084 dispatcher, 1025 SMTP, 8025 inbox, 8443 receiver.
-One that is taken moves up by ten, until it is free; the table that is printed has them all, and so has .data/env/addresses.sh.`
+If one is taken, the next free one in steps of ten is used. The table at the end lists them all, and so does .data/env/addresses.sh.`
 
 /** The options; or a text to print and the exit code, when there is nothing to start. */
 export function readStartArguments(args) {
@@ -23,7 +23,7 @@ export function readStartArguments(args) {
     })
     if (values.help) return { text: USAGE, code: 0 }
     if (values.once && values['no-demo'])
-      throw new Error('--once runs the demo: it does not go with --no-demo')
+      throw new Error('--once runs the demo, so it cannot be combined with --no-demo')
     return { options: { reset: values.reset, once: values.once, demo: !values['no-demo'] } }
   } catch (error) {
     return { text: `${error.message}\n\n${USAGE}`, code: 2 }

@@ -187,7 +187,7 @@ describe('npm start', () => {
   it.each([
     [['--help'], 0, 'npm start -- --reset'],
     [['--demo'], 2, 'npm start -- --no-demo'],
-    [['--once', '--no-demo'], 2, 'does not go with'],
+    [['--once', '--no-demo'], 2, 'cannot be combined with'],
   ])(
     'explains itself on %s with exit code %d, in a clone where nothing is installed',
     (args, code, words) => {
