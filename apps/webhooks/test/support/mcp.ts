@@ -41,6 +41,19 @@ export async function rpc(api: Api, token: string, method: string, params: objec
   return reply.body
 }
 
+/** A tool as `tools/list` describes it. */
+export type ToolDefinition = {
+  name: string
+  title: string
+  description: string
+  inputSchema: { properties: object; required: string[] }
+  outputSchema: object
+  annotations: Record<string, boolean>
+}
+
+export const toolsOf = async (api: Api, token: string) =>
+  (await rpc(api, token, 'tools/list')).result?.['tools'] as ToolDefinition[]
+
 export type ToolOutcome = {
   isError?: boolean
   content: { type: string; text: string }[]
