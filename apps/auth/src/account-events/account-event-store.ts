@@ -28,8 +28,8 @@ export class AccountEventStore {
 const SESSIONS_PER_EVENT = 200
 
 /**
- * Part of a statement that ends sessions: asks other services to end what was opened with them. `ended` names rows of
- * `id, user_id`, `at` is the parameter with the time. Each row that it selects stands for `n` sessions.
+ * Part of a statement that ends sessions: tells other services to end what was opened with them. `ended` is SQL for rows of `id,
+ * user_id`, `at` the parameter with the time. Each row of the result is one event about `n` sessions.
  */
 export const publishEndedSessions = (t: Tables, { ended, at }: { ended: string; at: string }): string => `
   select n, ${tellFunction(t)}(user_id, 'user.sessions_ended', ${at}, jsonb_build_object('session_ids', ids))

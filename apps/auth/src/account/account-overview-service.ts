@@ -38,8 +38,8 @@ export class AccountOverviewService {
   constructor(private readonly deps: Deps) {}
 
   /**
-   * The newest sign-ins with an open session, `wanted` among them, and how many there are. For the owner, a sign-in and the sessions
-   * that applications got through it are one thing.
+   * The newest sign-ins with an open session, always including `wanted`, and how many there are. People see a sign-in and the sessions
+   * that applications got through it as one.
    */
   async openSignIns(userId: string, wanted: string | null): Promise<Listed<OpenSignIn>> {
     const { db, lists, limits, now } = this.deps
@@ -61,8 +61,8 @@ export class AccountOverviewService {
   }
 
   /**
-   * Signs out the applications of a sign-in whose session on the pages has ended. Knowing the browser is enough: it gains
-   * nothing but being signed out. False when there are none.
+   * Signs out the applications of a sign-in whose session on the pages has ended. The request only needs the browser's cookie, because
+   * all it can do with it is sign out. False when there is nothing to sign out.
    */
   async endLeftBehind(userId: string, signInId: string, meta: RequestMeta): Promise<boolean> {
     const { audit, users, ends } = this.deps

@@ -31,8 +31,8 @@ export type PasswordChange = {
   /** Consumed in the transaction that stores the hash; null when none is needed. */
   nonce: string | null
   /**
-   * That the password is another one than the current one tells as much as a wrong guess. So it counts as one until the new
-   * hash is stored, which everyone notices; null where there was no password.
+   * Comparing a new password with the current one reveals whether it is the current one. So it counts as a guess, which is taken back
+   * when the new hash is stored, because the owner notices that. Null where there was no password.
    */
   guess: Pick<Attempt, 'takeBack'> | null
 }

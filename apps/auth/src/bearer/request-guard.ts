@@ -14,8 +14,8 @@ import type { Client, RequestMeta } from '../requests/request-meta.js'
 const MAX_USER_AGENT_LENGTH = 300
 
 /**
- * A class, because accessors in an object literal give every object a shape of its own, which only a full garbage collection frees,
- * together with the request that the accessors refer to.
+ * A class, because V8 gives every object literal with accessors a hidden class of its own. That refers to the accessors, they refer to
+ * the request, and only a full garbage collection frees all of it.
  */
 class CallerMeta implements RequestMeta {
   readonly requestId: string

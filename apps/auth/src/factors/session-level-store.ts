@@ -21,8 +21,9 @@ export class SessionLevelStore {
   constructor(private readonly t: Tables) {}
 
   /**
-   * Makes a session aal2, and advances its refresh token as a refresh does. No token is presented: another tab may have exchanged the
-   * last one just before, and repeat that, or may hold the token of an upgrade just before.
+   * Raises a session to aal2 and replaces its refresh token, as a refresh does. The caller need not present the current token: another
+   * tab may just have exchanged it, or got one from a second factor shown there. `superseded_at` remembers the replaced tokens, so that
+   * those tabs keep the session.
    */
   async upgrade(tx: Tx, { session }: Held, { factorId, method, isNew }: Upgrade, now: Date): Promise<void> {
     await tx.query(

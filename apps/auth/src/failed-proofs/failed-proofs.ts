@@ -25,8 +25,8 @@ export class FailedProofs {
   }
 
   /**
-   * Whether this is the first guess in an hour that is refused for what `of` names. Refusals cost a guesser nothing, so an
-   * entry for each of them would let anybody fill the audit log.
+   * Whether this is the first refused guess in an hour for what `of` names. A refusal costs the guesser nothing, so with an entry for
+   * each, anyone could fill the audit log.
    */
   isFirstRefusal(db: Queryable, ...of: readonly string[]): Promise<boolean> {
     const { store, key, now } = this.deps

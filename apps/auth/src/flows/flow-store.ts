@@ -59,8 +59,8 @@ export class FlowStore {
   constructor(private readonly t: Tables) {}
 
   /**
-   * The challenge comes from the link's own token, so the code belongs to the person who requested this message. A code that
-   * is not random belongs to the last link that was confirmed for its challenge.
+   * The challenge was stored with the link, so only whoever requested this message can redeem the code. If the code is not random,
+   * another link that was confirmed for the same challenge takes it over.
    */
   async insertMailCode(tx: Tx, flow: NewMailCode, now: Date): Promise<void> {
     const { challenge, method } = flow.challenge

@@ -34,8 +34,8 @@ export function endOf(supersededAt: Date, { tokenSeconds }: SigningKey, delayMs:
 }
 
 /**
- * The key that signs now: the newest active one. If none is active, because this clock is behind the clock of the
- * process that made the key, the first that will be.
+ * The key to sign with: the newest active one. If none is active, because the clock of the process that made the key is ahead of this
+ * one, the first that will be.
  */
 export function signerOf<K extends SigningKey>(keys: readonly K[], now: Date): K | undefined {
   const usable = keys

@@ -11,8 +11,8 @@ import { MailRenderer } from './mail-renderer.js'
 /** Sends emails by SMTP. */
 export type MailTransport = {
   /**
-   * Loads and makes all that the first email would, which keeps a process busy for a moment: only a request about an account causes
-   * one, so that moment would tell that there is an account.
+   * Does all that the first email would otherwise do, which keeps the process busy for a moment. Only a request about an existing account
+   * sends an email, so a stranger could notice that moment and learn that there is an account.
    */
   prepare(): Promise<void>
   /**

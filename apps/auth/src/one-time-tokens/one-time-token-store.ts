@@ -79,8 +79,8 @@ export class OneTimeTokenStore {
   constructor(private readonly t: Tables) {}
 
   /**
-   * Fills the slot (each sign-up has its own). What was in it stops working, except that the token of a client leaves the
-   * one that no client requested, and up to `others` of the newest ones of other clients.
+   * Stores a token, and deletes those it replaces: in the same slot (each sign-up has its own), the earlier one of the same client, and
+   * all but the `others` newest ones of other clients. A token that a client requested leaves the one that no client requested.
    */
   async put(tx: Tx, token: NewToken, others: number, now: Date): Promise<void> {
     await tx.query(

@@ -38,15 +38,15 @@ export type OutboxHandler<P extends object, U extends object = object> = {
   /** Time for `send`. A message becomes due again when its sender is silent for longer than that and the time to report. */
   readonly attemptMs: number
   /**
-   * Time to record the outcome after the longest attempt, 5 s by default. A shorter one repeats messages sooner that a process
-   * left when it died, and sends more of them twice while the database is slow.
+   * Time for recording the outcome after the longest attempt, 5 s by default. With less, messages of a process that died are repeated
+   * sooner, and more messages are sent twice while the database is slow.
    */
   readonly reportMs?: number
   /** Time to wait after this many failed attempts. */
   retryDelayMs(attempts: number): number
   /**
-   * Least time to wait after an attempt whose outcome is unknown, unless the message expires before: another one then makes a duplicate
-   * of what the receiver may only have been slow to accept. 0 by default.
+   * Least time until the next attempt if the outcome of the last one is unknown, unless the message expires before: the receiver may just
+   * have been slow, and would get it twice. 0 by default.
    */
   readonly unknownDelayMs?: number
   /**

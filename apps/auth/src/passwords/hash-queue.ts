@@ -48,8 +48,8 @@ export class HashQueue<Task extends Waiting> {
   }
 
   /**
-   * The task to refuse while too many wait: the newest of the networks that have most, so that a flood refuses itself. Second
-   * comparisons are not refused, because the first was a guess that has to count.
+   * The task to refuse when too many wait: the newest one of the network with the most, so that whoever floods the queue is refused
+   * first. Second comparisons are never refused, because the first one was a guess that has to be counted.
    */
   takeExcess(): Task | undefined {
     if (this.#known.size > this.maxWaiting) return this.#known.takeFromLargest()

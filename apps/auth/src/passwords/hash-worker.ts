@@ -5,8 +5,8 @@ import { compare } from './compare.js'
 import type { HashAnswer, HashJob } from './hash-job.js'
 
 /**
- * Below the event loop, so that requests that hash nothing keep their latency while every core hashes; not far below, or
- * any other busy program of the machine would stop all sign-ins (decision 0253).
+ * The priority of these threads. It is below that of the event loop, so that other requests stay fast while every core hashes. It is not
+ * far below, because any other busy program on the machine would then stop all sign-ins (decision 0253).
  */
 /** Nice levels. */
 const BELOW_THE_SERVICE = 5

@@ -37,8 +37,8 @@ export const isForbiddenScheme = (scheme: string): boolean => NEVER.has(scheme)
 export const hasHiddenSeparator = (path: string): boolean => HIDDEN_SEPARATOR.test(path)
 
 /**
- * Parses a target. Null if parsers disagree about it or it hides where it leads: a disagreement about the host is the
- * attack. `alsoHost` is one more accepted spelling of a host.
+ * Parses a target. Null if two parsers could read it differently or it hides where it leads: attackers use URLs whose host we and the
+ * browser disagree about. `alsoHost` is another accepted spelling of a host.
  */
 export function readTarget(raw: string, alsoHost?: string): Target | null {
   if (/[\p{Cc}\s\\]/u.test(raw) || parseUrl(raw) === null) return null

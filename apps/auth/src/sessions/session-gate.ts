@@ -56,8 +56,8 @@ export class SessionGate {
   }
 
   /**
-   * For pages, which start over instead of showing an error, and offer to keep an account that is about to be deleted: all else that
-   * its session asks for is refused by {@link hold}.
+   * The session and its user, or null. For pages, which start over instead of showing an error. An account that is about to be deleted
+   * passes, because a page offers to keep it; anything else it tries is refused by {@link hold}.
    */
   async find(userId: string, sessionId: string): Promise<Live | null> {
     const found = await this.deps.sessions.findCaller(this.deps.db, userId, sessionId)

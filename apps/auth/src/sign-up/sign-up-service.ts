@@ -162,8 +162,8 @@ const signUpDisabled = () =>
   authError('unprocessable', 'signup_disabled', 'Signups not allowed for this instance')
 
 /**
- * Those of an account that only sign-ups have made. Of any other, a stranger must not learn the id: somebody has proved another address
- * of it, or entered with a provider that does not vouch for this one.
+ * The account's real ids, if nothing but sign-ups has made it. Otherwise null, so that a stranger does not learn them: someone has proved
+ * another address of the account, or came through a provider that does not verify this one.
  */
 function ownIds(user: User): SignUpIds | null {
   const identity = user.identities.find(({ providerId }) => providerId === user.id)

@@ -83,8 +83,8 @@ export class VouchedSignUps {
   }
 
   /**
-   * An administrator writes metadata and says nothing about addresses: it goes with what was said before. Without that, the account
-   * may be a stranger's, and so is what is written into it.
+   * An administrator changes metadata without naming an address. It is added to what an administrator entered before, and then survives
+   * the proof of the address. If none did, the account may be a stranger's, and the proof discards what is written into it.
    */
   async amend(tx: Tx, { id: userId }: Pick<User, 'id'>, data: JsonObject): Promise<void> {
     const { signUps } = this.deps

@@ -5,8 +5,9 @@ import { uiReturnUrl } from './return-url.js'
 type LinkPageConfig = Pick<AuthConfig, 'uiEnabled' | 'uiLinkConfirmation' | 'apiExternalUrl'>
 
 /**
- * Mail gateways and chat previews open links, and what works with one GET is used up before the person sees it.
- * Applications of the API expect just that one GET, so theirs keep it unless the settings say otherwise.
+ * Mail gateways and chat previews open the links in messages, so a link that works with a single GET may be used up before the person
+ * sees it. A page in between prevents that. Applications of the API expect that a single GET works, so their links have no page unless
+ * the settings say so.
  */
 export function linkPage(config: LinkPageConfig): LinkPage {
   const { uiEnabled, uiLinkConfirmation: which, apiExternalUrl } = config

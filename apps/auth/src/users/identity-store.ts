@@ -55,8 +55,9 @@ export class IdentityStore {
   }
 
   /**
-   * Users whose account, or a verified identity, has one of these addresses (docs/specification.md#account-linking). Of an
-   * unproven account, only an address that an administrator entered counts: a stranger's sign-up would make one owner look like two.
+   * The users who have one of these addresses, in the account or in a verified identity (docs/specification.md#account-linking). An
+   * unproven account counts only if an administrator entered its address: otherwise, a stranger who signed up with it would look like a
+   * second owner.
    */
   async ownersOfEmail(db: Queryable, emails: readonly string[]): Promise<string[]> {
     const { rows } = await db.query<{ id: string }>(

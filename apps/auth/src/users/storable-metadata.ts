@@ -55,8 +55,8 @@ export class StorableMetadata implements Metadata {
   }
 
   /**
-   * With as much of the data as fits, shortest members first: what a provider says, or a sign-up brought whose account has grown since.
-   * Nobody could shorten it, so nothing is refused; `identity_data` has the full profile.
+   * Adds as many members as fit, the shortest first. For data that nobody could shorten if it was refused: of a provider, or of a sign-up
+   * whose account has grown since. `identity_data` has the full profile.
    */
   static fitting(before: Metadata, data: JsonObject): StorableMetadata {
     const sizeOf = (value: unknown) => JSON.stringify(value).length

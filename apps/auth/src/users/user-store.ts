@@ -171,8 +171,8 @@ export class UserStore {
   }
 
   /**
-   * As {@link update}, also for addresses and their confirmation. Only for the classes in `proofs`, and for erasing a user: a new
-   * address takes nothing over from whoever claimed it.
+   * As {@link update}, but may also change addresses and their confirmation. Only the classes in `proofs` and the erasure of a user may
+   * call it, because someone who claimed the account has to lose it before it gets a new address.
    */
   updateAddresses(db: Queryable, id: string, changes: Changes, now: Date): Promise<void> {
     return this.#set(db, id, changes, now)
@@ -231,8 +231,8 @@ export class UserStore {
   }
 
   /**
-   * Removes a user with an unproven address and no message, sign-up or administrator behind it. A separate statement
-   * after locking the row: it must see what was added while waiting for the lock.
+   * Removes a user whose address is unproven and who has no pending message, sign-up or identity of a provider. This is a statement after
+   * the one that locks the row, so that it sees what was added while that one waited.
    */
   async removeIfAbandoned(tx: Tx, id: string): Promise<void> {
     const { rowCount } = await tx.query(

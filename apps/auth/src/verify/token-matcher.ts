@@ -83,8 +83,8 @@ export class TokenMatcher {
   }
 
   /**
-   * A typed code counts for what the typist requested: their account, on our pages this one sign-up, otherwise their network.
-   * Owners and strangers get emails that look the same, so a person cannot tell whose code it is.
+   * Whether the typist requested the message with this code: in their account, as this one sign-up on our pages, or from their network.
+   * The code of a stranger's sign-up comes in an email that looks the same, so people may type it without knowing.
    */
   #isOwn({ requestedFrom, signUpId }: StoredToken, { proof, client, typist = {} }: Search): boolean {
     if (proof.kind === 'link' || typist.userId !== undefined) return true

@@ -213,8 +213,9 @@ export class VerifyService {
   }
 
   /**
-   * A code of someone else's sign-up proves only the address. So does a message that was sent again, or a code from a client that
-   * cannot be told from others, once there was another sign-up, even a later one.
+   * The sign-up whose password and data the proof applies; null if it only proves the address. That is so for the code of someone else's
+   * sign-up. It is also so once anyone else signed up with the address, before or after, if the message was sent again or the typist
+   * cannot be told from other clients.
    */
   async #signUpOf(
     tx: Tx,

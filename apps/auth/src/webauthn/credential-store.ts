@@ -79,8 +79,8 @@ export class CredentialStore {
   }
 
   /**
-   * Stores what the authenticator counted. False when that is not more than before, as with a copy of it, or when the
-   * credential is gone; an authenticator that does not count says 0 every time.
+   * Stores the counter that the authenticator sent. False when it has not increased, which suggests a copied key, or when the credential
+   * is gone. Authenticators that do not count always send 0.
    */
   async use(tx: Tx, id: string, signCount: number, now: Date): Promise<boolean> {
     const { rowCount } = await tx.query(

@@ -199,8 +199,8 @@ const verifiedEmails = ({ profile }: External): string[] =>
 const isUnconfirmed = (user: User): boolean => user.email !== null && user.emailConfirmedAt === null
 
 /**
- * No address of the account is proven, and its provider vouches for none; an address that someone else has is not stored in it. A
- * proven phone number gives the account an owner.
+ * Whether nobody has proven to own the account: no address of it is confirmed, and its provider vouches for none. An account has no email
+ * if the provider reported one that belongs to someone else. A confirmed phone number is enough to have an owner.
  */
 const hasNoOwner = (user: User, external: External): boolean =>
   user.phoneConfirmedAt === null &&

@@ -32,8 +32,9 @@ export class ConfirmationRequests {
   constructor(private readonly deps: Deps) {}
 
   /**
-   * The identity came with this sign-up: another proof of the address removes it. Null when its last email is too
-   * recent: the refusal that follows is the same. What others request for the address delays nothing.
+   * Issues a link to confirm the address, as for a sign-up that brought the identity: if someone else proves the address, the identity
+   * goes. Null if the last email is too recent; the caller gets the same refusal either way. Messages that others request for the address
+   * do not count.
    */
   async issue(
     tx: Tx,

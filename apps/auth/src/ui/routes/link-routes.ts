@@ -162,14 +162,14 @@ type Opened = {
 }
 
 /**
- * Two people signed up with one address, and this browser did not begin the sign-up of the link. Its password may be a stranger's,
- * so the reader chooses one instead.
+ * Someone else signed up with this address too, and this link was requested in another browser. The password of its sign-up may be a
+ * stranger's, so the reader has to choose a new one.
  */
 const isOfAnother = ({ from, preview }: Opened): boolean => from === 'elsewhere' && preview.contested
 
 /**
- * The link of a change only confirms an address: the change continues where it began, in the session there. The link signs
- * nobody in, and no other device waits for it.
+ * The link of a change of address only confirms the address and signs nobody in. The change goes on in the session that began it, and no
+ * page waits for the link.
  */
 const isOfChange = ({ type }: LinkProof): boolean => type === 'email_change'
 

@@ -89,8 +89,8 @@ export const operatorRoutes = (deps: UiDeps): Route[] => [
 type Admitted = { operator: Operator } | { answer: Answer }
 
 /**
- * Only who is signed in here as an administrator with a second factor shown, by what the database says now. To everybody else
- * who is signed in there is no such page.
+ * Admits only administrators who are signed in on these pages and have shown a second factor, according to the database at this moment.
+ * For anyone else who is signed in, the page does not exist.
  */
 async function admit(
   { pages, progress, adminRoles, aud }: UiDeps,
