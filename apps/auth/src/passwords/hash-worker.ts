@@ -5,8 +5,8 @@ import { compare } from './compare.js'
 import type { HashAnswer, HashJob } from './hash-job.js'
 
 /**
- * The priority of these threads, as a nice level. It is below that of the event loop, so that other requests stay fast while every core hashes. It is not
- * far below, because any other busy program on the machine would then stop all sign-ins (decision 0253).
+ * The priority of these threads, as a nice level. It is below that of the event loop, so that other requests stay fast while every core
+ * hashes. It is not far below, because any other busy program on the machine would then stop all sign-ins (decision 0253).
  */
 const BELOW_THE_SERVICE = 5
 const LOWEST = 19
