@@ -146,7 +146,7 @@ describe('a tool', () => {
     ['a missing id', 'get_webhook', {}, 'bad_request', 'endpoint_id is required'],
     ['an id that is none', 'get_webhook', { endpoint_id: 'x' }, 'not_found', 'There is no such resource'],
     ['a missing member', 'create_webhook', {}, 'bad_request', 'url is required'],
-    ['a wrong type', 'create_webhook', { url: 7 }, 'bad_request', 'url must be a text'],
+    ['a wrong type', 'create_webhook', { url: 7 }, 'bad_request', 'url must be a string'],
     [
       'an unknown event type',
       'create_webhook',
@@ -173,7 +173,7 @@ describe('a tool', () => {
       'list_event_samples',
       { limit: [1] },
       'bad_request',
-      'limit must be a text or a number',
+      'limit must be a string or a number',
     ],
     [
       'a number that is too odd',

@@ -86,7 +86,7 @@ it.each<[string, Partial<RouteCall>, Record<string, string>, object]>([
     'a body that does not fit',
     { params: { id: '1' }, body: { name: 7 } },
     { authorization: 'me' },
-    { code: 'body_schema', message: 'name must be a text' },
+    { code: 'body_schema', message: 'name must be a string' },
   ],
 ])('refuses as the route does, in its order: %s', async (_, call, headers, refusal) => {
   expect((await callOf(itemRoute, call, headers)).outcome).toMatchObject(refusal)

@@ -84,13 +84,13 @@ function reasonOf({ keyword, schema, parentSchema = {}, params }: ErrorObject): 
         ? `must have at least ${minItems} entries`
         : `must have ${minItems} to ${maxItems} entries`
     case 'additionalProperties':
-      return `has a member that is not known: ${String(params['additionalProperty']).slice(0, 64)}`
+      return `has an unknown member: ${String(params['additionalProperty']).slice(0, 64)}`
     case 'uniqueItems':
-      return 'must not have an entry twice'
+      return 'must not contain duplicates'
     case 'format':
       return `must be ${FORMATS[schema as keyof typeof FORMATS].name}`
     default:
-      return 'does not have the right form'
+      return 'has the wrong format'
   }
 }
 
@@ -105,7 +105,7 @@ const between = (minimum?: number, maximum?: number): string => {
 
 const TYPES: ReadonlyMap<string, string> = new Map(
   Object.entries({
-    string: 'a text',
+    string: 'a string',
     number: 'a number',
     integer: 'a whole number',
     boolean: 'true or false',

@@ -91,7 +91,7 @@ const valueAt = (value: unknown, members: readonly string[]): unknown =>
 
 const TYPES: ReadonlyMap<string, string> = new Map(
   Object.entries({
-    string: 'a text',
+    string: 'a string',
     number: 'a number',
     boolean: 'true or false',
     object: 'an object',

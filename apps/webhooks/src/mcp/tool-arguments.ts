@@ -77,7 +77,7 @@ function unknownArgument(name: string, known: ReadonlyMap<string, Argument>): st
 function text(name: string, value: unknown): string {
   if (typeof value === 'string') return value
   if (typeof value === 'number' || typeof value === 'boolean') return String(value)
-  throw badRequest(`${name} must be a text or a number`)
+  throw badRequest(`${name} must be a string or a number`)
 }
 
 function bodyOf(
