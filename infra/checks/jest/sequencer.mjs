@@ -22,7 +22,7 @@ const WAITING = [
 /** What follows keeps the cores busy, first of all when the checks are over and others still wait. */
 const LONGEST = [
   'apps/auth/test/ui/every-page.test.ts',
-  'apps/auth/test/strangers.test.ts',
+  'apps/auth/test/strangers-time.test.ts',
   'apps/auth/test/session-model.test.ts',
   'apps/auth/test/keys-rotation.test.ts',
   'apps/auth/test/docs-browser.test.ts',

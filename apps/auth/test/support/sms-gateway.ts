@@ -3,6 +3,7 @@ import { listenLocally } from '@signet/testkit'
 import type { SmsProvider } from '../../src/sms/sms-sender.js'
 import { startServer, type TestServer } from './server.js'
 
+type Refusal = boolean | 'silently' | 'slowly' | 'down'
 export type Sms = { to: string; text: string; channel: string }
 
 /** A local server that speaks the API of a gateway and keeps what it was given. */
@@ -11,8 +12,8 @@ export type SmsGateway = {
   readonly env: Record<string, string>
   readonly urls: Record<SmsProvider, string>
   readonly messages: Sms[]
-  /** Refuse messages from now on, as the gateway does, or take them again; or never answer. */
-  refuse(how: boolean | 'silently'): void
+  /** Refuse messages from now on, as the gateway does, or take them again; or never answer, after 1.5 s, or break off. */
+  refuse(how: Refusal): void
   /** The digits of the last message to this phone. */
   codeFor(phone: string): string
   close(): Promise<void>
@@ -81,16 +82,18 @@ export async function startSmsServer(
 export async function startSmsGateway(provider: SmsProvider = 'twilio'): Promise<SmsGateway> {
   const api = gatewayApis[provider]
   const messages: Sms[] = []
-  let isRefusing: boolean | 'silently' = false
+  let isRefusing: Refusal = false
   const server = createServer((req, res) => {
     let body = ''
     req.on('data', (chunk: Buffer) => (body += chunk.toString()))
     req.on('end', () => {
       if (`${req.method} ${req.url}` !== `POST ${api.path}`) return res.writeHead(404).end('no such call')
-      if (!isRefusing) messages.push(api.read(new URLSearchParams(body)))
       if (isRefusing === 'silently') return res
-      const answer = isRefusing ? api.refused : api.taken
-      return res.writeHead(answer.status).end(JSON.stringify(answer.body))
+      if (isRefusing === 'down') return res.destroy()
+      const answer = isRefusing === true ? api.refused : api.taken
+      if (answer === api.taken) messages.push(api.read(new URLSearchParams(body)))
+      const say = () => res.writeHead(answer.status).end(JSON.stringify(answer.body))
+      return isRefusing === 'slowly' ? setTimeout(say, 1500).unref() : say()
     })
   })
   const { origin: url, close } = await listenLocally(server)
