@@ -123,7 +123,12 @@ export async function createContext(config: AuthConfig, ports: Partial<Ports> = 
     outbound,
     verifyUrls: ports.captchaUrls,
   })
-  const directHasher = ports.hasher ?? createPasswordHasher({ observe: (...job) => observer.hashing(...job) })
+  const directHasher =
+    ports.hasher ??
+    createPasswordHasher({
+      queuePerThread: config.passwordQueue,
+      observe: (...job) => observer.hashing(...job),
+    })
   const hasher = tracing ? tracedHasher(directHasher, tracing) : directHasher
 
   const services = createServices({

@@ -9,13 +9,10 @@ import { readConfig } from './config/read-config.js'
 import { createContext } from './context.js'
 import { RECOVERY_CODES } from './factors/recovery-codes.js'
 import { DIGITS as TOTP_DIGITS } from './factors/totp.js'
-import { GUESSES_OF_ASKERS, MAX_ASKERS } from './one-time-tokens/code-attempts.js'
 import { MAX_LIVE } from './one-time-tokens/one-time-tokens.js'
 import { providerLabels } from './providers/definitions/index.js'
 import { MAX_BYTES as MAX_BODY_BYTES } from './requests/json-body.js'
-import { MAX_PENDING } from './sign-up/registration.js'
 import { MAX_OPEN_SESSIONS } from './sessions/session.js'
-import { KNOWN_NETWORKS } from './users/known-networks.js'
 import { MAX_BYTES as MAX_METADATA_BYTES } from './users/storable-metadata.js'
 
 /** The generated docs of this app by file name, from the same tables that the service uses. */
@@ -38,18 +35,9 @@ const FIXED_LIMITS = [
     of: 'open sessions of one user; a sign-in beyond them ends those used longest ago',
     limit: String(MAX_OPEN_SESSIONS),
   },
-  { of: 'networks that an account knows', limit: String(KNOWN_NETWORKS) },
   {
     of: 'links and codes of one kind that different networks requested, and that are valid beside each other',
     limit: String(MAX_LIVE),
-  },
-  {
-    of: 'guesses at a code from a network that requested one, whatever strangers did, and such networks',
-    limit: `${GUESSES_OF_ASKERS}, ${MAX_ASKERS}`,
-  },
-  {
-    of: 'sign-ups that wait for the proof of one address',
-    limit: `${MAX_PENDING} with a password, ${MAX_PENDING} without`,
   },
   { of: 'digits of a code from an authenticator app', limit: String(TOTP_DIGITS) },
   { of: 'recovery codes of an account', limit: String(RECOVERY_CODES) },

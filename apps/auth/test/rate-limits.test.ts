@@ -16,6 +16,7 @@ afterEach(async () => {
 })
 
 const defaults: RateLimitRules = {
+  burst: 30,
   tokenRefresh: 150,
   failedSignIns: 30,
   sharedAddressFactor: 10,

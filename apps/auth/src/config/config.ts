@@ -1,6 +1,7 @@
 import { brandSettings } from '@signet/brand'
 import { type ConfigOf, defineSettings } from '@signet/config'
 import { accountSettings } from './account-settings.js'
+import { guessSettings } from './guess-settings.js'
 import { keySettings } from './key-settings.js'
 import { limitSettings } from './limit-settings.js'
 import { messageSettings } from './message-settings.js'
@@ -19,6 +20,7 @@ export const settings = defineSettings({
   ...keySettings,
   ...messageSettings,
   ...limitSettings,
+  ...guessSettings,
   ...providerSettings,
   ...uiSettings,
   ...webauthnSettings,

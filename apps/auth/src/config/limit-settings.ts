@@ -1,5 +1,5 @@
 import { boolean, choice, integer, parsed, parseDuration, text } from '@signet/config'
-import { span, timer } from './durations.js'
+import { timer } from './durations.js'
 import type { SendQuota } from '../quotas/send-quotas.js'
 
 type QuotaOptions = { env: string; fallback: SendQuota; fallbackDoc: string; doc: string }
@@ -98,6 +98,13 @@ export const limitSettings = {
     expected: 'letters, digits, -, _ and braces',
     doc: 'Prefix of the keys in that Redis: deployments that share it need different ones, or they share their counts.',
   }),
+  rateLimitBurst: integer({
+    env: 'AUTH_RATE_LIMIT_BURST',
+    fallback: 30,
+    min: 1,
+    max: 1_000_000,
+    doc: 'Requests that one client may send at once, in each of the limits that follow: those say how fast it may go on, so one that was idle can always send this many.',
+  }),
   rateLimitTokenRefresh: integer({
     env: 'AUTH_RATE_LIMIT_TOKEN_REFRESH',
     fallback: 150,
@@ -107,25 +114,7 @@ export const limitSettings = {
     env: 'AUTH_RATE_LIMIT_FAILED_SIGN_INS',
     fallback: 30,
     min: 1,
-    doc: 'Wrong passwords of one client in 5 minutes, for accounts that do not know its network; 30 may come at once.',
-  }),
-  signInAttempts: integer({
-    env: 'AUTH_SECURITY_SIGN_IN_ATTEMPTS',
-    fallback: 5,
-    min: 1,
-    max: 1_000_000,
-    doc: 'Wrong passwords that an account accepts from strangers, and from each network that it knows, before the next try has to wait: a second, then twice as long each time. One expires every hour. Second-factor codes are counted in the same way, wherever they come from.',
-  }),
-  signInMaxDelay: span({
-    env: 'AUTH_SECURITY_SIGN_IN_MAX_DELAY',
-    fallback: 900_000,
-    maxMs: 3_600_000, // after which a failure is forgotten
-    doc: 'The longest of these waits, an hour at most; 0 turns them off.',
-  }),
-  knownNetworkRetention: span({
-    env: 'AUTH_SECURITY_KNOWN_NETWORK_RETENTION',
-    fallback: 7_776_000_000,
-    doc: 'How long a network counts as known after the last sign-in from it. An account knows at most eight. A new password, a ban, or signing out all other sessions makes it forget them.',
+    doc: 'Wrong passwords of one client in 5 minutes, for accounts that do not know its network.',
   }),
   rateLimitVerify: integer({
     env: 'AUTH_RATE_LIMIT_VERIFY',
@@ -135,7 +124,7 @@ export const limitSettings = {
   rateLimitOtp: integer({
     env: 'AUTH_RATE_LIMIT_OTP',
     fallback: 30,
-    doc: 'Requests of one client in 5 minutes, counted separately for each of the endpoints that may send a message: `/signup`, `/otp`, `/magiclink`, `/recover`, `/resend` and `PUT /user`. As with all limits of requests, 30 may come at once.',
+    doc: 'Requests of one client in 5 minutes, counted separately for each of the endpoints that may send a message: `/signup`, `/otp`, `/magiclink`, `/recover`, `/resend` and `PUT /user`.',
   }),
   rateLimitAnonymousUsers: integer({
     env: 'AUTH_RATE_LIMIT_ANONYMOUS_USERS',

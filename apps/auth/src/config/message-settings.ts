@@ -84,19 +84,6 @@ export const messageSettings = {
     fallback: true,
     doc: 'An email change must be confirmed at both addresses.',
   }),
-  codeMaxAttempts: integer({
-    env: 'AUTH_SECURITY_CODE_MAX_ATTEMPTS',
-    fallback: 10,
-    min: 1,
-    max: 100,
-    doc: 'How many codes strangers can try against one address, and each network that its account knows (at most eight), within a window; as many against one signed-in user. Each of the first ten networks that requested a code may try three, no matter what strangers did. Links always work.',
-  }),
-  codeAttemptWindow: span({
-    env: 'AUTH_SECURITY_CODE_ATTEMPT_WINDOW',
-    fallback: 3_600_000,
-    minMs: 60_000,
-    doc: 'The window of AUTH_SECURITY_CODE_MAX_ATTEMPTS. Sending another code does not begin a new one.',
-  }),
   mailerOtpExp: span({
     env: 'AUTH_MAILER_OTP_EXP',
     fallback: 86_400_000,

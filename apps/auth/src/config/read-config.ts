@@ -1,5 +1,6 @@
 import { loadConfig } from '@signet/config'
 import { createKeyRing, settings, type AuthConfig } from './config.js'
+import { guessProblems } from './guess-settings.js'
 import { keyTimingProblems } from './key-settings.js'
 import { passwordRules } from './password-rules.js'
 import { providerProblems, providerVariablesWithoutEffect } from './provider-settings.js'
@@ -21,6 +22,7 @@ export const readConfig = (env: Environment): AuthConfig =>
     mailProblems,
     eventProblems,
     captchaProblems,
+    guessProblems,
     passwordProblems,
     sessionProblems,
     telemetryProblems,

@@ -9,6 +9,8 @@ export type CodeGuess = {
   network: string
   /** Networks last seen before this time count as strangers again. */
   knownSince: Date
+  /** How many networks an account knows. */
+  knownNetworks: number
   /** The counter it belongs to: this network's, if the account knows it, or the one shared by all strangers. */
   ids: { known: Buffer; strangers: Buffer }
 }
@@ -25,8 +27,9 @@ export class CodeAttemptStore {
   }
 
   /** The same, in the counter for this network and account. */
-  async countGuess(tx: Tx, { sentTo, network, knownSince, ids }: CodeGuess, window: Window): Promise<number> {
+  async countGuess(tx: Tx, guess: CodeGuess, window: Window): Promise<number> {
     const { t } = this
+    const { sentTo, network, knownSince, knownNetworks, ids } = guess
     const { kind } = sentTo
     const account = kind === 'email' ? 'lower(u.email) = $5 and not u.is_sso_user' : 'u.phone = $5'
     const isKnown = knowsNetwork(t, {
@@ -34,13 +37,14 @@ export class CodeAttemptStore {
       isProved: `u.${kind}_confirmed_at is not null`,
       network: '$6',
       since: '$7',
+      count: '$8',
     })
     return this.#counted(
       tx,
       `select case when exists (
          select from ${t.users} u where ${account} and ${isKnown}
        ) then $3::bytea else $4::bytea end, 1, $2::timestamptz`,
-      [window.now, window.endsAt, ids.known, ids.strangers, sentTo.value, network, knownSince],
+      [window.now, window.endsAt, ids.known, ids.strangers, sentTo.value, network, knownSince, knownNetworks],
     )
   }
 

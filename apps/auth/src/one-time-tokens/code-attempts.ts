@@ -8,14 +8,14 @@ export type CodeAttemptRules = {
   /** Wrong codes for one person and purpose in one window. */
   readonly max: number
   readonly windowMs: number
+  /** Guesses for a network that requested a code, after strangers have used up theirs; never more than `max`. */
+  readonly requesterMax: number
+  /** How many networks get them in one window, no matter what they requested: each purpose has its own quota. */
+  readonly requesters: number
+  readonly knownNetworks: number
   /** How long a network counts as known to the account after the last sign-in from it. */
   readonly knownNetworkMs: number
 }
-
-/** Guesses for a network that requested a code, after strangers have used up theirs. */
-export const GUESSES_OF_ASKERS = 3
-/** How many networks get them in one window, no matter what they requested: each purpose has its own quota. */
-export const MAX_ASKERS = 10
 
 type Deps = { store: CodeAttemptStore; key: KeyObject; rules: CodeAttemptRules; now: () => Date }
 
@@ -56,16 +56,20 @@ export class CodeAttempts {
     const knownSince = new Date(at.getTime() - rules.knownNetworkMs)
     // Always counted, so that the guesses that strangers left over are not given on top.
     const asAsker = await store.countOfAsker(tx, ids.asker, at)
-    const attempts = await store.countGuess(tx, { sentTo, network, knownSince, ids }, window)
+    const attempts = await store.countGuess(
+      tx,
+      { sentTo, network, knownSince, knownNetworks: rules.knownNetworks, ids },
+      window,
+    )
     if (attempts <= rules.max) return 'all'
-    return asAsker !== null && asAsker <= Math.min(GUESSES_OF_ASKERS, rules.max) ? 'own' : 'none'
+    return asAsker !== null && asAsker <= Math.min(rules.requesterMax, rules.max) ? 'own' : 'none'
   }
 
   /** A code for the address was requested from this network; once per window, however often that happens. */
   async asked(db: Queryable, { kind, value }: Address, network: string): Promise<void> {
     const { asker } = this.#idsOf({ address: { kind, value }, network })
     const ids = { asker, askers: this.#id('askers', kind, value) }
-    await this.deps.store.putAsker(db, ids, MAX_ASKERS, this.#window())
+    await this.deps.store.putAsker(db, ids, this.deps.rules.requesters, this.#window())
   }
 
   /** The right code was given, or another proof. */

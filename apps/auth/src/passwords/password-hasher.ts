@@ -39,9 +39,10 @@ export type PasswordHasherOptions = {
   threads?: number
   /**
    * As many jobs of known callers may wait, and as many others. Of more, the newest of the networks that have most waiting is refused
-   * with `unavailable`. By default 64 for each thread.
+   * with `unavailable`. By default 64 for each thread, or `queuePerThread`.
    */
   maxQueue?: number
+  queuePerThread?: number
   /** Told when a job enters and when it ends, for the counters. */
   observe?: (operation: HashJob['kind'], phase: 'submitted' | 'completed') => void
   /** `auto` uses the native implementation if it loads; the others are for tests and benchmarks. */
@@ -54,7 +55,8 @@ const DEFAULT_QUEUE_PER_THREAD = 64
 /** Worker threads start with the first passwords; `close` ends them. */
 export function createPasswordHasher(options: PasswordHasherOptions = {}): DirectHasher {
   const { cost = DEFAULT_COST, threads = availableParallelism(), observe = () => undefined } = options
-  const { maxQueue = threads * DEFAULT_QUEUE_PER_THREAD } = options
+  const { queuePerThread = DEFAULT_QUEUE_PER_THREAD } = options
+  const { maxQueue = threads * queuePerThread } = options
   const pool = new HashThreads(threads, maxQueue, options.bcrypt ?? 'auto')
 
   async function run(kind: HashJob['kind'], jobs: readonly HashJob[], caller: HashCaller = NOBODY) {

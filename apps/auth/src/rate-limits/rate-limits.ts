@@ -37,6 +37,8 @@ export type RateLimits = {
 export type OtpEndpoint = '/signup' | '/recover' | '/resend' | '/magiclink' | '/otp' | '/user'
 
 export type RateLimitRules = {
+  /** Requests that a client may send at once. */
+  burst: number
   /** Requests per 5 minutes, except anonymous (1 hour) and mfa (1 minute). 0 allows none. */
   tokenRefresh: number
   failedSignIns: number
@@ -60,7 +62,6 @@ type Deps = {
 
 const MINUTE_MS = 60_000
 const HOUR_MS = 60 * MINUTE_MS
-const BURST = 30
 
 export function createRateLimits(rules: RateLimitRules, deps: Deps): RateLimits {
   const byClient = (name: string, requests: number, windowMs: number) => {
@@ -70,7 +71,7 @@ export function createRateLimits(rules: RateLimitRules, deps: Deps): RateLimits 
       const factor = shared ? rules.sharedAddressFactor : 1
       return {
         key: shared ? `shared:${key}` : key,
-        amount: BURST * factor,
+        amount: rules.burst * factor,
         everyMs: windowMs / (requests * factor),
       }
     }

@@ -111,6 +111,7 @@ export function createFoundation(parts: Parts) {
     refreshTokens,
     audit,
     limits,
+    knownNetworks: config.knownNetworks,
     now,
   })
   const factory = new UserFactory({ users, identities, role: config.jwtDefaultGroupName, now })

@@ -139,6 +139,9 @@ export const oneTimeTokenRules = (config: AuthConfig): OneTimeTokenRules => ({
 export const codeAttemptRules = (config: AuthConfig): CodeAttemptRules => ({
   max: config.codeMaxAttempts,
   windowMs: config.codeAttemptWindow,
+  requesterMax: config.codeRequesterAttempts,
+  requesters: config.codeRequesters,
+  knownNetworks: config.knownNetworks,
   knownNetworkMs: config.knownNetworkRetention,
 })
 

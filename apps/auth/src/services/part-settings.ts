@@ -35,6 +35,7 @@ export const callBudgetMs = ({ apiMaxRequestDuration }: AuthConfig): number =>
   Math.max(apiMaxRequestDuration - 1000, apiMaxRequestDuration / 2)
 
 export const rateLimitRules = (config: AuthConfig): RateLimitRules => ({
+  burst: config.rateLimitBurst,
   tokenRefresh: config.rateLimitTokenRefresh,
   failedSignIns: config.rateLimitFailedSignIns,
   sharedAddressFactor: config.rateLimitSharedAddressFactor,
@@ -47,7 +48,10 @@ export const rateLimitRules = (config: AuthConfig): RateLimitRules => ({
 
 export const guessRules = (config: AuthConfig): GuessRules => ({
   freeAttempts: config.signInAttempts,
+  firstDelayMs: config.signInFirstDelay,
   maxDelayMs: config.signInMaxDelay,
+  failureMs: config.signInFailureExp,
+  knownNetworks: config.knownNetworks,
   knownNetworkMs: config.knownNetworkRetention,
 })
 
@@ -74,6 +78,7 @@ export const registrationRules = (config: AuthConfig): RegistrationRules => ({
   autoconfirm: autoconfirmRules(config),
   intervalMs: { email: config.smtpMaxFrequency, phone: config.smsMaxFrequency },
   accountPages: accountPages(config),
+  maxPending: config.pendingSignUps,
 })
 
 const autoconfirmRules = (config: AuthConfig) => ({
@@ -186,7 +191,7 @@ export const cleanupLockName = ({ dbNamespace }: AuthConfig): string =>
 
 export const cleanupAges = (config: AuthConfig): CleanupAges => ({
   endedSessionMs: config.sessionsEndedRetention,
-  guessesMs: forgottenAfterMs(config.signInAttempts),
+  guessesMs: forgottenAfterMs(config.signInAttempts, config.signInFailureExp),
   knownNetworkMs: config.knownNetworkRetention,
   anonymousUsers: config.dbCleanupAnonymousUsers && config.anonymousUsersEnabled,
   intervalMs: Math.max(

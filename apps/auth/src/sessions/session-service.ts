@@ -32,6 +32,8 @@ type Deps = {
   refreshTokens: RefreshTokens
   audit: AuditLog
   limits: SessionLimits
+  /** How many networks an account knows. */
+  knownNetworks: number
   now: () => Date
 }
 
@@ -203,6 +205,7 @@ export class SessionService {
         passwordHash,
         auditRows,
         countedIn,
+        knownNetworks: this.deps.knownNetworks,
       },
       now,
     )

@@ -1,6 +1,5 @@
 import type { Queryable, Tx } from '@signet/db'
 import type { Tables } from '../database/tables.js'
-import { KNOWN_NETWORKS } from '../users/known-networks.js'
 import { accountColumn, toUser, type AccountRow } from '../users/user-rows.js'
 import type { User } from '../users/user.js'
 import { mayHaveSession } from './admission.js'
@@ -41,6 +40,8 @@ export type NewSession = {
   auditRows: string | null
   /** The counter of the guess that turned out right, which is taken back whether or not the session is opened. */
   countedIn: Buffer | null
+  /** How many networks an account knows: the oldest others are forgotten. */
+  knownNetworks: number
 }
 
 export type SiblingSession = { id: string; besideId: string; notAfter: Date | null; refreshSalt: Buffer }
@@ -100,7 +101,7 @@ export class SessionStore {
       ), older as (
         delete from ${t.knownNetworks} where exists (select from network) and id in (
           select id from ${t.knownNetworks} where user_id = $2 and network <> $12
-          order by last_seen_at desc, id offset ${KNOWN_NETWORKS - 1}
+          order by last_seen_at desc, id offset $15::int - 1
         )
       ), taken_back as (
         ${takeBackGuess(t, '$14::bytea')}
@@ -144,6 +145,7 @@ export class SessionStore {
         session.network,
         session.passkeyId,
         session.countedIn,
+        session.knownNetworks,
       ],
     )
     const [row] = rows

@@ -7,12 +7,10 @@ import type { User } from '../users/user.js'
 
 /** Failures remembered beyond the free ones; the longest wait is reached earlier. */
 const REMEMBERED = 20
-/** After this long one failure is forgotten, so the wait for it is over, too. */
-const FORGET_SECONDS = 3600
 
-/** When an account's failures have all expired. */
-export const forgottenAfterMs = (freeAttempts: number): number =>
-  (freeAttempts + REMEMBERED) * FORGET_SECONDS * 1000
+/** When an account's failures have all expired, of which one does every `failureMs`. */
+export const forgottenAfterMs = (freeAttempts: number, failureMs: number): number =>
+  (freeAttempts + REMEMBERED) * failureMs
 
 /** Whose password is tried, and from where. */
 export type Guess = {
@@ -25,9 +23,16 @@ export type Guess = {
   client: Buffer
   signUp: Buffer
 }
-export type GuessLimits = {
+export type Delays = {
   freeAttempts: number
+  firstDelaySeconds: number
   maxDelaySeconds: number
+  /** After this long one failure is forgotten, so the wait for it is over, too. */
+  failureSeconds: number
+}
+export type GuessLimits = Delays & {
+  /** How many networks an account knows. */
+  knownNetworks: number
   /** Networks last seen before this time count as strangers again. */
   knownSince: Date
   /** False to let only the account's known networks try. */
@@ -60,7 +65,13 @@ export class GuessStore {
       email: this.#beginFor('email', 'lower(u.email) = $1 and not u.is_sso_user'),
       phone: this.#beginFor('phone', 'u.phone = $1'),
     }
-    const { counted, wait } = counting({ freeAttempts: '$2', maxDelaySeconds: '$3', now: '$4' })
+    const { counted, wait } = counting({
+      freeAttempts: '$2',
+      maxDelaySeconds: '$3',
+      now: '$4',
+      firstDelaySeconds: '$5',
+      failureSeconds: '$6',
+    })
     this.#count = `
       with counted as (
         insert into ${t.signInAttempts} as a (id, failures, last_at) values ($1, 1, $4::timestamptz) ${counted}
@@ -87,6 +98,9 @@ export class GuessStore {
       now,
       guess.client,
       guess.signUp,
+      limits.firstDelaySeconds,
+      limits.failureSeconds,
+      limits.knownNetworks,
     ])
     const [row] = rows
     return {
@@ -101,12 +115,12 @@ export class GuessStore {
   async count(
     db: Queryable,
     id: Buffer,
-    limits: Pick<GuessLimits, 'freeAttempts' | 'maxDelaySeconds'>,
+    { freeAttempts, firstDelaySeconds, maxDelaySeconds, failureSeconds }: Delays,
     now: Date,
   ): Promise<{ counted: boolean; nextAt: Date | null }> {
     const { rows } = await db.query<{ counted: boolean; next_at: Date | null }>(
       { name: 'guess_count', text: this.#count },
-      [id, limits.freeAttempts, limits.maxDelaySeconds, now],
+      [id, freeAttempts, maxDelaySeconds, now, firstDelaySeconds, failureSeconds],
     )
     return { counted: rows[0]?.counted ?? false, nextAt: rows[0]?.next_at ?? null }
   }
@@ -124,12 +138,19 @@ export class GuessStore {
 
   #beginFor(kind: Guess['by'], account: string): string {
     const { t } = this
-    const { counted, wait } = counting({ freeAttempts: '$5', maxDelaySeconds: '$6', now: '$9' })
+    const { counted, wait } = counting({
+      freeAttempts: '$5',
+      maxDelaySeconds: '$6',
+      now: '$9',
+      firstDelaySeconds: '$12',
+      failureSeconds: '$13',
+    })
     const isKnown = knowsNetwork(t, {
       userId: 'account.id',
       isProved: 'account.is_proved',
       network: '$2',
       since: '$7',
+      count: '$14',
     })
     return `
       with account as materialized (
@@ -153,13 +174,15 @@ export class GuessStore {
  */
 function counting({
   freeAttempts,
+  firstDelaySeconds,
   maxDelaySeconds,
+  failureSeconds,
   now,
-}: Record<'freeAttempts' | 'maxDelaySeconds' | 'now', string>) {
+}: Record<keyof Delays | 'now', string>) {
   const at = `greatest(${now}::timestamptz, a.last_at)`
-  const left = `greatest(0, a.failures - floor(extract(epoch from ${at} - a.last_at) / ${FORGET_SECONDS}))::int`
+  const left = `greatest(0, a.failures - floor(extract(epoch from ${at} - a.last_at)::float8 / ${failureSeconds}::float8))::int`
   const wait = `make_interval(secs => case when ${left} < ${freeAttempts}::int then 0
-    else least(${maxDelaySeconds}::float8, ${FORGET_SECONDS}, 2 ^ least(${left} - ${freeAttempts}::int, ${REMEMBERED})) end)`
+    else least(${maxDelaySeconds}::float8, ${firstDelaySeconds}::float8 * 2 ^ least(${left} - ${freeAttempts}::int, ${REMEMBERED})) end)`
   const counted = `on conflict (id) do update
     set failures = least(${left} + 1, ${freeAttempts}::int + ${REMEMBERED}), last_at = ${at}
     where a.last_at + ${wait} <= ${at}

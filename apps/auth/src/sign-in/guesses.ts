@@ -12,7 +12,15 @@ import { keyedHash } from '../secrets/derived-keys.js'
 import type { User } from '../users/user.js'
 import type { GuessStore } from './guess-store.js'
 
-export type GuessRules = { freeAttempts: number; maxDelayMs: number; knownNetworkMs: number }
+export type GuessRules = {
+  freeAttempts: number
+  firstDelayMs: number
+  maxDelayMs: number
+  /** In which one failure expires. */
+  failureMs: number
+  knownNetworks: number
+  knownNetworkMs: number
+}
 
 /** A password that may be tried. It counts as wrong until `takeBack` says otherwise. */
 export type Attempt = {
@@ -54,6 +62,7 @@ export class Guesses {
     const at = now()
     const limits = {
       ...this.#limits,
+      knownNetworks: rules.knownNetworks,
       knownSince: new Date(at.getTime() - rules.knownNetworkMs),
       strangersAllowed: networkWaitMs === 0,
     }
@@ -107,8 +116,13 @@ export class Guesses {
   }
 
   get #limits() {
-    const { freeAttempts, maxDelayMs } = this.deps.rules
-    return { freeAttempts, maxDelaySeconds: maxDelayMs / 1000 }
+    const { freeAttempts, firstDelayMs, maxDelayMs, failureMs } = this.deps.rules
+    return {
+      freeAttempts,
+      firstDelaySeconds: firstDelayMs / 1000,
+      maxDelaySeconds: maxDelayMs / 1000,
+      failureSeconds: failureMs / 1000,
+    }
   }
 
   #idsOf({ kind, value }: Address, network: string) {

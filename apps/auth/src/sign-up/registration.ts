@@ -47,6 +47,8 @@ export type RegistrationRules = {
   intervalMs: { email: number; phone: number }
   /** Links for the owner of an account whose address is used for a sign-up. */
   accountPages: { signIn: string; recovery: string }
+  /** How many unproven sign-ups with a password are kept for an address, and as many without. */
+  maxPending: number
 }
 
 type Deps = {
@@ -64,9 +66,6 @@ type Deps = {
   rules: RegistrationRules
   now: () => Date
 }
-
-/** Maximum number of pending sign-ups per address with a password, and again without one. */
-export const MAX_PENDING = 10
 
 /** The part of sign-up shared by /signup, /otp and /magiclink. */
 export class RegistrationService {
@@ -209,10 +208,10 @@ export class RegistrationService {
     { address, passwordHash, signUpId: id = randomUUID() }: Registration & { passwordHash: string },
     { client }: MessageOrigin,
   ): Promise<string> {
-    const { repeatedSignUps, hashes, now } = this.deps
+    const { repeatedSignUps, hashes, rules, now } = this.deps
     const requestedBy = client && hashes.ofClient(client)
     const signUp = { id, address: hashes.ofSignUp(address), passwordHash, requestedBy }
-    await repeatedSignUps.insert(tx, signUp, MAX_PENDING, now())
+    await repeatedSignUps.insert(tx, signUp, rules.maxPending, now())
     return id
   }
 
@@ -222,7 +221,7 @@ export class RegistrationService {
     { address, aud, passwordHash, data, signUpId: id = randomUUID() }: Registration,
     { client }: MessageOrigin,
   ): Promise<string> {
-    const { signUps, hashes, now } = this.deps
+    const { signUps, hashes, rules, now } = this.deps
     await signUps.insert(
       tx,
       {
@@ -238,7 +237,7 @@ export class RegistrationService {
       },
       now(),
     )
-    await signUps.keepNewest(tx, user.id, id, MAX_PENDING)
+    await signUps.keepNewest(tx, user.id, id, rules.maxPending)
     return id
   }
 

@@ -1,16 +1,20 @@
 import type { Tables } from '../database/tables.js'
 
-/** Someone with the password could otherwise make any number of networks known, each with guesses of its own. */
-export const KNOWN_NETWORKS = 8
-
 /**
  * SQL: whether guesses from the network are counted separately from strangers' guesses. They are if an account with a proven address
- * signed in there, and in fewer than eight other networks since. The arguments are SQL as well; `since` is when networks become strangers again.
+ * signed in there, and in fewer than `count` other networks since: someone with the password could otherwise make any number of networks
+ * known. The arguments are SQL as well; `since` is when networks become strangers again.
  */
 export const knowsNetwork = (
   t: Tables,
-  { userId, isProved, network, since }: Record<'userId' | 'isProved' | 'network' | 'since', string>,
+  {
+    userId,
+    isProved,
+    network,
+    since,
+    count,
+  }: Record<'userId' | 'isProved' | 'network' | 'since' | 'count', string>,
 ): string => `(${isProved} and ${network} in (
     select k.network from ${t.knownNetworks} k where k.user_id = ${userId} and k.last_seen_at > ${since}::timestamptz
-    order by k.last_seen_at desc, k.id limit ${KNOWN_NETWORKS}
+    order by k.last_seen_at desc, k.id limit ${count}::int
   ))`

@@ -1,0 +1,102 @@
+import { integer } from '@signet/config'
+import { span } from './durations.js'
+
+const HOUR_MS = 3_600_000
+
+/** What slows down guesses of passwords and codes, and bounds what strangers store (docs/specification.md#guessing). */
+export const guessSettings = {
+  signInAttempts: integer({
+    env: 'AUTH_SECURITY_SIGN_IN_ATTEMPTS',
+    fallback: 5,
+    min: 1,
+    max: 1_000_000,
+    doc: 'Wrong passwords that an account accepts from strangers, and from each network that it knows, before the next try has to wait. Second-factor codes are counted in the same way, wherever they come from.',
+  }),
+  signInFirstDelay: span({
+    env: 'AUTH_SECURITY_SIGN_IN_FIRST_DELAY',
+    fallback: 1000,
+    minMs: 100,
+    maxMs: HOUR_MS,
+    doc: 'The first of these waits. Each further failure doubles it.',
+  }),
+  signInMaxDelay: span({
+    env: 'AUTH_SECURITY_SIGN_IN_MAX_DELAY',
+    fallback: 900_000,
+    maxMs: HOUR_MS,
+    doc: 'The longest of these waits; 0 turns them off. Neither the first wait nor this one may be longer than what follows it here.',
+  }),
+  signInFailureExp: span({
+    env: 'AUTH_SECURITY_SIGN_IN_FAILURE_EXP',
+    fallback: HOUR_MS,
+    minMs: 60_000,
+    maxMs: 24 * HOUR_MS,
+    doc: 'The time in which one failure of an account expires, so how soon an owner is free of those that strangers caused.',
+  }),
+  knownNetworks: integer({
+    env: 'AUTH_SECURITY_KNOWN_NETWORKS',
+    fallback: 8,
+    min: 1,
+    max: 100,
+    doc: 'Networks that an account knows: those that it signed in from last. Each has guesses of its own, which is what somebody gains who once had the password.',
+  }),
+  knownNetworkRetention: span({
+    env: 'AUTH_SECURITY_KNOWN_NETWORK_RETENTION',
+    fallback: 90 * 24 * HOUR_MS,
+    doc: 'How long a network counts as known after the last sign-in from it. A new password, a ban, or signing out all other sessions makes an account forget its networks.',
+  }),
+  codeMaxAttempts: integer({
+    env: 'AUTH_SECURITY_CODE_MAX_ATTEMPTS',
+    fallback: 10,
+    min: 1,
+    max: 100,
+    doc: 'How many codes strangers can try against one address, and each network that its account knows, within a window; as many against one signed-in user. Links always work.',
+  }),
+  codeAttemptWindow: span({
+    env: 'AUTH_SECURITY_CODE_ATTEMPT_WINDOW',
+    fallback: HOUR_MS,
+    minMs: 60_000,
+    doc: 'The window of AUTH_SECURITY_CODE_MAX_ATTEMPTS. Sending another code does not begin a new one.',
+  }),
+  codeRequesterAttempts: integer({
+    env: 'AUTH_SECURITY_CODE_REQUESTER_ATTEMPTS',
+    fallback: 3,
+    max: 100,
+    doc: 'How many of them a network that requested a code may try at its own codes, no matter what strangers did; never more than AUTH_SECURITY_CODE_MAX_ATTEMPTS. With 0, a stranger can keep a newcomer from typing codes. The chances of guessing are in decision 0126; longer codes (AUTH_MAILER_OTP_LENGTH, AUTH_SMS_OTP_LENGTH) lower them.',
+  }),
+  codeRequesters: integer({
+    env: 'AUTH_SECURITY_CODE_REQUESTERS',
+    fallback: 10,
+    max: 100,
+    doc: 'How many networks get these, for one address and window: the first that requested a code.',
+  }),
+  pendingSignUps: integer({
+    env: 'AUTH_SECURITY_PENDING_SIGN_UPS',
+    fallback: 10,
+    min: 1,
+    max: 100,
+    doc: 'Sign-ups with a password, and as many without, that wait for the proof of one address. Beyond them, those of the networks that sent most are dropped first.',
+  }),
+  passwordQueue: integer({
+    env: 'AUTH_SECURITY_PASSWORD_QUEUE',
+    fallback: 64,
+    min: 2,
+    max: 10_000,
+    doc: 'Passwords of people whom the service knows that may wait for each core, and as many of strangers. Of more, the newest of the network that has most is refused with `503 over_capacity`.',
+  }),
+}
+
+type Delays = { signInFirstDelay: number; signInMaxDelay: number; signInFailureExp: number }
+
+/** A wait that ends before it is over, or grows from the first one downwards, is a mistake. */
+export function guessProblems({ signInFirstDelay, signInMaxDelay, signInFailureExp }: Delays): string[] {
+  return [
+    ...(signInMaxDelay > 0 && signInFirstDelay > signInMaxDelay
+      ? ['AUTH_SECURITY_SIGN_IN_FIRST_DELAY must not be longer than AUTH_SECURITY_SIGN_IN_MAX_DELAY']
+      : []),
+    ...(signInMaxDelay > signInFailureExp
+      ? [
+          'AUTH_SECURITY_SIGN_IN_MAX_DELAY must not be longer than AUTH_SECURITY_SIGN_IN_FAILURE_EXP, after which a failure is forgotten',
+        ]
+      : []),
+  ]
+}
