@@ -19,14 +19,16 @@ const STATEMENT = /^\s*(with|select|insert\s+into|update|delete\s+from)\s/
 const UNKNOWN = '?unknown?'
 const TABLE = /\b(?:from|join|into|update|using)\s+(?:only\s+)?([\w?]+)/g
 const OWNER = String.raw`(?:account_id|(?:code|id|session|token|txn)_hash)`
-/** Compared with a parameter, written into a new row, or joined with references that are parameters. */
+const OWNER_COLUMN = new RegExp(`^${OWNER}$`)
+/** Compared with a parameter, or joined with references that are parameters. */
 const BOUND = new RegExp(
   [
     String.raw`\b${OWNER}\s*=\s*(?:any\s*\(\s*)?\$\d`,
-    String.raw`\binsert\s+into\s+\w+\s*\([^)]*\b${OWNER}\b`,
     String.raw`\bunnest\s*\(\s*\$\d[^;]*?\bas\s+\w+\s*\(\s*account_id\b`,
   ].join('|'),
 )
+const INSERT =
+  /\binsert\s+into\s+\w+\s*\(([^)]*)\)\s*(?:overriding system value\s+)?(?:values\s*\(|select\s)/g
 /** More combinations of parts than this are not looked at. */
 const MAX_VARIANTS = 64
 
@@ -65,7 +67,34 @@ function isOpen(text) {
   const sql = text.replaceAll(/--.*/g, '')
   if (!STATEMENT.test(sql)) return false
   const tables = [...sql.matchAll(TABLE)].map(([, name]) => name)
-  return tables.some((name) => TABLES.has(name) || name.includes(UNKNOWN)) && !BOUND.test(sql)
+  return (
+    tables.some((name) => TABLES.has(name) || name.includes(UNKNOWN)) &&
+    !BOUND.test(sql) &&
+    !insertsOwner(sql)
+  )
+}
+
+/** Whether a new row gets its owner from a parameter. */
+function insertsOwner(sql) {
+  return [...sql.matchAll(INSERT)].some((match) => {
+    const columns = match[1].split(',').map((name) => name.trim())
+    const values = valuesIn(sql.slice(match.index + match[0].length))
+    return columns.some((name, i) => OWNER_COLUMN.test(name) && /^\s*\$\d/.test(values[i] ?? ''))
+  })
+}
+
+/** The items of a list of expressions, as long as it goes. */
+function valuesIn(sql) {
+  const values = ['']
+  let depth = 0
+  for (const character of sql) {
+    if (character === '(') depth += 1
+    if (character === ')') depth -= 1
+    if (depth < 0) break
+    if (character === ',' && depth === 0) values.push('')
+    else values[values.length - 1] += character
+  }
+  return values
 }
 
 /** The function, method or constant of a module that this node is part of. */

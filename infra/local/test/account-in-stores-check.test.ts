@@ -79,6 +79,7 @@ it('finds what only looks bound', () => {
     'select account_id from webhook_events where id = $1 -- account_id = $2',
     'select id from webhook_events where source_hash = $1',
     'insert into webhook_attempts (delivery_id, number) values ($1, $2)',
+    'insert into webhook_events (id, account_id) select $1, account_id from webhook_endpoints where id = $2',
     'with gone as (delete from oauth_clients where client_id = $1) delete from oauth_grants where client_id = $1',
   ]
   expect(found(constants(statements))).toEqual(statements.map((_, i) => `${i + 1} ${FOUND}`))
