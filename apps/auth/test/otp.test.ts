@@ -208,6 +208,10 @@ describe('methods that are switched off', () => {
     await post(server, '/admin/users', { email, email_confirm: true }, { token: serviceToken() })
     expect((await post(server, '/otp', { email })).status).toBe(200)
     expect(server.inbox.messages({ to: email }).map(({ subject }) => subject)).toEqual(['Your sign-in link'])
+    const { code } = await mailTo(server, email)
+    expect((await post(server, '/verify', { type: 'email', email, token: code })).body).toMatchObject({
+      user: { email },
+    })
   })
 
   it('signs up silently and then sends the magic link while addresses count as confirmed', async () => {

@@ -135,11 +135,13 @@ describe('GET /verify', () => {
   })
 
   it('refuses a banned user with user_banned and keeps the link for later', async () => {
-    const { token, email } = await signUp(server)
+    const { token, code, email } = await signUp(server)
     await server.context.db.query("update users set banned_until = 'infinity' where email = $1", [email])
     expect(fragmentOf((await follow(server, token)).headers.get('location')).get('error_code')).toBe(
       'user_banned',
     )
+    for (const proof of [{ token_hash: token }, { email, token: code }])
+      expectError(await post(server, '/verify', { type: 'signup', ...proof }), 403, 'user_banned')
     await server.context.db.query('update users set banned_until = null where email = $1', [email])
     expect((await follow(server, token)).headers.get('location')).toContain('access_token')
   })
