@@ -2,18 +2,18 @@ import { parseDeliveryId, parseEndpointId, parseEventId } from '@signet/webhook-
 import type { DeliveryJob, EventsJob, QueuedEventRef } from '@signet/webhook-core/queue'
 
 /**
- * How many of its runs failed: `unsent` without a request whose result is not recorded, `listed` with such requests, all of them to
- * the endpoints in `unrecorded`.
+ * Counts the failed runs of the job. In `unsent` runs, every request that was sent had its result recorded. In `listed` runs some results
+ * are missing, and `unrecorded` lists the endpoints that these requests went to.
  */
 export type DispatchJob = EventsJob & { unsent?: number; listed?: number }
 
 /**
- * `unrecorded`: how many of its runs made an attempt whose result could not be recorded. Like the runs whose workers died, they are
- * lost; `lost` is of how many of both the attempt has been recorded.
+ * A run is lost if its worker died, or if it made an attempt whose result could not be recorded; `unrecorded` counts the latter. A later
+ * run records the attempt of each lost run, and `lost` counts those for which that is done.
  */
 export type AttemptJob = DeliveryJob & { lost?: number; unrecorded?: number }
 
-/** Null unless it is what the `events` queue was given. Fields that a newer version added are kept. */
+/** Returns null for data that we never add to the `events` queue. Fields that a newer version added are kept. */
 export function parseEventsJob(data: unknown): DispatchJob | null {
   if (!isRecord(data)) return null
   const { events, deferred, failed, unsent, listed, unrecorded = [] } = data
@@ -30,7 +30,7 @@ export function parseEventsJob(data: unknown): DispatchJob | null {
   return isValid ? (data as DispatchJob) : null
 }
 
-/** Null unless it is what the `deliveries` queue was given. */
+/** Returns null for data that we never add to the `deliveries` queue. */
 export function parseAttemptJob(data: unknown): AttemptJob | null {
   if (!isRecord(data)) return null
   const { deliveryId, endpointId, accountId, lost, unrecorded } = data
@@ -44,7 +44,7 @@ export function parseAttemptJob(data: unknown): AttemptJob | null {
   return isValid ? (data as AttemptJob) : null
 }
 
-/** Parses the text that Redis has for a job; undefined if it is not JSON. */
+/** Parses the data of a job as it is stored in Redis; undefined if it is not JSON. */
 export function parseJson(text: string): unknown {
   try {
     return JSON.parse(text)

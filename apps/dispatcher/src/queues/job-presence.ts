@@ -11,12 +11,12 @@ import type { Cluster, Redis } from 'ioredis'
 import { parseEventsJob, parseJson } from './job-data.js'
 import { HAS_STRAY } from './repair-scripts.js'
 
-/** Ids of jobs, and contents of jobs, that are read in one round trip. */
+/** How many job ids, or contents of jobs, to read in one round trip. */
 const PAGE = 1000
-/** BullMQ orders delayed jobs by their time in milliseconds, times this. */
+/** BullMQ's score of a delayed job is its time in milliseconds, multiplied by this. */
 const SCORE_PER_MS = 4096
 
-/** Checks what has a job. Finished jobs are removed immediately, so a job that exists has work left. */
+/** Finds out which deliveries and events have a job. Finished jobs are removed immediately, so a job that exists has work left. */
 export class JobPresence {
   constructor(
     private readonly connection: Redis | Cluster,
@@ -29,7 +29,7 @@ export class JobPresence {
     return rows.filter((_, index) => !exists[index])
   }
 
-  /** Returns the ids of up to a page of jobs that wait until a time from `from` to `to`, in milliseconds. */
+  /** Returns the ids of jobs that are delayed until a time between `from` and `to` (milliseconds), one page at most. */
   delayedBetween(
     queue: 'events' | 'deliveries',
     { from = 0, to = Infinity }: { from?: number; to?: number },
@@ -39,7 +39,7 @@ export class JobPresence {
     return this.connection.zrangebyscore(key, scoreOf(from), scoreOf(to), 'LIMIT', 0, PAGE)
   }
 
-  /** Returns the job ids of the deliveries whose job waits until after `at`. */
+  /** Of the jobs of these deliveries, returns the ids of those that are delayed beyond `at`. */
   async deliveriesDelayedBeyond(rows: readonly { id: DeliveryId }[], at: Date): Promise<string[]> {
     const key = this.queues.deliveries.toKey('delayed')
     const jobIds = rows.map(({ id }) => deliveryJobId(id))
@@ -49,7 +49,10 @@ export class JobPresence {
     return jobIds.filter((_, index) => Number(scores[index] ?? 0) / SCORE_PER_MS > at.getTime())
   }
 
-  /** False if none of these deliveries has a job that is in none of the queue's lists. Finds one at least when no older one waits. */
+  /**
+   * Whether one of these deliveries has a stray: a job that exists but is in none of the queue's lists, so no worker will take it. May
+   * miss one behind older jobs that wait, and finds it once these are done.
+   */
   hasStrayDelivery(rows: readonly { id: DeliveryId }[]): Promise<boolean> {
     return this.#hasStray(
       'deliveries',
@@ -57,7 +60,7 @@ export class JobPresence {
     )
   }
 
-  /** The same for jobs of events: their own, and those with several events of which they are the first. */
+  /** The same for the jobs of events. A job with several events is found by the first of them. */
   hasStrayEvent(rows: readonly { id: EventId }[]): Promise<boolean> {
     return this.#hasStray(
       'events',
@@ -71,12 +74,12 @@ export class JobPresence {
     return rows.filter((_, index) => !exists[index])
   }
 
-  /** Of events without a job of their own, returns those that are in no other either. Reads all jobs with several events. */
+  /** Of events without a job of their own, returns those that share no job with other events either. Reads all shared jobs. */
   async eventsInNoList<Row extends { id: EventId }>(rows: readonly Row[]): Promise<Row[]> {
     if (rows.length === 0) return []
     const missing = new Map(rows.map((row) => [row.id, row]))
     for await (const { events } of this.#lists()) for (const { eventId } of events) missing.delete(eventId)
-    // One that left its list meanwhile has a job of its own, or has ended.
+    // An event that left a shared job while this read them has a job of its own by now, or has ended.
     return this.eventsWithoutOwnJob([...missing.values()])
   }
 
@@ -110,7 +113,7 @@ export class JobPresence {
     }
   }
 
-  /** Begins where jobs are added, at the end that none is taken from: a page never skips what has moved meanwhile. */
+  /** Begins at the end where jobs are added. What workers take from the other end meanwhile cannot make a page skip a job. */
   #page(state: string, from: number): Promise<string[]> {
     const key = this.queues.events.toKey(state)
     const until = from + PAGE - 1

@@ -8,24 +8,28 @@ export type QueueRepairDeps = {
   toKey: (name: string) => string
   onDropped: (jobId: string) => void
   onError: (error: Error) => void
-  /** Pauses or resumes the queue, as was decided. */
+  /** Pauses or resumes the queue, whichever operators chose last. */
   applyPause: () => Promise<unknown>
 }
 
-/** How often the queue's own keys are looked at, and at most how often strays are looked for. */
+/** How often the queue's own keys are checked. Strays are searched for at most this often. */
 const INTERVAL_MS = 3_000
 const PAGE = 1000
-/** Jobs that may be strays, before the lists are read for them. About 20 MB. */
+/** How many possible strays to collect before the lists are read to rule out most of them. About 20 MB. */
 const MAX_SUSPECTS = 100_000
 
-/** By the ids of jobs, what they were like before the lists were read. */
+/** Jobs by id, with the state that each had before the lists were read. */
 type Suspects = Map<string, string>
 
 /**
- * Removes what BullMQ cannot work with, so that the sweeper can make other jobs for the work: a job that exists has work left, as far as
- * the sweeper knows. A script of BullMQ that fails at a key of another type, or at a field that is no number, leaves what it did before: a
- * locked job that nobody works on, or jobs that are in none of the lists (strays), also healthy ones. No job is removed on which
- * somebody works: that one is in `active` with a lock that has another token.
+ * Repairs a queue whose keys in Redis were damaged, for instance by an operator or another program.
+ *
+ * BullMQ works with Lua scripts. When one meets a key of the wrong type, or text where it expects a number, it stops halfway. That
+ * leaves a locked job that nobody works on, or strays: jobs that exist but are in none of the queue's lists, so no worker will ever take
+ * them, even if they are healthy. The sweeper does not help either, because it takes a job that exists for work in progress.
+ *
+ * So this removes the damaged keys, broken jobs and strays, and the sweeper then creates new jobs for their work. It never removes a job
+ * that somebody is working on: such a job is in `active`, with the lock of its worker.
  */
 export class QueueRepair {
   readonly #checks: Periodic
@@ -38,7 +42,7 @@ export class QueueRepair {
       if (this.#mayBePaused) await this.#applyPause()
       if (this.#hasStrays) await this.#removeStrays().catch(this.#tryAgain)
     }
-    // A Redis that does not work shows elsewhere.
+    // The worker itself reports that Redis is unavailable.
     this.#checks = new Periodic({ everyMs: INTERVAL_MS, run, onError: () => undefined })
   }
 
@@ -54,19 +58,20 @@ export class QueueRepair {
     return this.#checks.stop()
   }
 
-  /** To be told all errors of the worker: after one of a script, jobs may be strays. */
+  /** Call it with every error of the worker: a script that failed may have left strays behind. */
   notice(error: unknown): void {
     if (isScriptError(error)) this.lookForStrays()
   }
 
-  /** To be told that there is a job in no list, for which no script failed: somebody deleted a key of the queue. */
+  /** Call it when a stray was found although no script failed: somebody deleted a list of the queue. */
   lookForStrays(): void {
     this.#hasStrays = true
   }
 
   /**
-   * Removes the job at which taking or finishing one failed, unless the queue's own keys may be the reason: the one that was locked with
-   * this token, or the one to be finished, if it is active and its lock is gone. Returns false if there is none.
+   * Call it when taking or finishing a job failed. If the queue's own keys were damaged, they were the reason, and it repairs only those.
+   * Otherwise it removes the job that failed: the one locked with this token, or `finished` if that is active and has no lock. Returns
+   * whether it removed a job.
    */
   async dropAfter(error: unknown, token: string, finished?: string): Promise<boolean> {
     if (!isScriptError(error) && !isParseError(error)) return false
@@ -78,12 +83,12 @@ export class QueueRepair {
     return true
   }
 
-  /** Lets locks be renewed again, if this failed at a key of another type. */
+  /** Call it when renewing locks failed. Returns whether it removed a damaged lock, so that it is worth trying again. */
   async freeLocksAfter(error: unknown): Promise<boolean> {
     return isScriptError(error) && (await this.#eval<number>(FREE_LOCKS, [])) > 0
   }
 
-  /** Deletes keys of the queue itself that are not what BullMQ writes. Their jobs are strays then. */
+  /** Deletes those of the queue's own keys that BullMQ cannot have written. Jobs that were listed there become strays. */
   async #checkKeys(): Promise<boolean> {
     const deleted = await this.#eval<string[]>(CHECK_KEYS, [])
     if (deleted.length > 0) this.#hasStrays = true
@@ -109,7 +114,7 @@ export class QueueRepair {
   }
 
   async #removeStraysAmong(suspects: Suspects): Promise<void> {
-    // Jobs move forward, so `active` comes last. One that moved back has another state.
+    // Jobs move on to `active`, which is read last, so one that moves meanwhile is not missed. One that moved back has another state.
     for (const list of ['wait', 'paused', 'active'])
       for await (const jobIds of this.#pages(list)) for (const jobId of jobIds) suspects.delete(jobId)
     const left = [...suspects]
@@ -117,7 +122,7 @@ export class QueueRepair {
     for (let from = 0; from < left.length; from += PAGE / 2) {
       const page = left.slice(from, from + PAGE / 2)
       const [again, ...removed] = await this.#eval<[string, ...string[]]>(REMOVE_STRAYS, page.flat())
-      // The worker of a locked one still works on it, and finds out that it cannot finish it.
+      // A locked one is left to its worker, which will find that it cannot finish it. The next search removes it then.
       if (again !== '0') this.#hasStrays = true
       for (const jobId of removed) this.deps.onDropped(jobId)
     }
@@ -131,7 +136,7 @@ export class QueueRepair {
     }
   }
 
-  /** Of all keys of the queue that can be a job's. */
+  /** Finds jobs by scanning Redis for their keys, because strays are in no list. */
   async *#jobIds(): AsyncGenerator<string[]> {
     const { connection, toKey } = this.deps
     const base = toKey('')
@@ -154,7 +159,7 @@ export class QueueRepair {
   }
 }
 
-/** Named in the log, with what follows from it. */
+/** Its message goes to the log, so it names the key and says what happens next. */
 class ForeignKey extends Error {
   constructor(key: string) {
     super(
@@ -164,10 +169,10 @@ class ForeignKey extends Error {
   }
 }
 
-/** Redis ran the script and failed at what a key contains. Others, like OOM or READONLY, are of the server and begin with their code. */
+/** Redis ran the script, which failed at the content of a key. Failures of the server itself begin with other codes, such as OOM or READONLY. */
 const isScriptError = (error: unknown): boolean =>
   error instanceof Error && error.name === 'ReplyError' && /^(WRONGTYPE|ERR) /.test(error.message)
 
-/** Of `JSON.parse`, or of code that expects an object where there was another JSON value. */
+/** Thrown by `JSON.parse`, or by code that got another JSON value where it expects an object. */
 const isParseError = (error: unknown): boolean =>
   error instanceof Error && (error.name === 'SyntaxError' || error.name === 'TypeError')

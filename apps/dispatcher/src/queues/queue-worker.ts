@@ -10,13 +10,13 @@ export type WorkerConnection = { connection: Redis | Cluster; prefix: string }
 
 export type QueueWorkerOptions<Data> = {
   queue: WorkerConnection
-  /** Null if Redis returns something other than what was queued, such as the rest of a job whose hash it has evicted. */
+  /** Returns null for data that we never queue, such as what is left of a job whose hash Redis evicted. */
   parse: (data: unknown) => Data | null
-  /** Such a job leaves the queue without being run: the row is the truth, and the sweeper makes another job for it. */
+  /** Called for a job with such data. It leaves the queue without being run, and the sweeper creates another from the row. */
   onDropped: (jobId: string | undefined) => void
-  /** Pauses or resumes the queue, as was decided. Called when Redis may have lost that. */
+  /** Pauses or resumes the queue, whichever operators chose last. Called when Redis may have lost that. */
   applyPause: () => Promise<unknown>
-  /** Units of work in progress at once. A job that is taken while one is free may go beyond it. */
+  /** Units of work in progress at once. A job may exceed this, because it is taken as soon as one unit is free, however many it has. */
   capacity: number
   /** Units of a job, by default one. */
   unitsOf?: (data: Data) => number
@@ -29,7 +29,7 @@ export type QueueWorkerOptions<Data> = {
 /** After a Redis error. The default of 15 s would prolong every outage. */
 const RETRY_DELAY_MS = 500
 
-/** Less than after which a connection without an answer counts as lost (packages/redis). By default it would be up to 10 s. */
+/** Shorter than the time after which a connection that does not answer counts as lost (packages/redis). BullMQ's default is up to 10 s. */
 const MAX_BLOCK_SECONDS = 2
 
 /**
@@ -70,7 +70,7 @@ export class QueueWorker<Data> extends bullmq.Worker<Data, void> {
     const releases = new WeakMap<object, () => void>()
     const unreadable = new WeakSet()
     const run = async (job: Job<Data, void>, token = ''): Promise<void> => {
-      // Completed like any other, and so removed.
+      // It completes like any other job, which removes it.
       if (unreadable.has(job)) onDropped(job.id)
       else await process(job, token, () => releases.get(job)?.())
     }
@@ -100,7 +100,7 @@ export class QueueWorker<Data> extends bullmq.Worker<Data, void> {
     this.running = false
   }
 
-  /** To be told that there is a job in none of the queue's lists. */
+  /** Call it when a job was found that is in none of the queue's lists, where no worker would ever take it. */
   lookForStrays(): void {
     this.#repair.lookForStrays()
   }
@@ -110,8 +110,9 @@ export class QueueWorker<Data> extends bullmq.Worker<Data, void> {
   }
 
   /**
-   * Where all jobs come from Redis. What follows sees only data that was parsed, the options that every job has, and what BullMQ counts: no
-   * scheduler, which would have to be asked for the next job.
+   * BullMQ calls this for every job it reads from Redis. The job gets the data only after it was checked, the options that all of our
+   * jobs have, and BullMQ's counters. All else that Redis says of it is dropped: a job that names a scheduler, for example, would make
+   * BullMQ look for that scheduler's next job.
    */
   protected override createJob(stored: JobJson, jobId: string): Job<Data, void> {
     const data = this.#options.parse(parseJson(stored.data))
@@ -129,7 +130,7 @@ export class QueueWorker<Data> extends bullmq.Worker<Data, void> {
     return job
   }
 
-  // BullMQ takes jobs in these three ways.
+  // A worker gets jobs in these three ways: when it asks for one, and as the answer when it completes or fails one.
 
   protected override moveToActive(token: string, name?: string): Promise<Job<Data, void>> {
     return this.#orDropped(super.moveToActive(token, name), token)
@@ -153,7 +154,10 @@ export class QueueWorker<Data> extends bullmq.Worker<Data, void> {
     return this.#orDropped(super.handleFailed(error, job, token, mayFetchNext), token, job.id)
   }
 
-  /** BullMQ would fail at such a job again each time its lock has expired, and the sweeper would leave the work to the job. So it is dropped. */
+  /**
+   * Drops a job that BullMQ cannot read. Otherwise it would come back and fail again whenever its lock has expired, and the sweeper would
+   * create no other, because this one exists.
+   */
   async #orDropped(
     taken: Promise<Job<Data, void>>,
     token: string,
@@ -163,7 +167,7 @@ export class QueueWorker<Data> extends bullmq.Worker<Data, void> {
       return await taken
     } catch (error) {
       if (!(await this.#repair.dropAfter(error, token, finished))) throw error
-      // As if there had been none.
+      // BullMQ takes it for an empty queue.
       return undefined as unknown as Job<Data, void>
     }
   }
@@ -178,7 +182,7 @@ export class QueueWorker<Data> extends bullmq.Worker<Data, void> {
   }
 
   override close(force?: boolean): Promise<void> {
-    // Not waited for: without Redis it would not end.
+    // Not awaited: a check that is under way does not end while Redis is unavailable.
     void this.#repair.stop()
     const closed = super.close(force)
     this.#roomWanted?.()
@@ -220,7 +224,7 @@ export class QueueWorker<Data> extends bullmq.Worker<Data, void> {
     }
   }
 
-  /** Runs a job, and then those that Redis returns when one is finished. */
+  /** Runs a job, then the next one, which Redis returns when the first is finished, and so on. */
   async #work(first: Job<Data, void>): Promise<void> {
     for (let job: Job<Data, void> | undefined = first; job !== undefined;) job = await this.#handle(job)
   }
@@ -238,7 +242,7 @@ export class QueueWorker<Data> extends bullmq.Worker<Data, void> {
       }
       return (await this.processJob(job, job.token ?? '', mayFetchNext)) ?? undefined
     } catch (error) {
-      // Its lock expires, and another worker takes it over.
+      // The job keeps its lock until that expires. Then another worker takes it over.
       if (!this.closing) this.emit('error', error as Error)
       return undefined
     } finally {
@@ -262,7 +266,7 @@ export class QueueWorker<Data> extends bullmq.Worker<Data, void> {
   }
 }
 
-/** Its name is part of a job's options. */
+/** Jobs name the strategy in their options; all of ours name this one. */
 const backoffOf =
   (backoff: (failures: number, error?: Error) => number) =>
   (attemptsMade: number, type?: string, error?: Error): number => {

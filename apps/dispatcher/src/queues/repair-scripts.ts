@@ -21,7 +21,7 @@ const KEY_TYPES = {
 
 export const OWN_KEYS: ReadonlySet<string> = new Set([...Object.keys(KEY_TYPES), 'de'])
 
-// In every script KEYS[1] is the list of active jobs, so that a Redis Cluster knows the slot, and ARGV[1] what all keys of the queue begin with.
+// In every script KEYS[1] is the list of active jobs, which also tells a Redis Cluster the slot, and ARGV[1] is the prefix of the queue's keys.
 
 const LOCK_OF = `
 local base = ARGV[1]
@@ -38,9 +38,10 @@ local function deleteJob(jobId)
 end`
 
 /**
- * Deletes keys of another type, numbers that are none, a check for stalled jobs that would never be repeated, and limits in 'meta' that
- * would let nothing through: others may be an operator's. A 'meta' of another type may have been a pause, so the queue is paused then.
- * Returns the names of these keys.
+ * Deletes keys of the queue that BullMQ cannot work with: those of the wrong type, those that should be numbers and are not, and a
+ * 'stalled-check' that never expires, which would prevent all further checks. In 'meta' it deletes limits that would let nothing through; others
+ * may be an operator's. If 'meta' has the wrong type, a pause may have been lost, so the queue is paused until `applyPause` decides.
+ * Returns the names of the keys.
  */
 export const CHECK_KEYS = `
 local base, found = ARGV[1], {}
@@ -71,7 +72,7 @@ end
 if removed > 0 then table.insert(found, 'meta') end
 return found`
 
-/** Removes the active job that is locked with token ARGV[2], or job ARGV[3] if it is active without a lock. Returns its id. */
+/** Removes the active job with the lock ARGV[2], or the job ARGV[3] if that is active without a lock. Returns its id. */
 export const DROP_JOB = `${LOCK_OF}${DELETE_JOB}
 for _, jobId in ipairs(redis.call('LRANGE', KEYS[1], 0, -1)) do
   local lock = lockOf(jobId)
@@ -85,7 +86,7 @@ for _, jobId in ipairs(redis.call('LRANGE', KEYS[1], 0, -1)) do
 end
 return nil`
 
-/** Deletes the locks of active jobs that have another type than strings: at one of them BullMQ fails to renew all locks. Returns how many. */
+/** Deletes locks of active jobs that are not strings: a single one makes BullMQ fail to renew the locks of all jobs. Returns how many. */
 export const FREE_LOCKS = `
 local freed = 0
 for _, jobId in ipairs(redis.call('LRANGE', KEYS[1], 0, -1)) do
@@ -107,8 +108,8 @@ local function stateOf(jobId)
 end`
 
 /**
- * Returns those of the jobs ARGV[2] and so on that are in neither sorted set, each followed by what BullMQ changes whenever it hands out,
- * takes back or replaces a job.
+ * Of the jobs ARGV[2], ARGV[3] and so on, returns those that are in neither sorted set. Each is followed by its state: fields that BullMQ
+ * changes whenever it hands out, takes back or replaces a job.
  */
 export const FIND_SUSPECTS = `${LOCK_OF}${STATE_OF}
 local found = {}
@@ -121,9 +122,10 @@ end
 return found`
 
 /**
- * Deletes those of the jobs that have no lock and are as they were found: ARGV[2] and so on are ids, each followed by its state. What was in
- * none of the lists since then still is not. Searching these here would block Redis for as long as they are. Returns how many have a lock
- * or have changed, followed by the ids of the deleted.
+ * Deletes strays. From ARGV[2] on, the arguments are ids, each followed by the state that `FIND_SUSPECTS` returned. The caller has read the
+ * lists since then without finding these jobs. If the state is still the same, no job was moved into a list meanwhile, so this does not
+ * have to search the lists, which would block Redis while it reads them. Returns how many jobs it kept, because they are locked or have
+ * changed, followed by the ids of those it deleted.
  */
 export const REMOVE_STRAYS = `${LOCK_OF}${STATE_OF}${DELETE_JOB}
 local again, removed = 0, {}
@@ -142,8 +144,8 @@ table.insert(removed, 1, tostring(again))
 return removed`
 
 /**
- * Returns 1 if the first of the jobs ARGV[2] and so on that is in neither sorted set and has no lock is in none of the lists. Only for that
- * one the lists are searched, from the end that jobs are taken from.
+ * Returns 1 if one of the jobs ARGV[2], ARGV[3] and so on is a stray. Searching the lists is slow, so it does that for one job only, the
+ * first that is in neither sorted set and has no lock. It begins at the end from which jobs are taken, where older ones are.
  */
 export const HAS_STRAY = `${LOCK_OF}${STATE_OF}
 for i = 2, #ARGV do

@@ -9,12 +9,12 @@ export type LostDeliveriesDeps = {
   db: Db
   queues: Pick<WebhookQueues, 'addDeliveries' | 'startDelayed'>
   presence: JobPresence
-  /** There is a job that is in none of the lists of its queue. */
+  /** Called when a job was found that is in none of the lists of its queue. */
   onStray: (queue: 'events' | 'deliveries') => void
   now: () => Date
 }
 
-/** Adds a job for each delivery, due before `before`, that has none, and starts one that waits far beyond the time when it is due. */
+/** For deliveries that were due before `before`: adds a job to each that has none, and starts jobs that are delayed far beyond that time. */
 export function requeueOverdueDeliveries(
   { db, queues, presence, onStray, now }: LostDeliveriesDeps,
   before: Date,

@@ -15,9 +15,9 @@ export type LostEventsDeps = {
   db: Db
   queues: Pick<WebhookQueues, 'addEvents'>
   presence: JobPresence
-  /** There is a job that is in none of the lists of its queue. */
+  /** Called when a job was found that is in none of the lists of its queue. */
   onStray: (queue: 'events' | 'deliveries') => void
-  /** Events that may be in jobs with others, and are looked for in all of these at once. */
+  /** How many events without a job of their own to collect before all shared jobs are read to look for them. */
   lookedForAtOnce?: number
 }
 

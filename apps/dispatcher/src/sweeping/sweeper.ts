@@ -28,15 +28,15 @@ export type SweeperDeps = LostEventsDeps &
     intervalMs?: number
   }
 
-/** Anything younger is probably still on its way into the queue, or in the middle of an attempt. */
+/** Work that is younger is probably not lost, but still on its way into the queue, or in the middle of an attempt. */
 const GRACE_MS = 10_000
-/** The same for an event on which nobody can be working yet: one that has no job by then is not being published any more. */
+/** Enough for an event that nobody can be working on yet: if it has no job after this time, publishing it has failed. */
 const PUBLISHED_MS = 2_000
 const INTERVAL_MS = 30_000
-/** After Redis recovered, until the grace of all that was accepted before is over. */
+/** How often, and how many times, to sweep after Redis recovered: until everything accepted before that is older than `GRACE_MS`. */
 const EARLY_INTERVAL_MS = 1_000
 const EARLY_SWEEPS = 12
-/** Deliveries that become due before the next sweep but one, so that a job which Redis lost is there in time. */
+/** Also look for lost jobs of deliveries that become due within two intervals, so that they are replaced before they would be late. */
 const AHEAD_MS = 2 * INTERVAL_MS
 const LOCK = 'dispatcher-sweeper'
 
@@ -49,14 +49,14 @@ export class Sweeper {
   readonly #sweeps: Periodic
   #earlySweeps: Periodic | undefined
   #earlySweepsLeft = 0
-  /** While there are early sweeps. */
+  /** The last outage of Redis, as long as there are early sweeps because of it. */
   #outage: RedisOutage | undefined
 
   constructor(private readonly deps: SweeperDeps) {
     this.#sweeps = new Periodic({
       everyMs: deps.intervalMs ?? INTERVAL_MS,
       run: async () => {
-        // First, so that an emptied Redis is paused again before it gets any work.
+        // An emptied Redis has also lost a pause. Restore that before adding any work.
         await deps.pauseSwitch.apply()
         await this.sweep()
       },
@@ -70,8 +70,8 @@ export class Sweeper {
   }
 
   /**
-   * Redis works again, or was emptied. Sweeps now and every second, because not every process reaches Redis at the same moment, until the
-   * grace of everything that may have been lost is over.
+   * Call it when Redis works again, or was emptied. Sweeps now and then every second until everything that may have been lost is old
+   * enough to be found. Once would not do: other processes may lose what they add while they cannot reach Redis yet.
    */
   redisRecovered(outage: RedisOutage): void {
     this.#outage = this.#outage === undefined ? outage : bothOf(this.#outage, outage)
@@ -97,8 +97,13 @@ export class Sweeper {
   }
 
   /**
-   * The young events on which somebody may be working: those accepted from `from` until before `to`. If Redis kept its jobs, nobody works
-   * on an event that has none. If it was emptied, that is known only of events that could not be published.
+   * Which events without a job somebody may be working on, by the time when they were accepted: from `from` until before `to`. They have to
+   * wait until `GRACE_MS` is over.
+   *
+   * - Normally these are all events that young.
+   * - After an outage in which Redis kept its jobs, there are none: an event in work would have its job.
+   * - If Redis was emptied, an event in work has lost its job. Only those accepted during the outage cannot be in work, because they could
+   *   not be published.
    */
   #mayBeInWork(): MayBeInWork {
     const now = this.deps.now()
@@ -135,7 +140,7 @@ export class Sweeper {
   }
 }
 
-/** What two outages in a row may have lost. */
+/** Combines two outages: whatever one of them may have lost is lost. */
 const bothOf = (one: RedisOutage, other: RedisOutage): RedisOutage => ({
   since: one.since && other.since && other.since < one.since ? other.since : (one.since ?? other.since),
   wasEmptied: one.wasEmptied || other.wasEmptied,

@@ -14,8 +14,12 @@ export type QueuedEventRef = { eventId: EventId; accountId: string; bytes?: numb
 export type EventDeferralReason = 'account_full' | 'conversions_full'
 
 /**
- * A job of the `events` queue: the events that were published together, usually. `deferred`: why the only one was last asked to come
- * back later. `failed`: it may have been sent under the job that it came with; to these endpoints only if there is `unrecorded`.
+ * A job of the `events` queue, usually with the events that were published together. An event that fails or has to wait gets a job of its
+ * own, which says why:
+ *
+ * - `deferred`: the reason for which it was last deferred.
+ * - `failed`: it may have been sent under its earlier job, without a record of it. If `unrecorded` is there, it lists the only endpoints to
+ *   which that may have happened.
  */
 export type EventsJob = {
   events: QueuedEventRef[]
@@ -24,7 +28,7 @@ export type EventsJob = {
   unrecorded?: EndpointId[]
 }
 
-/** What a process takes from the queue at once, and what another one has to do again if that process dies. */
+/** Limits what a process takes from the queue at once, and so what another process has to repeat if it dies. */
 export const MAX_EVENTS_PER_JOB = 32
 
 /** Prefix of the ids of jobs with several events, before the id of the first one. The job of a single event has the event's id. */
@@ -38,7 +42,7 @@ export const eventJobId = (id: EventId): string => id
 
 export const isListJobId = (jobId: string): boolean => jobId.startsWith(LIST_PREFIX)
 
-/** Of a job with several events, of which this is the first. */
+/** The id of a job with several events, made from the first of them. */
 export const listJobId = (first: EventId): string => `${LIST_PREFIX}${first}`
 
 export const eventsJobId = ([first, ...others]: readonly QueuedEventRef[]): string => {

@@ -102,10 +102,11 @@ const ROWS = 1000
 /** A text has up to 32 MiB, in many rows of a table behind its own. */
 const TEXTS = 100
 
-/** Returns where the next page begins. Starts from the events that are queued: there may be millions that are not. */
+/** Purges one page and returns where the next one begins. It looks at queued events only: the account may have millions of others. */
 async function purgeQueuedEvents(db: Queryable, accountId: string, after: string): Promise<string | null> {
   const { rows } = await db.query<{ last: string | null }>(
-    // With "offset 0" neither the account's events nor all that is queued are read for one page.
+    // "offset 0" fixes the plan: walk the queued events of all accounts in order, and look up each to see whose it is. Without it,
+    // PostgreSQL may read every event of the account, or sort everything that is queued, for each page.
     `with found as materialized (
        select id from (select event_id as id from webhook_queued_events where event_id > $2 order by event_id offset 0) queued
        where exists (select from webhook_events v where v.id = queued.id and v.account_id = $1 offset 0)
@@ -130,7 +131,7 @@ async function endpointsOf(db: Queryable, accountId: string): Promise<EndpointId
   return rows.map(({ id }) => id)
 }
 
-/** Nothing else writes rows of a deleted account, so their ctids stay valid. */
+/** Selects rows by ctid, their physical position, because that needs no key. It cannot change meanwhile: nobody writes rows of a deleted account. */
 async function deleteRows(db: Queryable, table: string, accountId: string): Promise<number> {
   const { rowCount } = await db.query(
     `delete from ${table} where ctid = any (array(select ctid from ${table} where account_id = $1 limit $2))`,
