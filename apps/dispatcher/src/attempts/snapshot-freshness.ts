@@ -4,7 +4,7 @@ import type { EndpointId } from '@signet/webhook-core'
  * Maximum age of a snapshot, counted from before its statement began, so that the snapshots of a dispatch that waited for a lock
  * are too old. About as long as the statement and the wait for a permit take together under load.
  */
-const FRESH_MS = 200
+export const FRESH_MS = 200
 
 /**
  * Tells whether a snapshot may be used without reading the row again: never once this process has seen its endpoint disabled or
