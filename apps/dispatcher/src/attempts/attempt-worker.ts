@@ -46,10 +46,10 @@ export function createAttemptWorker({
     const losses = job.stalledCounter + unrecorded > lost ? job.stalledCounter + unrecorded : 0
     // Stored before the attempt is recorded, so that one loss is never recorded twice.
     if (losses > 0) await job.updateData({ ...job.data, lost: losses })
-    // Every earlier start either failed or was deferred, so starts beyond the failures mean that the job was deferred.
+    // Every earlier start ended in a failure or a deferral, so more starts than failures mean that the job was deferred.
     const wasDeferred = job.attemptsStarted > job.attemptsMade + 1
     const outcome = await attempts.run(job.data, { losses, wasDeferred }).catch(async (error: unknown) => {
-      // If Redis does not store it, it fails to take back the job, too: the job stalls.
+      // If Redis cannot store this, it cannot take the job back either. The job then stalls, and that counts it as lost as well.
       if (error instanceof UnrecordedAttempt)
         await job.updateData({ ...job.data, unrecorded: unrecorded + 1 })
       throw error

@@ -17,18 +17,18 @@ const INTERVAL_MS = 100
 const PAGE = 500
 /** Between two searches of an endpoint. By then a job that was just deferred is in Redis. */
 const PAUSE_MS = 1000
-/** A job that starts so long after its time was probably deferred, perhaps by a process that has ended since. */
+/** A job that starts this late was probably deferred, perhaps by a process that has ended since. */
 const LATE_MS = 1000
-/** By then every job that was deferred has come back by itself: the longest deferral, and a minute. */
+/** The longest deferral and a minute: after this, every job that was deferred has come back by itself. */
 const FORGET_MS = 6 * 60_000
-/** Jobs of further endpoints come back by themselves. */
+/** Beyond this many endpoints, jobs wait until their time. */
 const MAX_ENDPOINTS = 1000
 
 /** A search through the deliveries of an endpoint for jobs that were deferred. */
 type Search = {
   notedAt: number
   beganAt: number
-  /** Not before. */
+  /** When it may continue. */
   nextAt: number
   /** Where the next page begins; undefined before the first. */
   after: ScheduledDelivery | undefined
@@ -74,7 +74,10 @@ export class DeferredJobs {
       this.#searches.set(endpointId, { ...NEW_SEARCH, jobIds: [], notedAt })
   }
 
-  /** A delivery to this endpoint was attempted. One that failed on our side would lead to itself again, and never wait for its time. */
+  /**
+   * Call it after an attempt, but not after one that failed on our side: the search would find that same delivery, and start it again and
+   * again before its time.
+   */
   attempted(endpointId: string, { dueAt, startedAt }: { dueAt: Date | null; startedAt: Date }): void {
     if (dueAt && startedAt.getTime() - dueAt.getTime() > LATE_MS) this.deferred(endpointId)
   }
@@ -96,7 +99,7 @@ export class DeferredJobs {
 
   /** Reads one page at most. Returns how many jobs it started. */
   async #continue(endpointId: string, search: Search, room: number): Promise<number> {
-    // Others have their turns before this one has its next.
+    // Moves it to the end of the line.
     this.#searches.delete(endpointId)
     this.#searches.set(endpointId, search)
     if (search.jobIds.length === 0) await this.#readPage(endpointId, search)
@@ -119,7 +122,7 @@ export class DeferredJobs {
     search.after = page.at(-1)
   }
 
-  /** Searches again, until it began after everything that was deferred was in Redis. */
+  /** Ends the search if it began after the last deferral had reached Redis. Otherwise it may have missed that job, and starts over. */
   #end(endpointId: string, search: Search): void {
     if (search.notedAt <= search.beganAt - PAUSE_MS) this.#searches.delete(endpointId)
     else Object.assign(search, NEW_SEARCH, { nextAt: this.#steadyNow() + PAUSE_MS })

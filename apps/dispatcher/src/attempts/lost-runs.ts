@@ -25,7 +25,7 @@ export type LostRunsDeps = {
 export class LostRuns {
   constructor(private readonly deps: LostRunsDeps) {}
 
-  /** A lost job of the `deliveries` queue. Returns undefined if the next attempt follows immediately. */
+  /** Records the lost attempts of a job of the `deliveries` queue. Returns undefined if the job should make its next attempt now. */
   async report(known: KnownDelivery, losses: number): Promise<JobOutcome | undefined> {
     const due = await this.deps.due.find(known)
     if (!('snapshot' in due)) return due.outcome
@@ -35,15 +35,15 @@ export class LostRuns {
   }
 
   /**
-   * A first attempt whose event lost its worker. Nothing is written before an attempt, so one that had not begun counts as well.
-   * The next attempt follows immediately.
+   * Records a first attempt after the worker of its event died. Nobody writes down that an attempt begins, so it counts even if it had
+   * not. The next attempt follows immediately.
    */
   async reportFirst(deliveryId: DeliveryId): Promise<JobOutcome> {
     const { findSnapshot, now } = this.deps
     const snapshot = await findSnapshot(deliveryId)
     if (snapshot?.status !== deliveryStatus.pending) return FINISHED
     const { attempts, nextAttemptAt } = snapshot
-    // Its worker is alive and has just recorded the attempt in a row that this process wrote, so this process continues the delivery.
+    // The worker is alive after all, and has just recorded the attempt in a row that this process wrote. So this process goes on with it.
     if (attempts > 0 && nextAttemptAt !== null) return retryAt(nextAttemptAt, '', now())
     if (attempts > 0 || nextAttemptAt !== null) return FINISHED
     return outcomeOf(await this.#record(snapshot, 1), now())

@@ -101,7 +101,7 @@ export class ResultRecorder {
   }
 
   async #sendShared(items: readonly Item[]): Promise<(Recorded | typeof APART)[]> {
-    // Results that arrived while the batch of their account timed out would make this batch time out, too.
+    // Some may have arrived before the statement of their account timed out. They would make this batch time out, too.
     const shared = items.filter(({ accountId }) => !this.#apart.has(accountId))
     const recorded = await this.#commit(shared, this.options.db)
     if (!(recorded instanceof TimedOut))
@@ -122,7 +122,7 @@ export class ResultRecorder {
   }
 
   async #sendApart(items: readonly Item[], accountId: string): Promise<(Recorded | TimedOut)[]> {
-    // Do not use a turn for this: writing the rows may wait for the same lock, and for longer.
+    // Before taking a turn: writing the rows may wait for the same lock, and may wait longer than a turn lasts.
     await written(items)
     const turns = this.#blocked.has(accountId) ? this.#turnsOfBlocked : this.#turns
     const { release: endTurn } = await turns.acquire(accountId)
@@ -158,7 +158,7 @@ export class ResultRecorder {
   }
 
   async #record(items: readonly Item[], db: Queryable): Promise<Map<Item, Recorded>> {
-    // Otherwise this would miss a row that is being written, and count the failure of its delivery twice.
+    // A row that is being written would not be visible yet, and the failure of its delivery would count twice.
     await written(items)
     const recorded = new Map<string, RecordedAttempt>()
     for (const one of await this.#recordFirst(items.filter(isWithoutRow), db))
@@ -230,7 +230,7 @@ export class ResultRecorder {
     for (const id of new Set(endpoints.map(({ endpointId }) => endpointId))) this.options.onDisabled?.(id)
   }
 
-  /** Until the database is available. Rejects with `TimedOut` as soon as the statement times out. */
+  /** Retries while the database is unavailable, but not after a timeout, which rejects with `TimedOut`. */
   #retry<T>(statement: () => Promise<T>): Promise<T> {
     return this.options.retryWhileUnavailable(() =>
       statement().catch((error: unknown) => {

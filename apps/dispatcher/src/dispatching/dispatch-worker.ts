@@ -70,7 +70,7 @@ export function createDispatchWorker({
       await queues.splitOff(event, {
         delayMs: deferral.deferMs,
         deferred: deferral.reason,
-        // Its own job has no history of its own: where it may have been sent goes with it.
+        // The new job starts without a history, so tell it where the event may have been sent.
         ...failureOf(unrecorded),
         priority: job.priority,
       })
@@ -90,7 +90,7 @@ export function createDispatchWorker({
       const settled = await Promise.allSettled(
         job.data.events.map((event) => runOrSplitOff(event, job).finally(release)),
       )
-      // Without its own job an event stays in this one, which runs again. The others find nothing left to do.
+      // An event that could not be split off stays in this job, which fails and runs again. Its other events have nothing left to do then.
       const failed = settled.find(({ status }) => status === 'rejected')
       if (failed?.status === 'rejected') throw failed.reason
     },
@@ -101,14 +101,14 @@ export function createDispatchWorker({
   return worker
 }
 
-/** What earlier runs may have sent without recording it. A worker that died, or could not store it with the job, did not say. */
+/** To which endpoints earlier runs may have sent the event without recording it: `any` if a worker died, or could not store them. */
 function unrecordedOf({ stalledCounter, attemptsMade, data }: Job<DispatchJob>): Unrecorded {
   const { unsent = 0, listed = 0, failed = false, unrecorded } = data
   if (stalledCounter > 0 || attemptsMade > unsent + listed || (failed && !unrecorded)) return 'any'
   return new Set(unrecorded)
 }
 
-/** The data of a job whose run failed. Every run of it that failed is in one of the two counts. */
+/** The data of a job after a failed run, which adds one to either of the two counts. */
 function afterFailure(data: DispatchJob, { endpointIds }: UnrecordedRequests): DispatchJob {
   const { unsent = 0, listed = 0, unrecorded = [] } = data
   return endpointIds.length === 0
@@ -116,7 +116,7 @@ function afterFailure(data: DispatchJob, { endpointIds }: UnrecordedRequests): D
     : { ...data, listed: listed + 1, unrecorded: [...new Set([...unrecorded, ...endpointIds])] }
 }
 
-/** For the job of an event that is split off. */
+/** What the job of an event that is split off has to know about earlier runs. */
 function failureOf(
   unrecorded: Unrecorded,
   endpointIds: readonly EndpointId[] = [],

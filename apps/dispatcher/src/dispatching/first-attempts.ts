@@ -98,9 +98,9 @@ export class FirstAttempts {
     if (settled.every((result) => result.status === 'fulfilled' && result.value === 'ended'))
       this.deps.bodies.drop(eventId)
     if (unwritten) {
-      // The last result made the event dispatched, and it was never listed as open.
+      // The last result made the event dispatched. Without rows it was never listed in `webhook_first_attempts`, so nothing is left to do.
       if (unwritten.isDispatched && !unwritten.isBeingWritten) return
-      // Results that are recorded side by side, because their batch failed, do not know which is the last.
+      // Results that were recorded in parallel, because their batch failed, cannot tell which of them is the last.
       await unwritten.write()
     }
     // Not awaited: the job is done, and the next event should not have to wait for this.

@@ -36,8 +36,8 @@ export type PreparationOptions = {
 const MAX_LOADED_EVENTS = 128
 
 /**
- * Builds the bodies of events that came without one: reads what their notices brought and what those left out, converts HTML.
- * Events of other accounts, and those that came with a body, never wait for it.
+ * Builds the body of an event that came without one: reads the parts that its notice brought, and from the recording those that it left
+ * out, and converts HTML. Events of other accounts, and those that came with a body, never wait for that.
  */
 export class Preparation {
   readonly #loading = new AccountBudget({ size: MAX_LOADED_EVENTS, timesFree: 3 })
@@ -45,9 +45,11 @@ export class Preparation {
   constructor(private readonly deps: PreparationDeps) {}
 
   /**
-   * Passes the body to `use`, or says when to come back: the event needs a conversion, and others wait for theirs.
-   * `deferredFor`: why it was deferred the last time. `reserve` is told how large its recording is, before that is read, and may say how
-   * long to wait for room. Never rejects because of missing parts: only `audio_id` is guaranteed.
+   * Passes the body to `use`, or returns for how long to defer the event because there is no room for it. A part of the recording that is
+   * missing or cannot be read is left out of the body, which is not an error.
+   *
+   * - `deferredFor`: why the event was deferred the last time.
+   * - `reserve`: gets the size of a large recording before that is read, and may answer that the event has to wait for room.
    */
   async run<T>(
     event: QueuedEvent & { bytes?: number },
@@ -73,7 +75,7 @@ export class Preparation {
   ): Promise<T | Deferral> {
     const { conversions } = this.deps
     const { accountId } = request.ref
-    // It has HTML. Avoids reading a mebibyte again only to find that there is still no room.
+    // The last time it was read, it had HTML. Do not read it again, a mebibyte perhaps, only to find that there is still no room.
     if (deferredFor === 'conversions_full' && !conversions.hasRoomFor(accountId))
       return { deferMs: conversions.deferMs(accountId), reason: 'conversions_full' }
     const { release } = await this.#loading.acquire(accountId)
@@ -85,7 +87,7 @@ export class Preparation {
     }
   }
 
-  /** On its own, so that nothing of the recording but the body is in memory while that is used. */
+  /** A method of its own, so that the content of the recording can be freed when it returns, while the body is still in use. */
   async #build(
     request: ContentRequest,
     reserve: NonNullable<PreparationOptions['reserve']>,

@@ -8,19 +8,20 @@ export type RecovererDeps = {
   db: Db
   queues: Pick<WebhookQueues, 'addDeliveries'>
   observer: Pick<Observer, 'recoveryFailed'>
-  /** Not the clock of this process: if that is wrong, no other process would continue its recoveries. */
+  /** Not the clock of this process: if it is fast, its steps have times in the future, and no other process would take the next one. */
   databaseNow: DatabaseClock
   limits?: StepLimits
 }
 
 const INTERVAL_MS = 1000
-/** So few that live events hardly notice: what one recovery has in the queue is sent within a moment. */
+/** Deliveries that a recovery may have in the queue. They are sent within a moment, so they hardly delay live events. */
 export const MAX_OUTSTANDING = 50
 const LIMITS: StepLimits = { outstanding: MAX_OUTSTANDING, rows: 500 }
 
 /**
- * Takes the steps of recoveries, each of them once a second at most, on any dispatcher. A step is one transaction, so
- * whoever is killed in the middle has done nothing, and what it did not queue any more is found by the sweeper.
+ * Advances every running recovery by one step a second at most; any dispatcher may take the next step. A step is one transaction. A
+ * process that is killed in the middle has changed nothing, and one that is killed just after it leaves deliveries without jobs, which the
+ * sweeper finds.
  */
 export class Recoverer {
   readonly #runs: Periodic

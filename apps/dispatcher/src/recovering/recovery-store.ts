@@ -88,7 +88,7 @@ export async function stepRecovery(
          at_time = coalesce((select created_at from reached), at_time),
          at_id = coalesce((select id from reached), at_id),
          queued = queued + (select count(*) from created)::integer,
-         -- What was pending when the recovery began, and has ended since, was not counted then.
+         -- Deliveries that were pending when the recovery began were not counted, but may have failed since.
          matched = greatest(matched, queued + (select count(*) from created)::integer),
          stepped_at = $5,
          state = case

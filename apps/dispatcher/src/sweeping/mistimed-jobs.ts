@@ -9,17 +9,17 @@ export type MistimedJobsDeps = {
 }
 
 /**
- * Jobs are deferred for five minutes at most, and for one after a failure on our side. BullMQ delays them by the clock of the process,
- * so one that waits longer, for work that is due, was delayed by a clock that was fast, or when its row said another time.
+ * More than any job is deferred for: five minutes at most, or one after a failure on our side. A job that is delayed for longer although its
+ * work is due got its delay from a process whose clock was fast, or before the time in its row was changed.
  */
 export const MAX_DEFERRAL_MS = 6 * 60_000
-/** By then a worker has started a job whose time has come, if its clock is not slow. */
+/** If a job has not been started this long after its time, the clocks of the workers are slow, or all workers are busy. */
 const STARTED_MS = 10_000
 
 /**
- * Starts jobs that workers would start too late, because their clocks were or are wrong. A job that starts too early, or while all
- * workers are busy, does no harm: the row decides. Returns how many of them had been delayed too far. Jobs of `deliveries` may wait for
- * days, so for those `requeueOverdueDeliveries` asks the rows.
+ * Starts jobs that would start too late because the clock of a process was or is wrong. It may start some that are not late, which does no
+ * harm: a worker that takes one looks at the row to see whether it is due. Returns how many jobs of `events` had been delayed too far. Jobs
+ * of `deliveries` may rightly be delayed for days; `requeueOverdueDeliveries` compares those with their rows.
  */
 export async function startMistimedJobs(deps: MistimedJobsDeps, stop: AbortSignal): Promise<number> {
   const now = deps.now().getTime()
@@ -29,7 +29,7 @@ export async function startMistimedJobs(deps: MistimedJobsDeps, stop: AbortSigna
   return startDelayed(deps, 'events', { from: now + MAX_DEFERRAL_MS }, stop)
 }
 
-/** Each page is the first one, because what was started is no longer delayed. */
+/** Always reads the first page: jobs that were started are no longer among the delayed ones. */
 const startDelayed = (
   { queues, presence }: MistimedJobsDeps,
   queue: 'events' | 'deliveries',
