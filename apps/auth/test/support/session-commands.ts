@@ -1,59 +1,17 @@
-import { expect } from '@jest/globals'
 import type fc from 'fast-check'
-import { call, get, PASSWORD, post, put, type ApiAnswer, type SignedUp } from './api.js'
-import { factorSteps, type Enrolled } from './factors.js'
-import type { TestServer } from './server.js'
-import { INTERVAL_MS, SECOND_MS, type Bar, type Model, type Outcome, type Token } from './session-model.js'
-import { claimsOf, serviceToken } from './tokens.js'
-
-/** The user of a model on the server, and what was really handed out. */
-export class Real {
-  readonly #texts = new Map<string, string>()
-  readonly #access: string[] = []
-
-  readonly steps: ReturnType<typeof factorSteps>
-
-  constructor(
-    readonly server: TestServer,
-    readonly user: SignedUp,
-    readonly factor: Enrolled,
-  ) {
-    this.steps = factorSteps(() => server)
-    this.learn({ line: 0, counter: 0 }, user)
-  }
-
-  tokens(): Token[] {
-    return [...this.#texts.keys()].map((key) => JSON.parse(key) as Token)
-  }
-
-  access(line: number): string {
-    return this.#access[line] ?? ''
-  }
-
-  refresh(token: Token): Promise<ApiAnswer> {
-    return this.steps.refresh(this.#texts.get(JSON.stringify(token)) ?? '')
-  }
-
-  /** The answer as an outcome. A token that was handed out before has to be the same again, and a new one new. */
-  outcome({ status, body }: ApiAnswer, expected: Outcome): Outcome {
-    const text = body['refresh_token']
-    const code = String(body['error_code'])
-    // The factor goes with its user, and may be looked for before the user is.
-    if (code === 'mfa_factor_not_found' && expected === 'user_not_found') return expected
-    if (status >= 400) return code
-    if (typeof text !== 'string') return 'ok'
-    if (typeof expected !== 'object') return 'a token'
-    const before = [...this.#texts].find(([, known]) => known === text)?.[0]
-    const isNew = !this.#texts.has(JSON.stringify(expected))
-    return before === (isNew ? undefined : JSON.stringify(expected)) ? expected : 'the wrong token'
-  }
-
-  learn(outcome: Outcome, body: Record<string, unknown>): void {
-    if (typeof outcome !== 'object') return
-    this.#texts.set(JSON.stringify(outcome), String(body['refresh_token']))
-    this.#access[outcome.line] = String(body['access_token'])
-  }
-}
+import { call, PASSWORD, post, put, type ApiAnswer } from './api.js'
+import {
+  cloneOf,
+  INTERVAL_MS,
+  outcomeOf,
+  SECOND_MS,
+  type Bar,
+  type Model,
+  type Outcome,
+  type Token,
+} from './session-model.js'
+import { agrees, expectEqual, type Real } from './session-real.js'
+import { serviceToken } from './tokens.js'
 
 /** One request, about a token or session that was picked before: what it should come to, and the request itself. */
 type Action = {
@@ -73,7 +31,7 @@ const presenting =
   (token: Token): Choice =>
   () => ({
     name: `refresh with token ${token.counter} of session ${token.line}`,
-    foresee: (now) => now.refresh(token),
+    foresee: (now) => outcomeOf('refresh', now.refresh(token)),
     ask: (real) => real.refresh(token),
   })
 
@@ -93,7 +51,7 @@ export const refreshing =
 
 export const signingIn: Choice = () => ({
   name: 'sign in',
-  foresee: (model) => model.signIn(),
+  foresee: (model) => outcomeOf('sign in', model.open()),
   ask: ({ server, user }) =>
     post(server, '/token?grant_type=password', { email: user.email, password: PASSWORD }),
 })
@@ -104,7 +62,7 @@ export const upgrading =
     const line = which % model.lines.length
     return {
       name: `upgrade session ${line}`,
-      foresee: (now) => now.upgrade(line),
+      foresee: (now) => outcomeOf('change', now.upgradeByCode(line)),
       async ask(real) {
         const { server, steps } = real
         const token = real.access(line)
@@ -121,7 +79,7 @@ const recovering =
   (line: number): Choice =>
   () => ({
     name: `show a recovery code in session ${line}`,
-    foresee: (now) => now.recover(line),
+    foresee: (now) => outcomeOf('change', now.upgrade(line)),
     async ask(real) {
       const token = real.access(line)
       const made = await post(real.server, '/recovery-codes', {}, { token })
@@ -136,7 +94,7 @@ export const loggingOut =
     const line = which % model.lines.length
     return {
       name: `log out ${scope} with session ${line}`,
-      foresee: (now) => now.logout(scope, line),
+      foresee: (now) => outcomeOf('change', now.logout(scope, line)),
       ask: (real) => post(real.server, `/logout?scope=${scope}`, undefined, { token: real.access(line) }),
     }
   }
@@ -145,7 +103,7 @@ export const barring =
   (how: Bar): Choice =>
   () => ({
     name: how ?? 'unban',
-    foresee: (model) => model.bar(how),
+    foresee: (model) => outcomeOf('administer', model.bar(how)),
     ask({ server, user }) {
       const path = `/admin/users/${user.user.id}`
       const token = serviceToken()
@@ -158,63 +116,6 @@ export const barring =
 const move = (model: Model, { server }: Real, ms: number): void => {
   model.now += ms
   server.clock.advance(ms)
-}
-
-/** What the database says: what bars the user, and counter and end of each session, by its id. */
-type Stored = { barred: Bar; sessions: ReadonlyMap<string, string> }
-
-async function stored({ server, user }: Real): Promise<Stored> {
-  const { db } = server.context
-  const { rows: users } = await db.query<{ barred: Bar }>(
-    `select case when deleted_at is not null then 'deleted' when banned_until is not null then 'banned' end as barred
-     from users where id = $1`,
-    [user.user.id],
-  )
-  const { rows } = await db.query<{ id: string; counter: number; end: string | null }>(
-    `select id, refresh_counter as counter, revoked_reason as end from sessions where user_id = $1`,
-    [user.user.id],
-  )
-  return {
-    barred: users[0] === undefined ? 'erased' : users[0].barred,
-    sessions: new Map(rows.map(({ id, counter, end }) => [id, `${counter} ${end}`])),
-  }
-}
-
-/** Whether a model says the same as the database. */
-const agrees = (model: Model, { barred, sessions }: Stored, access: (line: number) => string): boolean =>
-  barred === model.barred &&
-  sessions.size === (barred === 'erased' ? 0 : model.lines.length) &&
-  (barred === 'erased' ||
-    model.lines.every(
-      ({ counter, end }, line) =>
-        sessions.get(String(claimsOf(access(line))['session_id'])) === `${counter} ${end}`,
-    ))
-
-/** Tries each token that changes nothing when it is tried, and all that access tokens may do. */
-async function expectEqual(model: Model, real: Real): Promise<void> {
-  const { server } = real
-  expect(agrees(model, await stored(real), (line) => real.access(line))).toBe(true)
-  const foreseen = real.tokens().flatMap((token) => {
-    const after = model.clone()
-    const outcome = after.refresh(token)
-    return JSON.stringify(after) === JSON.stringify(model) ? [{ token, outcome }] : []
-  })
-  // One after the other: a busy machine takes its time to open connections.
-  const tokens: { token: Token; outcome: Outcome }[] = []
-  for (const { token, outcome } of foreseen)
-    tokens.push({ token, outcome: real.outcome(await real.refresh(token), outcome) })
-  const lines = [...model.lines.keys()]
-  const [read, changed]: [Outcome[], Outcome[]] = [[], []]
-  for (const line of lines) {
-    const token = real.access(line)
-    read.push(real.outcome(await get(server, '/user', { token }), 'ok'))
-    changed.push(real.outcome(await put(server, '/user', {}, { token }), 'ok'))
-  }
-  expect({ tokens, read, changed }).toEqual({
-    tokens: foreseen,
-    read: lines.map((line) => model.may('read', line)),
-    changed: lines.map((line) => model.may('change', line)),
-  })
 }
 
 /** One or two requests at a time. Two come to what one after the other would have, in one order or the other. */
@@ -231,9 +132,9 @@ export class Requests implements fc.AsyncCommand<Model, Real> {
     if (this.name.includes('upgrade')) move(model, real, 30 * SECOND_MS)
     const actions = this.choices.map((choose) => choose(model))
     const answers = await Promise.all(actions.map(({ ask }) => ask(real)))
-    const found = await stored(real)
+    const found = await real.stored()
     const orders = [actions, [...actions].reverse()].map((order) => {
-      const after = model.clone()
+      const after = cloneOf(model)
       const outcomes = new Map(order.map((action) => [action, action.foresee(after)]))
       return { after, outcomes: actions.map((action) => outcomes.get(action) ?? '') }
     })

@@ -4,106 +4,31 @@ export const INACTIVITY_MS = 3600 * SECOND_MS
 
 /** The `counter`-th refresh token of the session that was opened as the `line`-th. */
 export type Token = { readonly line: number; readonly counter: number }
+/** Soft-deleted, which keeps the rows, or permanently deleted. */
+export type Bar = 'banned' | 'deleted' | 'erased' | null
+/** Settings of a server. */
+export type Limits = { timeboxMs: number; single: boolean }
+/** Why a session is over, in the words of the `sessions` table, or does nothing all the same. */
+export type Why = string
+
 type Line = {
   counter: number
   openedAt: number
   movedAt: number
   strong: boolean
-  /** Why it is over, in the words of the `sessions` table. */
-  end: string | null
+  end: Why | null
   /** When its tokens were superseded, the newest first: by the last exchange, and by upgrades since. */
   supersededAt: number[]
 }
-/** Soft-deleted, which keeps the rows, or permanently deleted. */
-export type Bar = 'banned' | 'deleted' | 'erased' | null
-/** Settings of a server. */
-export type Limits = { timeboxMs: number; single: boolean }
-/** What a request comes to: a token, a plain success, or the code of a refusal. */
-export type Outcome = Token | 'ok' | (string & {})
 
-/** What a refresh comes to in a session that ended for this. */
-const REFUSED: Readonly<Record<string, Outcome>> = {
-  reuse: 'refresh_token_already_used',
-  single_session: 'session_expired',
-}
+const NEW = { counter: -1, movedAt: 0, strong: false, end: null, supersededAt: [] }
 
-/** Everything about the sessions of one user. */
-export class Model {
+/** What is known of the sessions of one user: which are live, their counters, and when those advanced. */
+class Facts {
   now = 0
   barred: Bar = null
   codeUsedAt = NaN
-  lines: Line[] = [{ counter: 0, openedAt: 0, movedAt: 0, strong: false, end: null, supersededAt: [] }]
-
-  constructor(readonly limits: Limits) {}
-
-  refresh({ line: number, counter }: Token): Outcome {
-    const line = this.line(number)
-    if (this.barred !== null) return this.barred === 'banned' ? 'user_banned' : 'refresh_token_not_found'
-    if (line.end !== null) return REFUSED[line.end] ?? 'refresh_token_not_found'
-    const supersededAt = line.supersededAt[line.counter - counter - 1] ?? -Infinity
-    if (counter < line.counter && this.now - supersededAt > INTERVAL_MS) {
-      line.end = 'reuse'
-      return 'refresh_token_already_used'
-    }
-    if (this.#isExpired(line)) return 'session_expired'
-    if (counter === line.counter)
-      Object.assign(line, { counter: counter + 1, movedAt: this.now, supersededAt: [this.now] })
-    return { line: number, counter: line.counter }
-  }
-
-  may(what: 'read' | 'change', number: number): Outcome {
-    const line = this.line(number)
-    if (this.barred !== null) return this.barred === 'banned' ? 'user_banned' : 'user_not_found'
-    if (line.end !== null && !(what === 'read' && line.end === 'logout')) return 'session_not_found'
-    return what === 'change' && this.#isExpired(line) ? 'session_expired' : 'ok'
-  }
-
-  signIn(): Outcome {
-    if (this.barred !== null) return this.barred === 'banned' ? 'user_banned' : 'invalid_credentials'
-    if (this.limits.single) this.#end('single_session', () => true)
-    const { now } = this
-    this.lines.push({ counter: 0, openedAt: now, movedAt: now, strong: false, end: null, supersededAt: [] })
-    return { line: this.lines.length - 1, counter: 0 }
-  }
-
-  upgrade(number: number): Outcome {
-    const refusal = this.may('change', number)
-    if (refusal !== 'ok') return refusal
-    if (this.codeUsedAt === this.now) return 'mfa_verification_failed'
-    this.codeUsedAt = this.now
-    return this.#raise(number)
-  }
-
-  /** With a recovery code, made just before. */
-  recover(number: number): Outcome {
-    const refusal = this.may('change', number)
-    return refusal === 'ok' ? this.#raise(number) : refusal
-  }
-
-  #raise(number: number): Outcome {
-    const line = this.line(number)
-    const supersededAt = [this.now, ...line.supersededAt]
-    Object.assign(line, { counter: line.counter + 1, movedAt: this.now, strong: true, supersededAt })
-    this.#end('factor_verified', (other) => !other.strong)
-    return { line: number, counter: line.counter }
-  }
-
-  logout(scope: 'global' | 'local' | 'others', number: number): Outcome {
-    const own = this.line(number)
-    const refusal = scope === 'local' && this.barred === null ? 'ok' : this.may('change', number)
-    if (refusal !== 'ok') return refusal
-    this.#end('logout', (line) => scope === 'global' || (line === own) === (scope === 'local'))
-    return 'ok'
-  }
-
-  bar(how: Bar): Outcome {
-    if (this.barred === 'erased') return 'user_not_found'
-    // Whoever is deleted stays so, whether or not they are also banned.
-    if (this.barred === 'deleted' && how !== 'erased') return 'ok'
-    this.barred = how
-    if (how !== null) this.#end(how === 'banned' ? 'ban' : 'deletion', () => true)
-    return 'ok'
-  }
+  lines: Line[] = []
 
   line(number: number): Line {
     const line = this.lines[number]
@@ -111,15 +36,93 @@ export class Model {
     return line
   }
 
-  clone(): Model {
-    return Object.assign(new Model(this.limits), structuredClone({ ...this }))
+  protected advance(number: number, supersededAt: number[]): Token {
+    const line = Object.assign(this.line(number), { movedAt: this.now, supersededAt })
+    return { line: number, counter: (line.counter += 1) }
   }
 
-  #isExpired({ openedAt, movedAt }: Line): boolean {
-    return this.now - movedAt > INACTIVITY_MS || this.now - openedAt > this.limits.timeboxMs
-  }
-
-  #end(reason: string, which: (line: Line) => boolean): void {
-    for (const line of this.lines) if (line.end === null && which(line)) line.end = reason
+  protected end(why: Why, which: (line: Line) => boolean = () => true): void {
+    for (const line of this.lines) if (which(line)) line.end ??= why
   }
 }
+
+/** The rules. Each event returns the token that it gives, null when it gives none, or why nothing happens. */
+export class Model extends Facts {
+  constructor(readonly limits: Limits) {
+    super()
+  }
+  why({ end, movedAt, openedAt }: Line): Why | null {
+    const isExpired = this.now - movedAt > INACTIVITY_MS || this.now - openedAt > this.limits.timeboxMs
+    return this.barred ?? end ?? (isExpired ? 'expired' : null)
+  }
+  open(): Token | Why {
+    if (this.barred !== null) return this.barred
+    if (this.limits.single) this.end('single_session')
+    this.lines.push({ ...NEW, openedAt: this.now })
+    return this.advance(this.lines.length - 1, [])
+  }
+  refresh({ line: number, counter }: Token): Token | Why {
+    const line = this.line(number)
+    const supersededAt = line.supersededAt[line.counter - counter - 1] ?? -Infinity
+    const isReuse = counter < line.counter && this.now - supersededAt > INTERVAL_MS
+    if (isReuse && this.barred === null) line.end ??= 'reuse'
+    if (counter === line.counter) return this.why(line) ?? this.advance(number, [this.now])
+    return this.why(line) ?? { line: number, counter: line.counter }
+  }
+  upgrade(number: number): Token | Why {
+    const line = this.line(number)
+    const why = this.why(line)
+    if (why !== null) return why
+    line.strong = true
+    this.end('factor_verified', (other) => !other.strong)
+    return this.advance(number, [this.now, ...line.supersededAt])
+  }
+  logout(scope: 'global' | 'local' | 'others', number: number): Why | null {
+    const own = this.line(number)
+    const why = scope === 'local' ? this.barred : this.why(own)
+    if (why !== null) return why
+    this.end('logout', (line) => scope === 'global' || (line === own) === (scope === 'local'))
+    return null
+  }
+  bar(how: Bar): Why | null {
+    // Whoever is deleted stays so, whether or not they are also banned.
+    if (this.barred === 'erased' || (this.barred === 'deleted' && how !== 'erased')) return this.barred
+    this.barred = how
+    if (how !== null) this.end(how === 'banned' ? 'ban' : 'deletion')
+    return null
+  }
+  /** Each code of an authenticator counts once. */
+  upgradeByCode(number: number): Token | Why {
+    if (this.why(this.line(number)) === null && this.codeUsedAt === this.now) return 'code used'
+    const result = this.upgrade(number)
+    if (typeof result !== 'string') this.codeUsedAt = this.now
+    return result
+  }
+}
+
+export const cloneOf = (model: Model): Model =>
+  Object.assign(new Model(model.limits), structuredClone({ ...model }))
+
+/** What a request comes to: a token, a plain success, or the code of a refusal. */
+export type Outcome = Token | 'ok' | (string & {})
+export type Asked = 'refresh' | 'sign in' | 'read' | 'change' | 'administer'
+
+const GONE = { banned: 'user_banned', deleted: 'user_not_found', erased: 'user_not_found' }
+const CHANGES = { ...GONE, expired: 'session_expired', 'code used': 'mfa_verification_failed' }
+/** How requests are refused; `other` for any reason without a word of its own. */
+const WORDS: Record<Asked, Readonly<Record<string, Outcome>>> = {
+  refresh: {
+    banned: 'user_banned',
+    reuse: 'refresh_token_already_used',
+    single_session: 'session_expired',
+    expired: 'session_expired',
+    other: 'refresh_token_not_found',
+  },
+  'sign in': { banned: 'user_banned', other: 'invalid_credentials' },
+  // The token of a session that was logged out still reads the user.
+  read: { ...GONE, logout: 'ok', expired: 'ok', other: 'session_not_found' },
+  change: { ...CHANGES, other: 'session_not_found' },
+  administer: { erased: 'user_not_found', deleted: 'ok' },
+}
+export const outcomeOf = (asked: Asked, result: Token | Why | null): Outcome =>
+  typeof result === 'string' ? (WORDS[asked][result] ?? WORDS[asked]['other'] ?? result) : (result ?? 'ok')
