@@ -1,6 +1,7 @@
 import { domainToASCII } from 'node:url'
 import { parseUrl } from '@signet/address-guard/parse-url'
 import {
+  hasEncodedDelimiter,
   hasHiddenSeparator,
   hasNetworkHost,
   isAddress,
@@ -9,7 +10,7 @@ import {
   pathOfApplication,
   type Target,
 } from './target.js'
-import { matches, wildcards, type Wildcards } from './wildcards.js'
+import { isLiteral, matches, wildcards, type Wildcards } from './wildcards.js'
 
 /** One entry of the redirect allow-list, in the same parts as a target. */
 export type Pattern = {
@@ -45,6 +46,7 @@ export function parsePattern(text: string): Pattern {
   const place = hasNetworkHost(scheme)
     ? networkPlace(scheme, authority, path)
     : { host: null, port: '', path: applicationPath(scheme, authority, path) }
+  requireLiteral(place.host !== null || authority === undefined ? path : `//${authority}${path}`, place.path)
   return {
     ...place,
     scheme,
@@ -59,10 +61,14 @@ export function matchesPattern(pattern: Pattern, target: Target): boolean {
     pattern.scheme === target.scheme &&
     matchesHost(pattern.host, target.host) &&
     (pattern.port === ANY_PORT || pattern.port === target.port) &&
-    matches(pattern.path, target.path) &&
+    matchesPath(pattern.path, target.path) &&
     (pattern.query === null || matches(pattern.query, target.query))
   )
 }
+
+/** No wildcard stands for an encoded delimiter: what a later server makes of it, the pattern did not say. */
+const matchesPath = (pattern: Wildcards, path: string): boolean =>
+  (isLiteral(pattern) || !hasEncodedDelimiter(path)) && matches(pattern, path)
 
 function matchesHost(pattern: Pattern['host'], host: string | null): boolean {
   if (pattern === null || host === null) return pattern === host
@@ -70,6 +76,14 @@ function matchesHost(pattern: Pattern['host'], host: string | null): boolean {
   const labels = host.split('.')
   if (isAddress(host) || labels.length !== pattern.length) return false
   return pattern.every((label, index) => matches(label, labels[index] ?? ''))
+}
+
+/** A path with encoded delimiters can only be matched as it stands. */
+function requireLiteral(written: string, read: string): void {
+  if (!hasEncodedDelimiter(written)) return
+  if (written.includes('*')) throw new Error('must not have encoded ?, #, ., @ or : in a path with wildcards')
+  if (read !== written)
+    throw new Error('must have its path as browsers write it, where it has encoded ?, #, ., @ or :')
 }
 
 function networkPlace(scheme: string, authority: string | undefined, path: string) {

@@ -114,8 +114,37 @@ describe('an entry of the allow-list', () => {
     ['com.myapp://**', 'com.myapp://', true],
     ['com.myapp://*', 'com.myapp://a%2Fb', false],
     ['com.myapp://*', 'com.myapp://user@a', false],
+    // Ordinary encoded characters, and the others as they are.
+    ['https://ok.example/**', 'https://ok.example/a%20b/%C3%BC%2B100%25/50%2525', true],
+    ['https://ok.example/**', 'https://ok.example/@me/v1.2:3', true],
+    ['https://ok.example/**', 'https://ok.example/cb?next=%2Fa%3Fb%23c%2E%40%3A%5C', true],
+    // Named literally, and in that spelling.
+    ['https://ok.example/u/a%40b%3Ac%2E%3F%23', 'https://ok.example/u/a%40b%3Ac%2E%3F%23', true],
+    ['https://ok.example/u/a%40b', 'https://ok.example/u/a%40b?x=1', false],
+    ['https://ok.example/u/a%3Ab', 'https://ok.example/u/a%3ab', false],
+    ['https://ok.example/u/a%2540b', 'https://ok.example/u/a%2540b', true],
+    ['com.myapp://a%40b', 'com.myapp://a%40b', true],
+    ['com.myapp://**', 'com.myapp://a%40b', false],
+    ['com.myapp:**', 'com.myapp:a%3A%23', false],
   ])('%s, candidate %s: %s', (entry, candidate, answer) => {
     expect(allowed('https://app.dev', [entry], candidate)).toBe(answer)
+  })
+
+  const SEPARATORS = ['2f', '5c', '3f', '23', '2e', '40', '3a']
+  it.each(
+    SEPARATORS.flatMap((code) => [code, code.toUpperCase()]).flatMap((code) => [
+      `%${code}`,
+      `%25${code}`,
+      `%2525${code}`,
+    ]),
+  )('lets no wildcard stand for the encoded separator %s, and neither does the site', (encoded) => {
+    for (const path of [`/a${encoded}b`, `/${encoded}`, `/a/${encoded}${encoded}/b`, `/a;${encoded}/`]) {
+      const candidate = `https://ok.example${path}`
+      expect(allowed('https://app.dev', ['https://ok.example/**', 'https://ok.example/*'], candidate)).toBe(
+        false,
+      )
+      expect(allowed('https://ok.example', [], candidate)).toBe(false)
+    }
   })
 
   it('decides in time for any number of wildcards and any input', () => {

@@ -1,6 +1,6 @@
 import type { Request } from 'express'
 import { matchesPattern, parsePattern, type Pattern } from './pattern.js'
-import { isLoopbackAddress, readTarget, type Target } from './target.js'
+import { hasEncodedDelimiter, isLoopbackAddress, readTarget, type Target } from './target.js'
 
 type RedirectConfig = {
   readonly siteUrl: string
@@ -54,9 +54,10 @@ export class Redirects {
     return this.siteUrl
   }
 
-  #isSite({ scheme, host, port }: Target): boolean {
+  #isSite({ scheme, host, port, path }: Target): boolean {
     const site = this.#site
     if (site === null || host === null || scheme !== site.scheme || host !== site.host) return false
+    if (hasEncodedDelimiter(path)) return false
     // Development servers use any free port.
     return port === site.port || isLoopback(host)
   }

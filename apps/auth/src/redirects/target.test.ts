@@ -1,5 +1,12 @@
 import { describe, expect, it } from '@jest/globals'
-import { hasHiddenSeparator, hasNetworkHost, isAddress, isLoopbackAddress, readTarget } from './target.js'
+import {
+  hasEncodedDelimiter,
+  hasHiddenSeparator,
+  hasNetworkHost,
+  isAddress,
+  isLoopbackAddress,
+  readTarget,
+} from './target.js'
 
 describe('readTarget', () => {
   it.each([
@@ -47,9 +54,21 @@ describe('readTarget', () => {
     'https://bücher.example/',
     'http://[0:0:0:0:0:0:0:1]/',
     'http://127.1/',
-    ...['%2f', '%2F', '%5c', '%5C', '%00', '%0A', '%1f', '%7F'].map(
-      (hidden) => `https://ok.example/${hidden}`,
-    ),
+    ...[
+      '%2f',
+      '%2F',
+      '%5c',
+      '%5C',
+      '%00',
+      '%0A',
+      '%1f',
+      '%7F',
+      '%252f',
+      '%25255C',
+      '%2500',
+      '%2e%2e/x',
+      'a/%2E',
+    ].map((hidden) => `https://ok.example/${hidden}`),
     'myapp://a%2Fb',
     'myapp:a%0Ab',
     ...['javascript:x', 'data:x', 'vbscript:x', 'file:///x', 'about:blank', 'filesystem:x', 'view-source:x'],
@@ -76,8 +95,15 @@ it('knows the schemes whose URLs have hosts', () => {
 })
 
 it('tells escapes that hide a separator from others', () => {
-  expect(['/a%2Fb', '%5c', '%0a', '%1F', '%7f'].every(hasHiddenSeparator)).toBe(true)
-  expect(['/a/b', '%20', '%2e', '%2', '%7e', '%aa', '2f'].some(hasHiddenSeparator)).toBe(false)
+  expect(['/a%2Fb', '%5c', '%0a', '%1F', '%7f', '%252f', '%25255C'].every(hasHiddenSeparator)).toBe(true)
+  expect(['/a/b', '%20', '%2e', '%2', '%7e', '%aa', '2f', '%2520'].some(hasHiddenSeparator)).toBe(false)
+})
+
+it('tells escapes of delimiters from others', () => {
+  expect(['/a%3Fb', '%23', '%2e', '%40', '%3a', '%253A', '%25252E'].every(hasEncodedDelimiter)).toBe(true)
+  expect(['/a?b#c.@:', '%20', '%2f', '%3', '%3d', '%25', '%2540x'.slice(3)].some(hasEncodedDelimiter)).toBe(
+    false,
+  )
 })
 
 it('tells addresses, and those of this machine, from names', () => {

@@ -27,14 +27,18 @@ const NEVER = new Set([
   'filesystem',
   'view-source',
 ])
-/** Encoded slashes, backslashes and control characters that only a later server would decode. */
-const HIDDEN_SEPARATOR = /%(2f|5c|[01][0-9a-f]|7f)/i
+/** Slashes, backslashes and control characters, encoded once or more: only a later server would decode them. */
+const HIDDEN_SEPARATOR = /%(25)*(2f|5c|[01][0-9a-f]|7f)/i
+/** The same of what begins another part of a URL, and of dots, which change a path. */
+const ENCODED_DELIMITER = /%(25)*(3f|23|2e|40|3a)/i
 /** Consists of labels that are not empty. */
 const PLAIN_HOST = /^(?!.*\.\.)[a-z0-9]([a-z0-9.-]*[a-z0-9])?$/i
 
 export const hasNetworkHost = (scheme: string): boolean => NETWORK.has(scheme)
 export const isForbiddenScheme = (scheme: string): boolean => NEVER.has(scheme)
 export const hasHiddenSeparator = (path: string): boolean => HIDDEN_SEPARATOR.test(path)
+/** A path that has them is allowed only where it is named literally. */
+export const hasEncodedDelimiter = (path: string): boolean => ENCODED_DELIMITER.test(path)
 
 /**
  * Parses a target. Null if two parsers could read it differently or it hides where it leads: attackers use URLs whose host we and the
@@ -49,10 +53,14 @@ export function readTarget(raw: string, alsoHost?: string): Target | null {
   if (NEVER.has(scheme) || hasHiddenSeparator(`${authority ?? ''}${path}`) || authority?.includes('@'))
     return null
   const query = url.search.slice(1)
-  if (!NETWORK.has(scheme)) return { scheme, host: null, port: '', path: pathOfApplication(url), query }
+  const read = NETWORK.has(scheme) ? url.pathname : pathOfApplication(url)
+  const written = NETWORK.has(scheme) || authority === undefined ? path : `//${authority}${path}`
+  // The parser removes encoded dots that make up a segment, and what they point at.
+  if (hasEncodedDelimiter(written) && read !== written) return null
+  if (!NETWORK.has(scheme)) return { scheme, host: null, port: '', path: read, query }
   const host = authority?.replace(/:\d*$/, '')
   if (host === undefined || !isPlain(host, url.hostname, alsoHost)) return null
-  return { scheme, host: url.hostname, port: url.port, path: url.pathname, query }
+  return { scheme, host: url.hostname, port: url.port, path: read, query }
 }
 
 /** All of it counts: `myapp:a`, `myapp://a` and `myapp:///a` are three different targets. */

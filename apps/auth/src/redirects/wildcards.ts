@@ -6,6 +6,8 @@ export const wildcards = (pattern: string, separators = ''): Wildcards => ({
   separators: new Set(separators),
 })
 
+export const isLiteral = ({ parts }: Wildcards): boolean => !parts.some((part) => part.startsWith('*'))
+
 /**
  * Whether the whole text matches. All alternatives are followed at once, so the time is at most proportional to
  * pattern length times text length.

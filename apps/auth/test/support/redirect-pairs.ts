@@ -1,74 +1,103 @@
 import { Redirects } from '../../src/redirects/redirects.js'
 
-export type Pair = { pattern: string; url: string }
+/** A URL in parts, as a parser of URLs gives them. */
+export type Parts = Pick<URL, 'protocol' | 'hostname' | 'port' | 'pathname' | 'search' | 'username'>
 
-const PATTERNS = [
-  'https://*.*.example.net/**',
-  'https://*.example.net/*',
-  'https://app.example.net/cb',
-  'https://a-*.example.net:*/**',
-  'https://*.example.net:8443/**?next=*',
-  'http://*.localhost:8000/*',
-  'http://127.0.0.1:*/**',
-  'http://[::1]:3000/**',
-  'https://*.bücher.example/**',
-  'https://example.net',
-] as const
+export type Pair = {
+  pattern: string
+  url: string
+  /** Whether the pattern means a URL with these parts. */
+  means: (parts: Parts) => boolean
+}
 
-const HOST_PIECES = [
+/**
+ * A piece of a pattern as an operator writes it, and the expression for what it means, written by hand: the server's own parser and
+ * matcher have no part in it.
+ */
+type Piece = readonly [written: string, means: string]
+
+const SCHEMES = ['https', 'https', 'http', 'wss', 'ftp']
+const LABEL = '[a-z0-9-]*'
+const LABELS: Piece[] = [
+  ['*', LABEL],
+  ['*', LABEL],
+  ['app', 'app'],
+  ['b-c', 'b-c'],
+  ['1', '1'],
+  ['0x7f', '0x7f'],
+  ['a-*', `a-${LABEL}`],
+  ['*-b', `${LABEL}-b`],
+  ['p*q', `p${LABEL}q`],
+  ['BIG', 'big'],
+  ['bücher', 'xn--bcher-kva'],
+]
+const DOMAINS: Piece[] = [
+  ['example.net', 'example\\.net'],
+  ['example', 'example'],
+  ['localhost', 'localhost'],
+  ['evil.com', 'evil\\.com'],
+  ['xn--bcher-kva.example', 'xn--bcher-kva\\.example'],
+]
+const ADDRESSES: Piece[] = [
+  ['127.0.0.1', '127\\.0\\.0\\.1'],
+  ['127.1.2.3', '127\\.1\\.2\\.3'],
+  ['[::1]', '\\[::1\\]'],
+]
+const PORTS: Piece[] = [
+  ['', '$'],
+  ['', '$'],
+  [':*', '\\d*$'],
+  [':8443', '8443$'],
+  [':8000', '8000$'],
+]
+const SEGMENTS: Piece[] = [
+  ['*', '[^/.]*'],
+  ['**', '.*'],
+  ['cb', 'cb'],
+  ['v1.2', 'v1\\.2'],
+  ['@me', '@me'],
+  ['a*c', 'a[^/.]*c'],
+  ['**.html', '.*\\.html'],
+  ['a%20b', 'a%20b'],
+  ['ü', '%C3%BC'],
+  ['', ''],
+]
+/** Named as they stand. */
+const LITERAL_PATHS: Piece[] = [
+  ['/u/a%40b', '/u/a%40b'],
+  ['/%3A', '/%3A'],
+  ['/v1%2E2', '/v1%2E2'],
+  ['/a%253Fb', '/a%253Fb'],
+]
+const NO_QUERY: Piece = ['', '']
+const QUERIES: Piece[] = [
+  NO_QUERY,
+  ['?', ''],
+  ['?next=*', '\\?next=.*'],
+  ['?a=1', '\\?a=1'],
+  ['?*', '(\\?.*)?'],
+]
+
+/** What a wildcard of a pattern may be filled with: what it stands for, and what it must not stand for. */
+const FILLINGS = [
+  'a',
   'a',
   'b-c',
+  'x',
   'evil.com',
   'example.net',
   'app',
   '127.0.0.1',
   '[::1]',
-  'xn--bcher-kva',
   '1',
   '0x7f.1',
   '',
 ]
 const MISCHIEF = [
-  ...[
-    '?',
-    '#',
-    '/',
-    '\\',
-    '@',
-    ':',
-    '.',
-    '%2f',
-    '%5c',
-    '%00',
-    '%23',
-    '%3f',
-    '%40',
-    '。',
-    '／',
-    '？',
-    '＃',
-    '\t',
-    '\n',
-    ' ',
-  ],
-  ...[
-    '//',
-    ':443',
-    ':8000',
-    '.example.net',
-    'evil.com',
-    'https://',
-    'ß',
-    'é',
-    '\u00ad',
-    '\u200d',
-    '..',
-    '%2e',
-    '[',
-    ']',
-    '|',
-    '^',
-  ],
+  ...['?', '#', '/', '\\', '@', ':', '.', '。', '／', '？', '＃', '\t', '\n', ' '],
+  ...['%2f', '%5c', '%00', '%23', '%3f', '%40', '%2e', '%3a', '%2E', '%252f', '%2523', '%25252e'],
+  ...['//', ':443', ':8000', '.example.net', 'evil.com', 'https://', 'ß', 'é', '\u00ad', '\u200d', '..'],
+  ...['[', ']', '|', '^', '%20'],
 ]
 
 /** The same numbers each time, so that a pair that fails once fails again (Mulberry32). */
@@ -82,47 +111,91 @@ function randomness(seed: number): () => number {
   }
 }
 
-/** URLs that follow a pattern, with none to three pieces of mischief put in at any place. */
+type Dice = { one: <T>(list: readonly T[]) => T; below: (end: number) => number }
+
+/** Patterns of all shapes, and a URL that follows each, with none to three pieces of mischief put in at any place. */
 export function* redirectPairs(count: number, seed: number): Generator<Pair> {
   const random = randomness(seed)
-  const one = <T>(list: readonly T[]): T => list[Math.floor(random() * list.length)] as T
+  const below = (end: number) => Math.floor(random() * end)
+  const dice: Dice = { below, one: (list) => list[below(list.length)] as (typeof list)[number] }
   for (let made = 0; made < count; made += 1) {
-    const pattern = one(PATTERNS)
-    let url = pattern
-      .replace(/:\*\//, `:${1 + Math.floor(random() * 65_535)}/`)
-      .replace(/\*{1,2}/g, () => one(HOST_PIECES))
-    for (let piece = Math.floor(random() * 4); piece > 0; piece -= 1) {
-      const at = Math.floor(random() * (url.length + 1))
-      const until = random() < 0.5 ? at : at + Math.floor(random() * 3)
-      url = url.slice(0, at) + one(MISCHIEF) + url.slice(until)
-    }
-    yield { pattern, url }
+    const { pattern, means } = aPattern(dice)
+    yield { pattern, means, url: mischievous(following(pattern, dice), dice) }
   }
 }
 
-const redirectsOf = new Map(
-  PATTERNS.map((pattern) => [
-    pattern as string,
-    new Redirects({ siteUrl: 'https://site.invalid', uriAllowList: [pattern] }),
-  ]),
-)
-
-export const isAccepted = ({ pattern, url }: Pair): boolean => redirectsOf.get(pattern)?.accepted(url) != null
-
-/**
- * Whether a pattern names an origin, implemented differently from the server: expressions for each of these
- * few patterns, on what a URL parser has made of the URL.
- */
-export function namesOrigin(pattern: string, { protocol, hostname, port }: URL | Origin): boolean {
-  const [, scheme = '', host = '', , patternPort = ''] =
-    /^(\w+):\/\/(\[.*?\]|[^:/]*)(:(\d+|\*))?/.exec(pattern) ?? []
-  const label = '[a-z0-9-]*'
-  const expression = host
-    .replaceAll('bücher', 'xn--bcher-kva')
-    .replace(/[.[\]]/g, '\\$&')
-    .replaceAll('*', label)
-  const isPort = patternPort === '*' ? /^\d*$/.test(port) : port === patternPort
-  return protocol === `${scheme}:` && new RegExp(`^${expression}$`).test(hostname) && isPort
+function aPattern(dice: Dice): Pick<Pair, 'pattern' | 'means'> {
+  const scheme = dice.one(SCHEMES)
+  const host = aHost(dice)
+  const port = dice.one(PORTS)
+  const path = aPath(dice)
+  const query = dice.below(2) === 0 ? NO_QUERY : dice.one(QUERIES)
+  // A pattern without a query, whose path ends in a wildcard, allows any.
+  const search = query === NO_QUERY && path[0].endsWith('*') ? '.*' : query[1]
+  const whole = (means: string) => new RegExp(`^(?:${means})$`, 's')
+  const [isHost, isPort, isPath, isSearch] = [host[1], port[1], path[1], search].map(whole) as [
+    RegExp,
+    RegExp,
+    RegExp,
+    RegExp,
+  ]
+  const isLiteral = LITERAL_PATHS.includes(path)
+  return {
+    pattern: `${scheme}://${host[0]}${port[0]}${path[0]}${query[0]}`,
+    means: (parts) =>
+      parts.protocol === `${scheme}:` &&
+      parts.username === '' &&
+      isHost.test(parts.hostname) &&
+      isPort.test(parts.port) &&
+      isPath.test(parts.pathname) &&
+      isSearch.test(parts.search) &&
+      (isLiteral || !hasEncodedSeparator(parts.pathname)),
+  }
 }
 
-export type Origin = { protocol: string; hostname: string; port: string }
+function aHost(dice: Dice): Piece {
+  if (dice.below(8) === 0) return dice.one(ADDRESSES)
+  const labels = Array.from({ length: dice.below(4) }, () => dice.one(LABELS))
+  return joined([...labels, dice.one(DOMAINS)], '.', '\\.')
+}
+
+function aPath(dice: Dice): Piece {
+  if (dice.below(8) === 0) return dice.one(LITERAL_PATHS)
+  const segments = Array.from({ length: dice.below(4) }, () => dice.one(SEGMENTS))
+  if (segments.length === 0) return ['', '/']
+  const [written, means] = joined(segments, '/', '/')
+  return [`/${written}`, `/${means}`]
+}
+
+const joined = (pieces: readonly Piece[], written: string, means: string): Piece => [
+  pieces.map(([each]) => each).join(written),
+  pieces.map(([, each]) => each).join(means),
+]
+
+const SEPARATORS = new Set(['/', '\\', '?', '#', '.', '@', ':'])
+
+/** Decoded as often as it can be, character by character, whatever the case of the digits. */
+function hasEncodedSeparator(path: string): boolean {
+  for (let at = path.indexOf('%'); at >= 0; at = path.indexOf('%', at + 1)) {
+    let digits = path.slice(at + 1)
+    while (digits.startsWith('25')) digits = digits.slice(2)
+    if (SEPARATORS.has(String.fromCharCode(parseInt(digits.slice(0, 2), 16)))) return true
+  }
+  return false
+}
+
+const following = (pattern: string, { one, below }: Dice): string =>
+  pattern.replace(/:\*/, () => `:${1 + below(65_535)}`).replace(/\*{1,2}/g, () => one(FILLINGS))
+
+function mischievous(url: string, { one, below }: Dice): string {
+  let changed = url
+  for (let piece = below(4); piece > 0; piece -= 1) {
+    const at = below(changed.length + 1)
+    const until = below(2) === 0 ? at : at + below(3)
+    changed = changed.slice(0, at) + one(MISCHIEF) + changed.slice(until)
+  }
+  return changed
+}
+
+export const isAccepted = ({ pattern, url }: Pair): boolean =>
+  new Redirects({ siteUrl: 'https://site.invalid', uriAllowList: [pattern] }).accepted(url) !== null
