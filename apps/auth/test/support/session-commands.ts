@@ -181,7 +181,8 @@ export class ClockMove implements fc.AsyncCommand<Model, Real> {
 
 /**
  * Goes to the corners that few random orders reach, whatever state they left: a token that comes back late, a second factor
- * in a session that ended for reuse, by a logout and by a ban, a ban from its beginning to its end, and two proofs in a row.
+ * in a session that ended for reuse, by a logout and by a ban, a ban from its beginning to its end, two proofs in a row, and
+ * a refresh after a proof.
  */
 export async function visitCorners(model: Model, real: Real): Promise<void> {
   const step = async (name: string, choice: Choice): Promise<void> => {
@@ -218,4 +219,8 @@ export async function visitCorners(model: Model, real: Real): Promise<void> {
   await step('refresh between', presenting({ line: twice, counter: 1 }))
   await new ClockMove(INTERVAL_MS + 1).run(model, real)
   await step('refresh late', presenting({ line: twice, counter: 1 }))
+  const strong = model.lines.length
+  await step('sign in', signingIn)
+  await step('upgrade', upgrading(strong))
+  await step('refresh', presenting({ line: strong, counter: 1 }))
 }
