@@ -6,6 +6,7 @@ import { waitFor } from '@signet/testkit'
 import { FRESH_MS } from '../src/attempts/snapshot-freshness.js'
 import { dispatchEvent } from './support/dispatcher.js'
 import { useFirstAttempts } from './support/first-attempts.js'
+import { gate } from './support/gate.js'
 
 const FIRST_DELAY_MS = (DEFAULT_RETRY_DELAYS_SECONDS[0] ?? 0) * 1000
 /** Of an event whose body the dispatcher builds. */
@@ -101,25 +102,32 @@ describe('first attempts, under the job of their event', () => {
 
   it('that get no permit at a slow endpoint go into the queue, and into the schedule', async () => {
     await rig.subscriber.endpoint(rig.receiver.url('/slow'))
-    rig.receiver.hook('/slow', { otherwise: reply(200, { delayMs: 1300 }) })
+    const answer = gate()
+    rig.receiver.hook('/slow', {
+      answers: [reply(200, { delayMs: 1300 })],
+      otherwise: reply(200, { after: answer.opened }),
+    })
     await run()
     const running = run()
     await waitFor(() => rig.receiver.deliveries({ path: '/slow' }).length === 2)
     const late = await rowOf(await run())
     expect(late).toMatchObject({ status: 0, attempts: 0, next_attempt_at: rig.dispatcher.clock.now() })
     expect((await jobs()).map(({ id }) => id)).toEqual([`dlv_${late.id}`])
+    answer.open()
     await running
   })
 
   it('that had to wait are not sent to an endpoint that was deleted meanwhile', async () => {
     const { id } = await rig.subscriber.endpoint(rig.receiver.url('/gone'))
     await run()
-    rig.receiver.hook('/gone', { otherwise: reply(200, { delayMs: 2000 }) })
+    const answer = gate()
+    rig.receiver.hook('/gone', { otherwise: reply(200, { after: answer.opened }) })
     const first = run()
     await waitFor(() => rig.receiver.deliveries({ path: '/gone' }).length === 2)
     const second = run()
     await waitFor(async () => (await pendingOf(id)) === 2)
     await deleteEndpoint(rig.dispatcher.db, rig.subscriber.accountId, id)
+    answer.open()
     await Promise.all([first, second])
     expect(rig.receiver.deliveries({ path: '/gone' })).toHaveLength(2)
     expect(await rowOf(await second)).toMatchObject({ status: 2, last_error: 'endpoint_deleted' })

@@ -2,6 +2,7 @@ import { describe, expect, it } from '@jest/globals'
 import { reply } from '@signet/testkit/receiver'
 import { waitFor } from '@signet/testkit'
 import { deliveriesOf, startAnother } from './support/dispatcher.js'
+import { gate } from './support/gate.js'
 import { useOperator } from './support/operator.js'
 
 const operator = useOperator()
@@ -65,7 +66,8 @@ describe('pause, resume and drain', () => {
   it('drains: waits for attempts in flight, and starts none', async () => {
     const subscriber = operator.dispatcher.subscriber()
     await subscriber.endpoint(operator.receiver.url('/drain'))
-    operator.receiver.hook('/drain', { otherwise: reply(200, { delayMs: 700 }) })
+    const answer = gate()
+    operator.receiver.hook('/drain', { otherwise: reply(200, { after: answer.opened }) })
     await subscriber.summary()
     await operator.receiver.waitForDelivery({ path: '/drain' })
     expect(await operator.run('drain', '--why', 'deploy', '--timeout', '0')).toMatchObject({
@@ -73,7 +75,9 @@ describe('pause, resume and drain', () => {
       err: expect.stringContaining('1 jobs are still in flight'),
     })
     await subscriber.summary()
-    expect(await operator.json('drain', '--why', 'deploy')).toEqual({ paused: true, active: 0 })
+    const drained = operator.json('drain', '--why', 'deploy')
+    answer.open()
+    expect(await drained).toEqual({ paused: true, active: 0 })
     const rows = await deliveriesOf(operator.dispatcher.db, subscriber.accountId)
     expect(rows.map(({ status }) => status)).toEqual([1])
     expect(operator.receiver.deliveries({ path: '/drain' })).toHaveLength(1)

@@ -2,6 +2,7 @@ import { describe, expect, it } from '@jest/globals'
 import { reply } from '@signet/testkit/receiver'
 import { holdsInSomeRun, waitFor } from '@signet/testkit'
 import { deliveriesOf } from './support/dispatcher.js'
+import { gate } from './support/gate.js'
 import { startMuteRedis } from './support/mute-redis.js'
 import { useOperator } from './support/operator.js'
 
@@ -103,12 +104,14 @@ describe('status and inspect', () => {
     const subscriber = dispatcher.subscriber()
     const path = `/first-${count}`
     await subscriber.endpoint(receiver.url(path))
-    receiver.hook(path, { otherwise: reply(200, { delayMs: 4000 }) })
+    const answer = gate()
+    receiver.hook(path, { otherwise: reply(200, { after: answer.opened }) })
     await subscriber.summaries(count)
     await receiver.waitForDelivery({ path })
     const row = await waitFor(async () => (await deliveriesOf(dispatcher.db, subscriber.accountId))[0])
     const { out } = await operator.run('inspect', row.id)
     expect(out).toContain("first attempt, under its event's job: active")
+    answer.open()
   })
 
   it('answers a failure of the database with exit code 1', async () => {

@@ -59,11 +59,13 @@ describe('what is lost comes back', () => {
 
   it('ends every delivery after Redis came back empty with jobs waiting, active and delayed', async () => {
     await subscriber.endpoint(receiver.url('/hook'))
-    const slow = reply(200, { delayMs: 1500 })
+    const killed = gate()
+    const slow = reply(200, { after: killed.opened })
     receiver.hook('/hook', { answers: [reply(500), reply(500), slow, slow, slow] })
     for (let i = 0; i < 20; i += 1) await subscriber.summary()
-    await receiver.waitForDelivery({ path: '/hook' })
+    await waitFor(() => receiver.deliveries({ path: '/hook' }).length >= 5)
     await redis.kill('SIGKILL')
+    killed.open()
     redis = await redis.restart()
     await allDelivered(20)
   })
@@ -92,10 +94,13 @@ describe('what is lost comes back', () => {
 
   it('drains at a stop: what is in flight ends and is recorded, what waits stays for another dispatcher', async () => {
     await subscriber.endpoint(receiver.url('/hook'))
-    receiver.hook('/hook', { otherwise: reply(200, { delayMs: 400 }) })
+    const answer = gate()
+    receiver.hook('/hook', { otherwise: reply(200, { after: answer.opened }) })
     for (let i = 0; i < 30; i += 1) await subscriber.summary()
     await waitFor(() => receiver.deliveries({ path: '/hook' }).length >= 8)
-    await dispatcher.stop()
+    const stopped = dispatcher.stop()
+    answer.open()
+    await stopped
     const sent = receiver.deliveries({ path: '/hook' }).length
     receiver.hook('/hook', {})
     const successor = startAnother(dispatcher.env, { ca: receiver.authorityCert })
