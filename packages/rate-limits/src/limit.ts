@@ -11,11 +11,8 @@ export type Limit = { readonly key: string; readonly amount: number } & (
 export type Taken = { waitMs: number; taken: readonly Limit[] }
 
 export type Limiter = {
-  /**
-   * Takes one from each of `all`, and one from the first of `alternatives` that has one left. Takes nothing when any of `all`, or
-   * every alternative, is used up: what is refused does not count.
-   */
-  take(all: readonly Limit[], alternatives?: readonly Limit[]): Promise<Taken>
+  /** Takes one from each, or nothing when any of them is used up: what is refused does not count. */
+  take(all: readonly Limit[]): Promise<Taken>
   /** For attempts that count only when they fail: taken beforehand, so that parallel attempts cannot all see the last one. */
   putBack(taken: readonly Limit[]): Promise<void>
 }

@@ -34,11 +34,9 @@ const aWindow = (amount: number, windowMs = HOUR_MS): Limit => ({ key: randomUUI
 const aBucket = (amount: number, everyMs = MINUTE_MS): Limit => ({ key: randomUUID(), amount, everyMs })
 
 /** How many of simultaneous calls, spread over the replicas, get what they ask for. */
-async function taken(replicas: Limiter[], all: Limit[], alternatives: Limit[] = [], tries = 20) {
+async function taken(replicas: Limiter[], all: Limit[], tries = 20) {
   const answers = await Promise.all(
-    Array.from({ length: tries }, async (_, index) =>
-      replicas[index % replicas.length]?.take(all, alternatives),
-    ),
+    Array.from({ length: tries }, async (_, index) => replicas[index % replicas.length]?.take(all)),
   )
   return answers.filter((answer) => answer?.waitMs === 0).length
 }
@@ -63,13 +61,12 @@ describe.each([
     expect(await taken(limiters, [{ ...limit, key: randomUUID() }])).toBe(1)
   })
 
-  it('take from all or from none, and from the first alternative that has one left', async () => {
+  it('take from all or from none', async () => {
     const limiters = await make()
-    const [small, large, shared, reserve] = [aWindow(2), aWindow(9), aWindow(3), aWindow(1)]
+    const [small, large] = [aWindow(2), aWindow(9)]
     expect(await taken(limiters, [large, small])).toBe(2)
-    expect(await taken(limiters, [large], [shared, reserve])).toBe(4)
     // What the refused calls did not use.
-    expect(await taken(limiters, [large])).toBe(3)
+    expect(await taken(limiters, [large])).toBe(7)
   })
 
   it('say how long to wait: to the end of the window, or for the next one', async () => {
@@ -175,7 +172,7 @@ describe('limits whose Redis does not respond', () => {
     const limit = aWindow(1000)
     // One after another, so that a wait of a second for each would take longer than the test may.
     let allowed = 0
-    for (let calls = 0; calls < 50; calls++) if ((await taken(limiters, [limit], [], 1)) === 1) allowed++
+    for (let calls = 0; calls < 50; calls++) if ((await taken(limiters, [limit], 1)) === 1) allowed++
     expect(allowed).toBe(50)
   })
 })

@@ -19,11 +19,11 @@ export function createLimiter({ prefix, redis, now = () => new Date() }: Limiter
   if (!redis) return local
   const shared = redisLimiter(redis, prefix)
   return {
-    take: (all, alternatives) =>
+    take: (all) =>
       withFallback(
         redis,
-        () => shared.take(all, alternatives),
-        () => local.take(all, alternatives),
+        () => shared.take(all),
+        () => local.take(all),
       ),
     putBack: (taken) =>
       withFallback(

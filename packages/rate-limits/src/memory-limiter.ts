@@ -33,20 +33,13 @@ export function memoryLimiter(now: () => Date): Limiter {
   }
 
   return {
-    take(all, alternatives = []) {
+    take(all) {
       const time = now().getTime()
-      const required = all.map((limit) => next(limit, time))
-      const choices = alternatives.map((limit) => next(limit, time))
-      const chosen = choices.find(({ waitMs }) => waitMs === 0)
-      const waitMs = Math.max(
-        0,
-        ...required.map((each) => each.waitMs),
-        chosen || choices.length === 0 ? 0 : Math.min(...choices.map((each) => each.waitMs)),
-      )
+      const used = all.map((limit) => next(limit, time))
+      const waitMs = Math.max(0, ...used.map((each) => each.waitMs))
       if (waitMs > 0) return Promise.resolve({ waitMs: Math.ceil(waitMs), taken: [] })
-      const used = chosen ? [...required, chosen] : required
       for (const { limit, state } of used) states.set(limit.key, state)
-      return Promise.resolve({ waitMs: 0, taken: used.map(({ limit }) => limit) })
+      return Promise.resolve({ waitMs: 0, taken: all })
     },
     putBack(taken) {
       for (const limit of taken) {

@@ -2,12 +2,12 @@ import type { Cluster, Redis } from 'ioredis'
 import type { Limit, Limiter } from './limit.js'
 
 // One script, so that parallel requests cannot take the same last one. Uses the clock of Redis, so that replicas agree.
-// Arguments: how many keys are of `all`, then for each key its amount, the interval of a bucket or 0, and its window or 0.
+// Arguments: for each key its amount, the interval of a bucket or 0, and its window or 0.
 const TAKE = `
 local time = redis.call('time')
 local now = time[1] * 1000 + time[2] / 1000
 local function limit(i)
-  return tonumber(ARGV[3 * i - 1]), tonumber(ARGV[3 * i]), tonumber(ARGV[3 * i + 1])
+  return tonumber(ARGV[3 * i - 2]), tonumber(ARGV[3 * i - 1]), tonumber(ARGV[3 * i])
 end
 local function wait(i)
   local amount, every, window = limit(i)
@@ -26,19 +26,11 @@ local function take(i)
     redis.call('pexpire', KEYS[i], window)
   end
 end
-local all, longest = tonumber(ARGV[1]), 0
-for i = 1, all do longest = math.max(longest, wait(i)) end
-local chosen, shortest = 0, nil
-for i = all + 1, #KEYS do
-  local ms = wait(i)
-  if ms == 0 then chosen = i break end
-  shortest = math.min(shortest or ms, ms)
-end
-if chosen == 0 and shortest then longest = math.max(longest, shortest) end
-if longest > 0 then return {math.ceil(longest), 0} end
-for i = 1, all do take(i) end
-if chosen > 0 then take(chosen) end
-return {0, chosen}
+local longest = 0
+for i = 1, #KEYS do longest = math.max(longest, wait(i)) end
+if longest > 0 then return math.ceil(longest) end
+for i = 1, #KEYS do take(i) end
+return 0
 `
 const PUT_BACK = `
 for i = 1, #KEYS do
@@ -54,7 +46,7 @@ end
 
 /** The scripts as commands of a connection, which sends their text only once. */
 type Scripts = {
-  signetTake(keys: number, ...rest: (string | number)[]): Promise<[waitMs: number, chosen: number]>
+  signetTake(keys: number, ...rest: (string | number)[]): Promise<number>
   signetPutBack(keys: number, ...rest: (string | number)[]): Promise<null>
 }
 
@@ -68,17 +60,10 @@ export function redisLimiter(redis: Redis | Cluster, prefix: string): Limiter {
   const scripts = redis as unknown as Scripts
   const keysOf = (limits: readonly Limit[]) => limits.map(({ key }) => `${prefix}:${key}`)
   return {
-    async take(all, alternatives = []) {
-      const limits = [...all, ...alternatives]
-      const shapes = limits.flatMap((limit) => [limit.amount, everyMs(limit), windowMs(limit)])
-      const [waitMs, chosen] = await scripts.signetTake(
-        limits.length,
-        ...keysOf(limits),
-        all.length,
-        ...shapes,
-      )
-      if (waitMs > 0) return { waitMs, taken: [] }
-      return { waitMs, taken: limits.filter((_, index) => index < all.length || index === chosen - 1) }
+    async take(all) {
+      const shapes = all.flatMap((limit) => [limit.amount, everyMs(limit), windowMs(limit)])
+      const waitMs = await scripts.signetTake(all.length, ...keysOf(all), ...shapes)
+      return { waitMs, taken: waitMs > 0 ? [] : all }
     },
     async putBack(taken) {
       if (taken.length === 0) return
