@@ -23,14 +23,14 @@ export const guessSettings = {
     env: 'AUTH_SECURITY_SIGN_IN_MAX_DELAY',
     fallback: 900_000,
     maxMs: HOUR_MS,
-    doc: 'The longest of these waits; 0 turns them off. Neither the first wait nor this one may be longer than what follows it here.',
+    doc: 'The longest of these waits; 0 turns them off. Otherwise it must not be shorter than the first, and never longer than AUTH_SECURITY_SIGN_IN_FAILURE_EXP.',
   }),
   signInFailureExp: span({
     env: 'AUTH_SECURITY_SIGN_IN_FAILURE_EXP',
     fallback: HOUR_MS,
     minMs: 60_000,
     maxMs: 24 * HOUR_MS,
-    doc: 'The time in which one failure of an account expires, so how soon an owner is free of those that strangers caused.',
+    doc: 'The time in which one failure of an account expires: how soon its owner is free of those that strangers caused.',
   }),
   knownNetworks: integer({
     env: 'AUTH_SECURITY_KNOWN_NETWORKS',
@@ -61,13 +61,13 @@ export const guessSettings = {
     env: 'AUTH_SECURITY_CODE_REQUESTER_ATTEMPTS',
     fallback: 3,
     max: 100,
-    doc: 'How many of them a network that requested a code may try at its own codes, no matter what strangers did; never more than AUTH_SECURITY_CODE_MAX_ATTEMPTS. With 0, a stranger can keep a newcomer from typing codes. The chances of guessing are in decision 0126; longer codes (AUTH_MAILER_OTP_LENGTH, AUTH_SMS_OTP_LENGTH) lower them.',
+    doc: 'How many codes a network that requested one may try, no matter what strangers did; never more than AUTH_SECURITY_CODE_MAX_ATTEMPTS. With 0, a stranger can keep a newcomer from typing codes. More make guessing easier; longer codes (AUTH_MAILER_OTP_LENGTH, AUTH_SMS_OTP_LENGTH) make it harder.',
   }),
   codeRequesters: integer({
     env: 'AUTH_SECURITY_CODE_REQUESTERS',
     fallback: 10,
     max: 100,
-    doc: 'How many networks get these, for one address and window: the first that requested a code.',
+    doc: 'How many networks get these tries, for one address and window: the first that requested a code.',
   }),
   pendingSignUps: integer({
     env: 'AUTH_SECURITY_PENDING_SIGN_UPS',
@@ -81,7 +81,7 @@ export const guessSettings = {
     fallback: 64,
     min: 2,
     max: 10_000,
-    doc: 'Passwords of people whom the service knows that may wait for each core, and as many of strangers. Of more, the newest of the network that has most is refused with `503 over_capacity`.',
+    doc: 'How many passwords may wait to be hashed for each processor core: as many from networks that accounts know, and as many from strangers. Beyond that, the newest from the network that has most is refused with `503 over_capacity`.',
   }),
 }
 

@@ -103,7 +103,7 @@ export const limitSettings = {
     fallback: 30,
     min: 1,
     max: 1_000_000,
-    doc: 'Requests that one client may send at once, in each of the limits that follow: those say how fast it may go on, so one that was idle can always send this many.',
+    doc: 'How many requests, or wrong passwords, of one client each limit from here to `AUTH_RATE_LIMIT_PASSKEY` lets through at once. The limits say how fast the client may go on, so one that was idle can always send this many. Messages have quotas of their own.',
   }),
   rateLimitTokenRefresh: integer({
     env: 'AUTH_RATE_LIMIT_TOKEN_REFRESH',
