@@ -59,7 +59,7 @@ export type Ports = {
   reader: RecordingReader
   /** Converts HTML, in threads. */
   convert: Convert
-  /** The event types. */
+  /** Definitions of event types, for bodies that are built here. */
   catalogue: EventCatalogue
   /** Certificate authorities of receivers in tests, instead of Node's. */
   ca: string
