@@ -91,6 +91,18 @@ describe('the reserves of the email quota', () => {
     }
   })
 
+  it('give one network as much as operators say', async () => {
+    const server = await aServer({ AUTH_RATE_LIMIT_EMAIL_SENT_RESERVE_SHARE: '50' })
+    try {
+      for (let n = 0; n < 18; n += 1) expect((await recover(server, `client-${n}`)).status).toBe(200)
+      const seen: number[] = []
+      for (let n = 0; n < 4; n += 1) seen.push((await recover(server, 'one')).status)
+      expect(seen).toEqual([200, 200, 200, 429])
+    } finally {
+      await server.close()
+    }
+  })
+
   it('refill for each network at the pace of the quota', async () => {
     const server = await aServer({ AUTH_RATE_LIMIT_EMAIL_SENT: '30/2m' })
     try {

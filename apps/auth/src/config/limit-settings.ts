@@ -159,7 +159,14 @@ export const limitSettings = {
     env: 'AUTH_RATE_LIMIT_EMAIL_SENT_RESERVE',
     fallback: 20,
     max: 50,
-    doc: 'Percentage of `AUTH_RATE_LIMIT_EMAIL_SENT` reserved for password recovery, and the same again for address confirmations, so that neither can exhaust the other. Of each reserve one network, however wide, gets at most a tenth, but at least one email.',
+    doc: 'Percentage of `AUTH_RATE_LIMIT_EMAIL_SENT` reserved for password recovery, and the same again for address confirmations, so that neither can exhaust the other.',
+  }),
+  rateLimitEmailSentReserveShare: integer({
+    env: 'AUTH_RATE_LIMIT_EMAIL_SENT_RESERVE_SHARE',
+    fallback: 10,
+    min: 1,
+    max: 100,
+    doc: 'Percentage of each reserve that the widest network around a client gets (IPv4 /16, IPv6 /32). Each narrower network gets half as much, and every one at least one email.',
   }),
   rateLimitSmsSent: quota('AUTH_RATE_LIMIT_SMS_SENT', 30, 'SMS requested from the whole server'),
   rateLimitSmsSentPerRecipient: quota(

@@ -46,6 +46,8 @@ export type Quotas = {
 export type MailQuotas = Quotas & {
   /** Percent of the total that is kept for recoveries, and as much again for confirmations. */
   reservePercent: number
+  /** Percent of a reserve for the widest network around a client. */
+  sharePercent: number
 }
 
 export type SendQuotas = {
@@ -149,12 +151,13 @@ async function takeOneWay(limiter: Limiter, ways: readonly (readonly Limit[])[])
 type Pools = { shared: Limit } & Record<Reserved, (client: Client | undefined) => Limit[]>
 
 /** The parts, and their refill rates, add up to the whole. */
-function splitPools({ total, reservePercent }: MailQuotas): Pools {
+function splitPools({ total, reservePercent, sharePercent }: MailQuotas): Pools {
   const reserve = Math.floor((total.amount * reservePercent) / 100)
   const part = (name: string, amount: number) => limitOf(`mail:all:${name}`, partOf(total, amount))
   const reserved = (name: Reserved) => {
-    const pool = part(name, reserve)
-    return (client: Client | undefined) => [pool, ...sharesOf(name, partOf(total, reserve), client)]
+    const whole = partOf(total, reserve)
+    const widest = (reserve * sharePercent) / 100
+    return (client: Client | undefined) => [part(name, reserve), ...sharesOf(name, { whole, widest }, client)]
   }
   return {
     shared: part('shared', total.amount - 2 * reserve),
@@ -164,15 +167,19 @@ function splitPools({ total, reservePercent }: MailQuotas): Pools {
 }
 
 /**
- * How much of a reserve each network that the client is in may use (decision 0128): the widest a tenth, every narrower one half of the
- * one around it, but at least one message. So a few networks cannot use up what everyone else needs for recoveries, however many clients
+ * How much of a reserve each network that the client is in may use (decision 0128): every narrower one half as much as the one around
+ * it, but at least one message. So a few networks cannot use up what everyone else needs for recoveries, however many clients
  * are in them.
  */
-function sharesOf(name: Reserved, reserve: SendQuota, client: Client | undefined): Limit[] {
+function sharesOf(
+  name: Reserved,
+  { whole, widest }: { whole: SendQuota; widest: number },
+  client: Client | undefined,
+): Limit[] {
   if (!client || client.shared) return []
   return networkPath(client).map((network, depth) => {
-    const share = Math.max(1, Math.floor(reserve.amount / 10 / 2 ** depth))
-    return limitOf(`mail:all:${name}:by:${network}`, partOf(reserve, share))
+    const share = Math.max(1, Math.floor(widest / 2 ** depth))
+    return limitOf(`mail:all:${name}:by:${network}`, partOf(whole, share))
   })
 }
 

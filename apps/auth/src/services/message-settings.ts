@@ -112,6 +112,7 @@ function mailQuotas(config: AuthConfig): MailQuotas {
     perRecipient: config.rateLimitEmailSentPerRecipient,
     perClient: config.rateLimitEmailSentPerClient ?? halfOf(total),
     reservePercent: config.rateLimitEmailSentReserve,
+    sharePercent: config.rateLimitEmailSentReserveShare,
   }
 }
 
