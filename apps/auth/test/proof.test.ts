@@ -91,8 +91,8 @@ describe.each([
 
 describe('an account from a provider that does not vouch for the address', () => {
   const aStrangersAccount = async () => {
-    const email = anEmail()
-    site.github(anId(), { email, verified: false })
+    const [id, email] = [anId(), anEmail()]
+    site.github(id, { email, verified: false })
     const { fragment } = await signInWith(site.server, 'github')
     const token = fragment['access_token'] ?? ''
     const factor = await post(site.server, '/factors', { factor_type: 'totp' }, { token })
@@ -100,27 +100,40 @@ describe('an account from a provider that does not vouch for the address', () =>
     await put(site.server, '/user', { data: { from: 'stranger' } }, { token })
     const passkey = anAuthenticator()
     await passkeys.register({ access_token: token }, passkey)
-    return { email, token, passkey, refreshToken: fragment['refresh_token'] }
+    return { id, email, token, passkey, refreshToken: fragment['refresh_token'] }
   }
 
-  it.each(EMAIL_PROOFS.filter((name) => !name.includes('provider')))(
-    '%s ends its sessions and removes its factors, passkeys, identities and data',
-    async (proof) => {
-      const { email, passkey, refreshToken } = await aStrangersAccount()
-      const user = await site.prove(proof, email)
-      expect(identitiesOf(user)).toEqual(['email'])
-      expect(user).not.toHaveProperty('factors')
-      expectError(await passkeys.trySignIn(passkey), 400, 'webauthn_verification_failed')
-      expect(user['user_metadata']).not.toHaveProperty('from')
-      const refresh = await post(site.server, '/token?grant_type=refresh_token', {
-        refresh_token: refreshToken,
-      })
-      expect(refresh.status).toBe(400)
-      const { fragment } = await signInWith(site.server, 'github')
-      const back = await get(site.server, '/user', { token: fragment['access_token'] ?? '' })
-      expect(back.body['id']).not.toBe(user['id'])
-    },
-  )
+  describe.each([
+    ['a stranger', STRANGER],
+    ['the same person', OWNER],
+  ])('and a sign-up by %s', (_, earlier) => {
+    it.each(EMAIL_PROOFS)(
+      '%s ends its sessions and removes its factors, passkeys, identities and data',
+      async (proof) => {
+        const { id, email, token, passkey, refreshToken } = await aStrangersAccount()
+        // Of several codes for one address, the newest count.
+        site.server.clock.advance(1000)
+        await site.secretsOf(email, () => site.signUp({ email }, earlier))
+        site.server.clock.advance(1000)
+        const user = await site.prove(proof, email)
+        const isByProvider = proof === 'a provider that vouches for it'
+        expect(identitiesOf(user)).toEqual([isByProvider ? 'github' : 'email'])
+        expect(user['user_metadata']).not.toHaveProperty('from')
+        expect(user).not.toHaveProperty('factors')
+        expectError(await site.signIn({ email }, earlier.password), 400, 'invalid_credentials')
+        expect(await pendingOf(user)).toEqual([])
+        expectError(await passkeys.trySignIn(passkey), 400, 'webauthn_verification_failed')
+        const refresh = { refresh_token: refreshToken }
+        const refreshed = await post(site.server, '/token?grant_type=refresh_token', refresh)
+        expectError(refreshed, 400, 'refresh_token_not_found')
+        expect((await get(site.server, '/user', { token })).status).toBe(403)
+        site.github(id, { email, verified: false })
+        const { fragment } = await signInWith(site.server, 'github')
+        const back = await get(site.server, '/user', { token: fragment['access_token'] ?? '' })
+        expect(back.body['id']).not.toBe(user['id'])
+      },
+    )
+  })
 
   it('signs nobody in with a passkey until the address is proven', async () => {
     const { passkey } = await aStrangersAccount()
