@@ -17,7 +17,8 @@ export function useFirstAttempts() {
   beforeAll(async () => {
     const receiver = await startReceiver()
     const dispatcher = await startStepwise({
-      env: { DISPATCHER_ENDPOINT_CONCURRENCY: '1' },
+      // Receivers answer when a test says so, which may take a while on a busy machine.
+      env: { DISPATCHER_ENDPOINT_CONCURRENCY: '1', DISPATCHER_TIMEOUT_MS: '8000' },
       ports: { ca: receiver.authorityCert },
     })
     started = { receiver, dispatcher }
