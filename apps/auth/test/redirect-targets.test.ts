@@ -63,8 +63,6 @@ describe('the target of a session', () => {
     'https://a.b.example.net/x%3fy',
     'https://a.b.example.net/x%23y',
     'https://a.b.example.net/x%2ey',
-    'https://a.b.example.net/x%40evil.com',
-    'https://a.b.example.net/x%3A8080',
     'https://a.b.example.net/x%252fy',
     'https://a.b.example.net/x\ty',
     'https://a.b.example.net/%0d%0aset-cookie:a',
@@ -86,6 +84,7 @@ describe('the target of a session', () => {
   })
 
   it.each([
+    'https://a.b.example.net/%40me/10%3A00',
     'https://a.b.example.net',
     'https://a.b.example.net/',
     'https://A.B.example.net:443/deep/path.html?next=%2Fhome#there',

@@ -26,13 +26,13 @@ describe('an entry that cannot be meant', () => {
     ['https://ok.example/%2Fx', 'must not have encoded separators in the path'],
     ['https://ok.example/%252Fx', 'must not have encoded separators in the path'],
     ...[
-      'https://ok.example/%40*',
-      'https://ok.example/**/a%3ab',
+      'https://ok.example/%3F*',
+      'https://ok.example/**/a%2eb',
       'myapp://%2e*',
       'https://ok.example/*%2523',
-    ].map((entry) => [entry, 'must not have encoded ?, #, ., @ or : in a path with wildcards']),
-    ...['https://ok.example/a/%2e%2e/b', 'https://ok.example/%2E/b', 'https://ok.example/ü%40'].map(
-      (entry) => [entry, 'must have its path as browsers write it, where it has encoded ?, #, ., @ or :'],
+    ].map((entry) => [entry, 'must not have encoded ?, # or . in a path with wildcards']),
+    ...['https://ok.example/a/%2e%2e/b', 'https://ok.example/%2E/b', 'https://ok.example/ü%3F'].map(
+      (entry) => [entry, 'must have its path as browsers write it, where it has encoded ?, # or .'],
     ),
     ['https://ok.example/{a,b}', 'must not have wildcards other than * and **'],
     ['https://ok.example/[ab]', 'must not have wildcards other than * and **'],

@@ -81,9 +81,9 @@ function matchesHost(pattern: Pattern['host'], host: string | null): boolean {
 /** A path with encoded delimiters can only be matched as it stands. */
 function requireLiteral(written: string, read: string): void {
   if (!hasEncodedDelimiter(written)) return
-  if (written.includes('*')) throw new Error('must not have encoded ?, #, ., @ or : in a path with wildcards')
+  if (written.includes('*')) throw new Error('must not have encoded ?, # or . in a path with wildcards')
   if (read !== written)
-    throw new Error('must have its path as browsers write it, where it has encoded ?, #, ., @ or :')
+    throw new Error('must have its path as browsers write it, where it has encoded ?, # or .')
 }
 
 function networkPlace(scheme: string, authority: string | undefined, path: string) {

@@ -120,17 +120,18 @@ describe('an entry of the allow-list', () => {
     ['https://ok.example/**', 'https://ok.example/cb?next=%2Fa%3Fb%23c%2E%40%3A%5C', true],
     // Named literally, and in that spelling.
     ['https://ok.example/u/a%40b%3Ac%2E%3F%23', 'https://ok.example/u/a%40b%3Ac%2E%3F%23', true],
-    ['https://ok.example/u/a%40b', 'https://ok.example/u/a%40b?x=1', false],
-    ['https://ok.example/u/a%3Ab', 'https://ok.example/u/a%3ab', false],
+    ['https://ok.example/u/a%2Eb', 'https://ok.example/u/a%2Eb?x=1', false],
+    ['https://ok.example/u/a%2Eb', 'https://ok.example/u/a%2eb', false],
     ['https://ok.example/u/a%2540b', 'https://ok.example/u/a%2540b', true],
-    ['com.myapp://a%40b', 'com.myapp://a%40b', true],
-    ['com.myapp://**', 'com.myapp://a%40b', false],
+    ['com.myapp://a%3Fb', 'com.myapp://a%3Fb', true],
+    ['com.myapp://**', 'com.myapp://a%3Fb', false],
+    ['https://ok.example/**', 'https://ok.example/%40me/2026-11-27T10%3A00', true],
     ['com.myapp:**', 'com.myapp:a%3A%23', false],
   ])('%s, candidate %s: %s', (entry, candidate, answer) => {
     expect(allowed('https://app.dev', [entry], candidate)).toBe(answer)
   })
 
-  const SEPARATORS = ['2f', '5c', '3f', '23', '2e', '40', '3a']
+  const SEPARATORS = ['2f', '5c', '3f', '23', '2e']
   it.each(
     SEPARATORS.flatMap((code) => [code, code.toUpperCase()]).flatMap((code) => [
       `%${code}`,

@@ -100,8 +100,8 @@ it('tells escapes that hide a separator from others', () => {
 })
 
 it('tells escapes of delimiters from others', () => {
-  expect(['/a%3Fb', '%23', '%2e', '%40', '%3a', '%253A', '%25252E'].every(hasEncodedDelimiter)).toBe(true)
-  expect(['/a?b#c.@:', '%20', '%2f', '%3', '%3d', '%25', '%2540x'.slice(3)].some(hasEncodedDelimiter)).toBe(
+  expect(['/a%3Fb', '%23', '%2e', '%253F', '%25252E'].every(hasEncodedDelimiter)).toBe(true)
+  expect(['/a?b#c.', '%20', '%2f', '%3', '%3d', '%25', '%40', '%3A', '%253A'].some(hasEncodedDelimiter)).toBe(
     false,
   )
 })

@@ -30,7 +30,7 @@ const NEVER = new Set([
 /** Slashes, backslashes and control characters, encoded once or more: only a later server would decode them. */
 const HIDDEN_SEPARATOR = /%(25)*(2f|5c|[01][0-9a-f]|7f)/i
 /** The same of what begins another part of a URL, and of dots, which change a path. */
-const ENCODED_DELIMITER = /%(25)*(3f|23|2e|40|3a)/i
+const ENCODED_DELIMITER = /%(25)*(3f|23|2e)/i
 /** Consists of labels that are not empty. */
 const PLAIN_HOST = /^(?!.*\.\.)[a-z0-9]([a-z0-9.-]*[a-z0-9])?$/i
 

@@ -64,8 +64,7 @@ const SEGMENTS: Piece[] = [
 ]
 /** Named as they stand. */
 const LITERAL_PATHS: Piece[] = [
-  ['/u/a%40b', '/u/a%40b'],
-  ['/%3A', '/%3A'],
+  ['/u/a%23b', '/u/a%23b'],
   ['/v1%2E2', '/v1%2E2'],
   ['/a%253Fb', '/a%253Fb'],
 ]
@@ -172,7 +171,7 @@ const joined = (pieces: readonly Piece[], written: string, means: string): Piece
   pieces.map(([, each]) => each).join(means),
 ]
 
-const SEPARATORS = new Set(['/', '\\', '?', '#', '.', '@', ':'])
+const SEPARATORS = new Set(['/', '\\', '?', '#', '.'])
 
 /** Decoded as often as it can be, character by character, whatever the case of the digits. */
 function hasEncodedSeparator(path: string): boolean {
