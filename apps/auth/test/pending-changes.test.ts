@@ -9,7 +9,7 @@ const ADMIN = { token: serviceToken(), versioned: true }
 const ENV = {
   ...NO_EMAIL_GAPS,
   AUTH_RATE_LIMIT_HEADER: 'X-Client',
-  AUTH_RATE_LIMIT_EMAIL_SENT_PER_RECIPIENT: '10',
+  AUTH_RATE_LIMIT_EMAIL_SENT_PER_RECIPIENT: '20',
   AUTH_EXTERNAL_ANONYMOUS_USERS_ENABLED: 'true',
 }
 

@@ -95,18 +95,16 @@ export function createSendQuotas(config: SendQuotaConfig, { limiter, onMailRefus
       if (!config.mail || !pools) return work()
       // Administrators' servers send for all users, so no client limit applies.
       const client = request.purpose === 'invitation' ? undefined : meta.client
-      const all = limitsOf('mail', config.mail, request, client)
-      const ways = [[...all, pools.shared]]
-      if (isReserved(request.purpose)) ways.push([...all, ...pools[request.purpose](client)])
-      return counted(ways, work, (waitMs) => {
+      const all = [[pools.shared], ...(isReserved(request.purpose) ? [pools[request.purpose](client)] : [])]
+      return counted(waysOf('mail', config.mail, request, client, all), work, (waitMs) => {
         onMailRefused?.(meta)
         return refusal('over_email_send_rate_limit', 'Email rate limit exceeded', waitMs)
       })
     },
     sms(request, meta, work) {
       if (!config.sms) return work()
-      const all = [limitOf('sms:all', config.sms.total), ...limitsOf('sms', config.sms, request, meta.client)]
-      return counted([all], work, (waitMs) =>
+      const all = [[limitOf('sms:all', config.sms.total)]]
+      return counted(waysOf('sms', config.sms, request, meta.client, all), work, (waitMs) =>
         refusal('over_sms_send_rate_limit', 'SMS rate limit exceeded', waitMs),
       )
     },
@@ -114,22 +112,39 @@ export function createSendQuotas(config: SendQuotaConfig, { limiter, onMailRefus
 }
 
 /**
- * The limits of the recipient, for each purpose separately, and of the client, unless a proxy hides who that is. Strangers can
- * request messages for addresses without an account. Nobody gets those, and they must not use up what the owner needs to sign up
- * or in, so one client gets at most half of a recipient's quota.
+ * The limits of the recipient, for each purpose separately, and of the client, unless a proxy hides who that is, together with each of
+ * `all`, those of everybody.
  */
-function limitsOf(
+function waysOf(
   what: 'mail' | 'sms',
   { perRecipient, perClient }: Quotas,
   { to, purpose, follows }: MessageQuotaRequest,
   client: Client | undefined,
-): Limit[] {
+  all: readonly (readonly Limit[])[],
+): Limit[][] {
   const recipient = `${what}:to:${withoutLabel(to)}:${purpose}`
-  const all = [limitOf(recipient, perRecipient)]
-  if (!client || client.shared) return all
-  all.push(limitOf(`${recipient}:by:${client.key}`, halfOf(perRecipient)))
-  if (!follows) all.push(limitOf(`${what}:by:${client.key}`, perClient))
-  return all
+  const own: Limit[] = []
+  if (client && !client.shared) {
+    own.push(limitOf(`${recipient}:by:${client.key}`, halfOf(perRecipient)))
+    if (!follows) own.push(limitOf(`${what}:by:${client.key}`, perClient))
+  }
+  const parts = partsOf(recipient, perRecipient, client)
+  return all.flatMap((limits) => parts.map((part) => [...own, ...part, ...limits]))
+}
+
+/**
+ * Strangers can request messages for addresses without an account. Nobody gets those, and they must not use up what the owner needs to
+ * sign up or in. So half of a recipient's quota goes to whoever comes first, and of the other half each network, however wide, gets one
+ * message (decision 0128).
+ */
+function partsOf(recipient: string, quota: SendQuota, client: Client | undefined): Limit[][] {
+  const common = Math.ceil(quota.amount / 2)
+  const rest = [limitOf(`${recipient}:rest`, partOf(quota, quota.amount - common))]
+  if (client && !client.shared) {
+    const [widest = client.key] = networkPath(client)
+    rest.push(limitOf(`${recipient}:rest:by:${widest}`, partOf(quota, 1)))
+  }
+  return [[limitOf(`${recipient}:common`, partOf(quota, common))], rest]
 }
 
 const halfOf = ({ amount, everyMs }: SendQuota): SendQuota => ({
