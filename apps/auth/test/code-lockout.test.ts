@@ -30,7 +30,7 @@ const AWAY = '192.0.2.77'
 const STRANGER = '198.51.100.9'
 /** A client of its own, because each may ask for thirty things at once. */
 let networks = 0
-const aNetwork = () => `192.88.99.${(networks += 1)}`
+const aNetwork = () => `11.${(networks += 1)}.99.1`
 const from = (address: string) => ({ versioned: true, headers: { 'X-Forwarded-For': address } })
 const verify = (body: Json, address: string) => post(server, '/verify', body, from(address))
 
@@ -153,6 +153,19 @@ describe.each(['phone', 'email'] as const)('codes to %s', (kind) => {
       const [last, first] = [proofs.at(-1), proofs.at(-2)]
       expectError(await verify(last?.proof ?? {}, last?.network ?? ''), 403, 'otp_expired')
       expect((await verify(first?.proof ?? {}, first?.network ?? '')).status).toBe(200)
+    })
+
+    it.each([
+      ['a line of IPv6', (n: number) => `2001:db8:7:${n + 1}::1`],
+      ['a network of IPv4', (n: number) => `198.51.100.${n + 1}`],
+      ['a provider', (n: number) => `198.52.${n}.1`],
+    ])('leave guesses to others, however many addresses of %s request codes', async (_name, address) => {
+      const { address: wanted } = await signUp(address(0))
+      for (let n = 1; n < 12; n += 1) await post(server, '/otp', wanted, from(address(n)))
+      const home = aNetwork()
+      const proof = await askAgain(wanted, home)
+      await guess(wanted, address(20), 10)
+      expect((await verify(proof, home)).status).toBe(200)
     })
 
     it('allow new guesses after the window', async () => {

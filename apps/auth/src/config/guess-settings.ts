@@ -23,7 +23,7 @@ export const guessSettings = {
     env: 'AUTH_SECURITY_SIGN_IN_MAX_DELAY',
     fallback: 900_000,
     maxMs: HOUR_MS,
-    doc: 'The longest of these waits; 0 turns them off. Otherwise it must not be shorter than the first, and never longer than AUTH_SECURITY_SIGN_IN_FAILURE_EXP.',
+    doc: 'The longest of these waits; 0 turns them off, so that only the limits of each client (AUTH_RATE_LIMIT_FAILED_SIGN_INS, AUTH_MFA_RATE_LIMIT_CHALLENGE_AND_VERIFY) slow down guesses, however many clients guess. Otherwise it must not be shorter than the first, and never longer than AUTH_SECURITY_SIGN_IN_FAILURE_EXP.',
   }),
   signInFailureExp: span({
     env: 'AUTH_SECURITY_SIGN_IN_FAILURE_EXP',
@@ -42,7 +42,7 @@ export const guessSettings = {
   knownNetworkRetention: span({
     env: 'AUTH_SECURITY_KNOWN_NETWORK_RETENTION',
     fallback: 90 * 24 * HOUR_MS,
-    doc: 'How long a network counts as known after the last sign-in from it. A new password, a ban, or signing out all other sessions makes an account forget its networks.',
+    doc: 'How long a network counts as known after the last sign-in from it. With 0 none does, so strangers who guess make the owner wait, too, wherever that is. A new password, a ban, or signing out all other sessions makes an account forget its networks.',
   }),
   codeMaxAttempts: integer({
     env: 'AUTH_SECURITY_CODE_MAX_ATTEMPTS',
@@ -55,7 +55,7 @@ export const guessSettings = {
     env: 'AUTH_SECURITY_CODE_ATTEMPT_WINDOW',
     fallback: HOUR_MS,
     minMs: 60_000,
-    doc: 'The window of AUTH_SECURITY_CODE_MAX_ATTEMPTS. Sending another code does not begin a new one.',
+    doc: 'The window of AUTH_SECURITY_CODE_MAX_ATTEMPTS, and so how long strangers can keep somebody from typing codes in a new network that requested none. Sending another code does not begin a new one.',
   }),
   codeRequesterAttempts: integer({
     env: 'AUTH_SECURITY_CODE_REQUESTER_ATTEMPTS',
@@ -67,7 +67,7 @@ export const guessSettings = {
     env: 'AUTH_SECURITY_CODE_REQUESTERS',
     fallback: 10,
     max: 100,
-    doc: 'How many networks get these tries, for one address and window: the first that requested a code.',
+    doc: 'How many networks get these tries, for one address and window: the first that requested a code, at most half of them (but at least one) in one IPv4 /16 or IPv6 /32, and half as many in each narrower network. The fewer there are, the fewer networks a stranger needs to keep a newcomer from typing codes; with 0, none.',
   }),
   pendingSignUps: integer({
     env: 'AUTH_SECURITY_PENDING_SIGN_UPS',

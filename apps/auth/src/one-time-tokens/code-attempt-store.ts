@@ -15,6 +15,9 @@ export type CodeGuess = {
   ids: { known: Buffer; strangers: Buffer }
 }
 
+/** A network that requested a code, and what it uses up by that: of the networks around it, the narrowest first, and of the address. */
+export type Asker = { asker: Buffer; allowances: readonly { id: Buffer; max: number }[] }
+
 export type Window = { now: Date; endsAt: Date }
 
 /** How often codes were tried against a person. */
@@ -48,25 +51,29 @@ export class CodeAttemptStore {
     )
   }
 
-  /** Begins a count of guesses, unless one has begun already or `max` others have in the window of the address. */
-  async putAsker(
-    db: Queryable,
-    { asker, askers }: { asker: Buffer; askers: Buffer },
-    max: number,
-    { now, endsAt }: Window,
-  ): Promise<void> {
+  /** Begins a count of guesses, unless one has begun already, or as many as are allowed have in the window of the address. */
+  async putAsker(db: Queryable, { asker, allowances }: Asker, { now, endsAt }: Window): Promise<void> {
+    const { codeAttempts } = this.t
+    // Each is used only if the one before had something left.
+    const steps = allowances.map((_, index) => {
+      const left =
+        index === 0
+          ? `where not exists (select from ${codeAttempts} where id = $1 and window_ends_at > $2)`
+          : `from allowance_${index - 1} where attempts <= ${maxOf(index - 1)}`
+      return `allowance_${index} as (
+         insert into ${codeAttempts} as a (id, attempts, window_ends_at)
+         select ${idOf(index)}::bytea, 1, $3::timestamptz ${left}
+         ${countedOn('$2')}
+       )`
+    })
+    const last = allowances.length - 1
     await db.query(
-      `with another as (
-         insert into ${this.t.codeAttempts} as a (id, attempts, window_ends_at)
-         select $2::bytea, 1, $4::timestamptz
-         where not exists (select from ${this.t.codeAttempts} where id = $1 and window_ends_at > $3)
-         ${countedOn('$3')}
-       )
-       insert into ${this.t.codeAttempts} as a (id, attempts, window_ends_at)
-       select $1::bytea, 0, $4::timestamptz from another where attempts <= $5
+      `with ${steps.join(', ')}
+       insert into ${codeAttempts} as a (id, attempts, window_ends_at)
+       select $1::bytea, 0, $3::timestamptz from allowance_${last} where attempts <= ${maxOf(last)}
        on conflict (id) do update set attempts = 0, window_ends_at = excluded.window_ends_at
-       where a.window_ends_at <= $3`,
-      [asker, askers, now, endsAt, max],
+       where a.window_ends_at <= $2`,
+      [asker, now, endsAt, ...allowances.flatMap(({ id, max }) => [id, max])],
     )
   }
 
@@ -109,3 +116,6 @@ const countedOn = (now: string): string => `
     attempts = case when a.window_ends_at <= ${now} then 1 else a.attempts + 1 end,
     window_ends_at = case when a.window_ends_at <= ${now} then excluded.window_ends_at else a.window_ends_at end
   returning attempts`
+
+const idOf = (index: number): string => `$${4 + 2 * index}`
+const maxOf = (index: number): string => `$${5 + 2 * index}::int`

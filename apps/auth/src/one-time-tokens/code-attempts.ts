@@ -1,6 +1,7 @@
 import type { KeyObject } from 'node:crypto'
 import type { Queryable, Tx } from '@signet/db'
 import type { Address } from '../addresses/address.js'
+import { networkPath } from '../passwords/network-path.js'
 import { keyedHash } from '../secrets/derived-keys.js'
 import type { CodeAttemptStore, Window } from './code-attempt-store.js'
 
@@ -65,11 +66,22 @@ export class CodeAttempts {
     return asAsker !== null && asAsker <= Math.min(rules.requesterMax, rules.max) ? 'own' : 'none'
   }
 
-  /** A code for the address was requested from this network; once per window, however often that happens. */
+  /**
+   * A code for the address was requested from this network; once per window, however often that happens. Of the networks that get guesses
+   * for that, at most half are in one of the widest, and half as many in each narrower one: whoever has many addresses must not use up
+   * what is for others.
+   */
   async asked(db: Queryable, { kind, value }: Address, network: string): Promise<void> {
+    const { store, rules } = this.deps
     const { asker } = this.#idsOf({ address: { kind, value }, network })
-    const ids = { asker, askers: this.#id('askers', kind, value) }
-    await this.deps.store.putAsker(db, ids, this.deps.rules.requesters, this.#window())
+    const around = networkPath({ key: network })
+      .slice(0, -1)
+      .map((wider, depth) => ({
+        id: this.#id('askers', kind, value, wider),
+        max: Math.max(1, Math.floor(rules.requesters / 2 ** (depth + 1))),
+      }))
+    const all = { id: this.#id('askers', kind, value), max: rules.requesters }
+    await store.putAsker(db, { asker, allowances: [...around.reverse(), all] }, this.#window())
   }
 
   /** The right code was given, or another proof. */
