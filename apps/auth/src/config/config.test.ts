@@ -239,6 +239,11 @@ describe('the settings', () => {
     ])
   })
 
+  it.each(['1/1m/2', '1/1m/', '3/', '/1m', '5/0', '-1', '1.5'])('refuse the quota %j', (quota) => {
+    const wrong = { ...required, AUTH_RATE_LIMIT_EMAIL_SENT: quota }
+    expect(() => readConfig(wrong)).toThrow('AUTH_RATE_LIMIT_EMAIL_SENT must be a whole number')
+  })
+
   it('name each variable once', () => {
     const names = Object.values(settings).flatMap(({ env }) => env)
     expect(names.filter((name, index) => names.indexOf(name) !== index)).toEqual([])

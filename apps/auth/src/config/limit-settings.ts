@@ -181,9 +181,9 @@ export const limitSettings = {
 }
 
 function parseQuota(raw: string): SendQuota {
-  const [amount = '', every] = raw.split('/', 2).map((part) => part.trim())
+  const [amount = '', every, ...others] = raw.split('/').map((part) => part.trim())
   const everyMs = every === undefined ? undefined : (parseDuration(every) ?? NaN)
-  if (!/^\d{1,9}$/.test(amount) || (everyMs !== undefined && !(everyMs > 0)))
+  if (!/^\d{1,9}$/.test(amount) || (everyMs !== undefined && !(everyMs > 0)) || others.length > 0)
     throw new Error('must be a whole number, or one with a duration such as 10/1m')
   return { amount: Number(amount), everyMs }
 }
