@@ -109,6 +109,8 @@ describe('quotas of emails', () => {
 
   describe.each([
     ['two addresses', (n: number) => ['192.0.2.1', '198.51.100.1'][n % 2] ?? ''],
+    ["a network of the owner's provider", (n: number) => `203.0.112.${n}`],
+    ["a line of IPv6 at the owner's provider", (n: number) => `2001:db9:1000:${n}::1`],
     ['one provider of IPv4', (n: number) => `192.0.${n}.${n}`],
     ['one provider of IPv6', (n: number) => `2001:db8:${n}:${n}::1`],
   ])('leave the owner of an address a message, however much %s asked', (_name, network) => {
@@ -124,7 +126,8 @@ describe('quotas of emails', () => {
         post(server, path, { email, ...body }, { headers: { 'X-Client': network(n) } }),
       )
       expect(count(await statuses(asked), 429)).toBeGreaterThan(0)
-      const mine = { headers: { 'X-Client': '203.0.113.5' } }
+      const owner = network(0).startsWith('2001') ? '2001:db9:2000:1::1' : '203.0.113.5'
+      const mine = { headers: { 'X-Client': owner } }
       expect((await post(server, own, { email, password: PASSWORD }, mine)).status).toBe(200)
     })
   })

@@ -149,7 +149,7 @@ export const limitSettings = {
   rateLimitEmailSentPerRecipient: quota(
     'AUTH_RATE_LIMIT_EMAIL_SENT_PER_RECIPIENT',
     10,
-    'Emails requested for one address, counted separately for each purpose (sign-up, sign-in, recovery, change to and from the address, reauthentication, invitation; labels as in ann+news@ do not count apart), and half of them by one client network; of the other half each network (IPv4 /16, IPv6 /32) gets one',
+    'Emails requested for one address, counted separately for each purpose (sign-up, sign-in, recovery, change to and from the address, reauthentication, invitation; labels as in ann+news@ do not count apart), and half of them by one client network; of the other half the widest network around a client (IPv4 /16, IPv6 /32) gets half, each narrower one half as much, and every one at least one',
   ),
   rateLimitEmailSentPerClient: quotaPerClient(
     'AUTH_RATE_LIMIT_EMAIL_SENT',
@@ -172,7 +172,7 @@ export const limitSettings = {
   rateLimitSmsSentPerRecipient: quota(
     'AUTH_RATE_LIMIT_SMS_SENT_PER_RECIPIENT',
     10,
-    'SMS requested for one number, counted separately for each purpose (sign-up, sign-in, change of number, reauthentication, second factor), and half of them by one client network; of the other half each network (IPv4 /16, IPv6 /32) gets one',
+    'SMS requested for one number, counted separately for each purpose (sign-up, sign-in, change of number, reauthentication, second factor), and half of them by one client network; of the other half the widest network around a client (IPv4 /16, IPv6 /32) gets half, each narrower one half as much, and every one at least one',
   ),
   rateLimitSmsSentPerClient: quotaPerClient(
     'AUTH_RATE_LIMIT_SMS_SENT',

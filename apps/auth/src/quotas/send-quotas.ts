@@ -134,17 +134,21 @@ function waysOf(
 
 /**
  * Strangers can request messages for addresses without an account. Nobody gets those, and they must not use up what the owner needs to
- * sign up or in. So half of a recipient's quota goes to whoever comes first, and of the other half each network, however wide, gets one
- * message (decision 0128).
+ * sign up or in. So half of a recipient's quota goes to whoever comes first, and the rest is divided (decision 0128): the widest network
+ * around a client may use half of it, every narrower one half as much, but at least one message, and the client itself one.
  */
 function partsOf(recipient: string, quota: SendQuota, client: Client | undefined): Limit[][] {
   const common = Math.ceil(quota.amount / 2)
-  const rest = [limitOf(`${recipient}:rest`, partOf(quota, quota.amount - common))]
-  if (client && !client.shared) {
-    const [widest = client.key] = networkPath(client)
-    rest.push(limitOf(`${recipient}:rest:by:${widest}`, partOf(quota, 1)))
-  }
-  return [[limitOf(`${recipient}:common`, partOf(quota, common))], rest]
+  const rest = quota.amount - common
+  const path = !client || client.shared ? [] : networkPath(client)
+  const shares = path.map((network, depth) => {
+    const share = depth === path.length - 1 ? 1 : Math.max(1, Math.floor(rest / 2 ** (depth + 1)))
+    return limitOf(`${recipient}:rest:by:${network}`, partOf(quota, share))
+  })
+  return [
+    [limitOf(`${recipient}:common`, partOf(quota, common))],
+    [limitOf(`${recipient}:rest`, partOf(quota, rest)), ...shares],
+  ]
 }
 
 const halfOf = ({ amount, everyMs }: SendQuota): SendQuota => ({
