@@ -29,13 +29,21 @@ async function rowsOf({ context, clock }: TestServer, kind: string): Promise<Row
   return rows
 }
 
+/** A busy machine may cut attempts off before they reach the mail server: then the next one, a minute later, has to do. */
+const arrived = (server: TestServer, ids: readonly unknown[], count: number) =>
+  waitFor(async () => {
+    const [row] = await rowsOf(server, 'email')
+    if (ids.length < count && row?.claimed === false) server.clock.advance(60_000)
+    return ids.length === count
+  })
+
 describe('an email to a mail server that takes its time to answer', () => {
   async function aSignUp(env: Record<string, string>) {
     const mail = await startSlowMailServer()
     closes.push(mail.close)
     const server = await aServer({ AUTH_OUTBOX_POLL_INTERVAL: '20ms', AUTH_SMTP_PORT: mail.port, ...env })
     await post(server, '/signup', { email: anEmail(), password: PASSWORD }, { settle: false })
-    await waitFor(() => mail.ids.length === 1)
+    await arrived(server, mail.ids, 1)
     return { mail, server }
   }
 
@@ -53,12 +61,11 @@ describe('an email to a mail server that takes its time to answer', () => {
     const { mail, server } = await aSignUp({ AUTH_OUTBOX_ATTEMPT_TIMEOUT: '200ms' })
     await waitFor(async () => (await rowsOf(server, 'email'))[0]?.claimed === false)
     const [row] = await rowsOf(server, 'email')
-    expect(row).toMatchObject({ attempts: 1 })
+    expect(row?.attempts).toBeGreaterThanOrEqual(1)
     expect(row?.delay).toBeGreaterThanOrEqual(60)
     // Nothing of the attempt is left to reach the mail server later.
     await waitFor(() => mail.sockets.every(({ destroyed }) => destroyed))
-    server.clock.advance(60_000)
-    await waitFor(() => mail.ids.length === 2)
+    await arrived(server, mail.ids, 2)
     expect(new Set(mail.ids).size).toBe(1)
   })
 })
