@@ -1,4 +1,4 @@
-import { AddressGuard, guardedAgent, type Resolver } from '@signet/address-guard'
+import type { Resolver } from '@signet/address-guard'
 import { databaseNow } from '@signet/db'
 import { Drain } from '@signet/http'
 import { createLogger, createRegistry, type Logger } from '@signet/telemetry'
@@ -11,7 +11,6 @@ import type { RecordingReader } from '@signet/webhook-core/stores'
 import { AdminService } from './admin/admin-service.js'
 import { BacklogHistory } from './admin/backlog-history.js'
 import { findBody } from './events/event-store.js'
-import { ProxyAgent, type Dispatcher } from 'undici'
 import { AttemptService } from './attempts/attempt-service.js'
 import { createAttemptWorker } from './attempts/attempt-worker.js'
 import { BacklogCanceller } from './attempts/backlog-canceller.js'
@@ -43,6 +42,7 @@ import { Operations } from './operations/operations.js'
 import { PauseSwitch } from './operations/pause-switch.js'
 import { JobPresence } from './queues/job-presence.js'
 import { RedisWatch } from './queues/redis-watch.js'
+import { createAgent } from './sending/agent.js'
 import { post } from './sending/http-sender.js'
 import { Recoverer } from './recovering/recoverer.js'
 import { Retention } from './retention/retention.js'
@@ -64,11 +64,6 @@ export type Ports = {
   /** Certificate authorities of receivers in tests, instead of Node's. */
   ca: string
 }
-
-/** Connections are closed after this time, so that DNS changes take effect. */
-const CONNECTION_LIFE_MS = 60_000
-/** Shorter than the idle timeout of common servers, so that we rarely write to a connection they have just closed. */
-const IDLE_MS = 4_000
 
 /**
  * Jobs to take for each attempt in flight: while one is sent, others are read, recorded or completed. With only one each,
@@ -281,22 +276,4 @@ export function createContext(config: DispatcherConfig, ports: Partial<Ports> = 
       await log.close()
     },
   }
-}
-
-function createAgent(config: DispatcherConfig, { resolver, ca }: Partial<Ports>): Dispatcher {
-  // An egress proxy resolves and checks addresses itself.
-  if (config.proxyUrl !== undefined)
-    return new ProxyAgent({
-      uri: config.proxyUrl,
-      clientTtl: CONNECTION_LIFE_MS,
-      requestTls: { ca, minVersion: 'TLSv1.2' },
-    })
-  const guard = new AddressGuard({ allowPrivateTargets: config.allowPrivateTargets, resolver })
-  return guardedAgent({
-    guard,
-    ca,
-    connectTimeoutMs: config.timeoutMs,
-    maxConnectionLifeMs: CONNECTION_LIFE_MS,
-    keepAliveMs: IDLE_MS,
-  })
 }
