@@ -14,8 +14,7 @@ process.once('disconnect', () => process.exit())
 
 async function run({ to, bytes, content = 'transcript', events, perSecond }: LoadAsk): Promise<LoadTell> {
   const text = TEXTS[content](Math.max(1, bytes - OTHER_BYTES))
-  const publisher =
-    'peer' in to ? await peerPublisher(to, text) : ourPublisher(to, partsOf(text, content !== 'transcript'))
+  const publisher = 'peer' in to ? await peerPublisher(to, text) : ourPublisher(to, partsOf(text, content))
   const sent: Sent = []
   const publish = async (number: number, due: number) =>
     void sent.push([await publisher.publish(number), due])
@@ -27,10 +26,14 @@ async function run({ to, bytes, content = 'transcript', events, perSecond }: Loa
 const SECTION =
   '<div><h2>Title</h2><p>The <b>quick</b> brown <a href="https://example.com/?a=1&amp;b=2">fox</a>.</p><ul><li>one</li><li>two <i>three</i></li></ul><table><tr><th>a</th></tr><tr><td>b</td></tr></table></div>\n'
 
+/** An event has that many summaries of nested HTML, each with an equal part of it. */
+const NESTED_SUMMARIES = 150
+
 const TEXTS: Readonly<Record<Content, (length: number) => string>> = {
   transcript: (length) => randomBytes(length).toString('base64').slice(0, length),
   HTML: (length) => SECTION.repeat(Math.ceil(length / SECTION.length)),
-  'nested HTML': (length) => '<div>'.repeat(Math.ceil(length / '<div>'.length)),
+  'nested HTML': (length) => '<div>'.repeat(Math.ceil(length / NESTED_SUMMARIES / '<div>'.length)),
+  'dense HTML': (length) => '<p>a'.repeat(Math.ceil(length / '<p>a'.length)),
 }
 
 /** Publishes one event and returns its id. */
@@ -107,11 +110,13 @@ const notice = (accountId: string, parts: object) => ({
   ...parts,
 })
 
-const partsOf = (text: string, isHtml: boolean) => ({
-  transcript: isHtml ? null : { language: 'en', text },
-  summaries: [
-    isHtml
-      ? { label: 'Summary', content: text, format: 'html' }
-      : { label: 'Summary', content: 'All is well.', format: 'markdown' },
-  ],
-})
+function partsOf(text: string, content: Content): object {
+  if (content === 'transcript')
+    return {
+      transcript: { language: 'en', text },
+      summaries: [{ label: 'Summary', content: 'All is well.', format: 'markdown' }],
+    }
+  const summary = { label: 'Summary', content: text, format: 'html' }
+  const count = content === 'nested HTML' ? NESTED_SUMMARIES : 1
+  return { transcript: null, summaries: Array.from({ length: count }, () => summary) }
+}

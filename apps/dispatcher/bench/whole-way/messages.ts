@@ -2,14 +2,15 @@
 export type LoadAsk = {
   to: Target
   bytes: number
-  /** What most of them are; the text of the transcript when left out. */
+  /** What most of the bytes are; the text of the transcript when left out. */
   content?: Content | undefined
   events: number
   /** Events a second, sent when they are due; as fast as answers come when left out. */
   perSecond?: number | undefined
 }
 
-export type Content = 'transcript' | 'HTML' | 'nested HTML'
+/** `nested HTML` is that of many summaries, `dense HTML` a page of which every fourth character is an element. */
+export type Content = 'transcript' | 'HTML' | 'nested HTML' | 'dense HTML'
 
 /** Where events go: to an ingest of ours, for the accounts in turn, or to a peer, for what it has subscribed, in turn. */
 export type Target =
