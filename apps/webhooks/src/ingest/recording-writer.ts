@@ -8,9 +8,7 @@ import {
   type WriteOutcome,
 } from './recording-store.js'
 
-/** Small items never wait for larger ones, nor share a statement with them. */
-const SMALL_BYTES = 64 * 1024
-/** A larger item gets a statement of its own. */
+/** A larger item gets a statement of its own, in parallel with the small ones, which never wait for it. */
 const LARGE_BYTES = 256 * 1024
 const BATCH_BYTES = 1024 * 1024
 /**
@@ -18,11 +16,6 @@ const BATCH_BYTES = 1024 * 1024
  * stream costs several times what it costs in a burst.
  */
 const PACE_MS = 10
-/**
- * When a statement of medium items is taken for stuck. On a busy machine one may well take longer than the usual 100 ms; a second
- * one beside it would gain nothing, and take another connection from the small ones.
- */
-const MEDIUM_SLOW_MS = 1000
 
 /**
  * Writes recordings and their events. Concurrent items share one statement and one commit, and each caller is
@@ -31,16 +24,20 @@ const MEDIUM_SLOW_MS = 1000
 export class RecordingWriter {
   readonly #turns = new KeyTurns()
   readonly #small: Batches<RecordingChange, WriteOutcome>
-  readonly #medium: Batches<RecordingChange, WriteOutcome>
   readonly #large: Batches<RecordingChange, WriteOutcome>
   readonly #waiting: Batches<RecordingChange, WriteOutcome>
 
   constructor(db: Queryable) {
     const write = { shareOf: ({ accountId }: RecordingChange) => accountId }
     const send = (changes: readonly RecordingChange[]) => writeRecordings(db, changes, { waitForTurn: false })
-    const together = { ...write, send, underWay: 1, paceMs: PACE_MS, bytesOf: sizeOf, maxBytes: BATCH_BYTES }
-    this.#small = new Batches(together)
-    this.#medium = new Batches({ ...together, slowMs: MEDIUM_SLOW_MS })
+    this.#small = new Batches({
+      ...write,
+      send,
+      underWay: 1,
+      paceMs: PACE_MS,
+      bytesOf: sizeOf,
+      maxBytes: BATCH_BYTES,
+    })
     this.#large = new Batches({ ...write, send, underWay: 2, maxItems: 1, slowMs: Infinity })
     this.#waiting = new Batches({
       ...write,
@@ -58,19 +55,13 @@ export class RecordingWriter {
   }
 
   async #write(change: RecordingChange): Promise<FinalOutcome> {
-    const batches = this.#batchesFor(change)
+    const batches = sizeOf(change) > LARGE_BYTES ? this.#large : this.#small
     for (let outcome = await batches.add(change); ; outcome = await this.#waiting.add(change)) {
       if (outcome.kind !== 'busy') return outcome
     }
   }
-
-  #batchesFor(change: RecordingChange): Batches<RecordingChange, WriteOutcome> {
-    const bytes = sizeOf(change)
-    return bytes <= SMALL_BYTES ? this.#small : bytes <= LARGE_BYTES ? this.#medium : this.#large
-  }
 }
 
-/** What the statement carries: a notice that is frozen has its texts twice. */
 const sizeOf = ({ parts, event }: RecordingChange): number =>
   bytesOf(parts).reduce((sum, { byteLength }) => sum + byteLength, event?.body?.byteLength ?? 0)
 
