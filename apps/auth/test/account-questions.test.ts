@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
-import { anEmail, aPhone, aUser, expectError, post } from './support/api.js'
+import { anEmail, aPhone, aUser, expectError, post, put } from './support/api.js'
 import { NO_EMAIL_GAPS, type TestServer } from './support/server.js'
 import { startSmsServer } from './support/sms-gateway.js'
 
@@ -7,9 +7,16 @@ let clients = 0
 const aClient = () => ({ headers: { 'X-Client': `client-${(clients += 1)}` }, versioned: true })
 type From = ReturnType<typeof aClient>
 
-/** `create_user: false` with a version is the one request that is told whether an address has an account. */
+// Requests that are told whether an address has an account (docs/threat-model.md#what-strangers-learn).
+let server: TestServer
+const statuses = async (answers: Iterable<() => ReturnType<typeof post>>) => {
+  const seen: number[] = []
+  for (const answer of answers) seen.push((await answer()).status)
+  return seen
+}
+const times = <T>(n: number, make: () => T): T[] => Array.from({ length: n }, make)
+
 describe('asking for a code only if the address has an account', () => {
-  let server: TestServer
   beforeAll(async () => {
     const settings = {
       ...NO_EMAIL_GAPS,
@@ -26,12 +33,6 @@ describe('asking for a code only if the address has an account', () => {
   afterAll(() => server.close())
   const ask = (address: { email: string } | { phone: string }, from: From) =>
     post(server, '/otp', { ...address, create_user: false }, from)
-  const statuses = async (answers: Iterable<() => ReturnType<typeof ask>>) => {
-    const seen: number[] = []
-    for (const answer of answers) seen.push((await answer()).status)
-    return seen
-  }
-  const times = <T>(n: number, make: () => T): T[] => Array.from({ length: n }, make)
 
   it.each([
     ['email', () => ({ email: anEmail() })],
@@ -56,6 +57,38 @@ describe('asking for a code only if the address has an account', () => {
     expectError(await ask({ email }, aClient()), 422, 'otp_disabled')
     await server.settled()
     expect(server.inbox.messages({ to: email })).toEqual([])
+  })
+})
+
+describe('changing to an address', () => {
+  beforeAll(async () => {
+    const settings = {
+      ...NO_EMAIL_GAPS,
+      AUTH_RATE_LIMIT_HEADER: 'X-Client',
+      AUTH_RATE_LIMIT_EMAIL_SENT_PER_RECIPIENT: '4',
+      AUTH_RATE_LIMIT_EMAIL_SENT_PER_CLIENT: '6',
+    }
+    ;({ server } = await startSmsServer(settings))
+  })
+  afterAll(() => server.close())
+  const aTakenEmail = async () => (await aUser(server)).email
+  /** By somebody who has asked for nothing yet. */
+  const change = async (email: string, from: From) => {
+    const { access_token: token } = await aUser(server)
+    return put(server, '/user', { email }, { ...from, token })
+  }
+
+  it('is limited for each client, like sending: two emails each', async () => {
+    const from = aClient()
+    const asked = times(4, () => async () => change(await aTakenEmail(), from))
+    expect(await statuses(asked)).toEqual([422, 422, 422, 429])
+  })
+
+  it('is limited for each address, the same with and without an account', async () => {
+    const [taken, free] = [await aTakenEmail(), anEmail()]
+    const asked = (address: string) => statuses(times(5, () => () => change(address, aClient())))
+    expect(await asked(taken)).toEqual([422, 422, 422, 422, 429])
+    expect(await asked(free)).toEqual([200, 200, 200, 200, 429])
   })
 })
 

@@ -7,7 +7,7 @@ import { startServer, type TestServer } from './support/server.js'
 const EXCEPTIONS: Readonly<Record<string, string>> = {
   // Changes nothing, and is answered for a token of a session that was signed out.
   'get /user': 'read',
-  // A session that is over may be signed out again; it ends no other one. A token without a session signs out everywhere.
+  // A session that is over may be signed out again; it ends no other one.
   'post /logout': 'sign_out',
 }
 

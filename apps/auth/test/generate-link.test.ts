@@ -167,7 +167,7 @@ describe('POST /admin/generate_link', () => {
     expect(user['user_metadata']).not.toHaveProperty('status')
   })
 
-  it('falls back to the referrer for a target that is not allowed', async () => {
+  it('falls back to the site for a target that is not allowed', async () => {
     const { body } = await generate({
       type: 'magiclink',
       email: anEmail(),

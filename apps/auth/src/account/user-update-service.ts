@@ -158,7 +158,7 @@ export class UserUpdateService {
     if (phone !== null && !this.deps.rules.phoneEnabled)
       throw authError('invalid', 'phone_provider_disabled', 'Phone numbers are disabled')
     if (email !== null || phone !== null) await this.deps.recentProofs.requireOfHandedOver(caller)
-    await this.#refuseTaken(email, phone)
+    await this.#refuseTaken(user, { email, phone }, meta)
     const data = request.data === undefined ? null : withoutClaims(request.data)
     const appMetadata = request.app_metadata ?? null
     StorableMetadata.changed(user, { userMetadata: data ?? {}, appMetadata: appMetadata ?? {} })
@@ -205,11 +205,19 @@ export class UserUpdateService {
     return proof
   }
 
-  async #refuseTaken(email: string | null, phone: string | null): Promise<void> {
-    const { db, holders } = this.deps
-    const isTaken = (kind: Address['kind'], value: string) => holders.isTaken(db, { kind, value })
-    if (email !== null && (await isTaken('email', email))) throw addressExists('email')
-    if (phone !== null && (await isTaken('phone', phone))) throw addressExists('phone')
+  /** The refusal tells the caller who has an account, so it counts like the messages that a free address would be sent. */
+  async #refuseTaken(
+    user: User,
+    { email, phone }: Pick<Change, 'email' | 'phone'>,
+    meta: RequestMeta,
+  ): Promise<void> {
+    const { db, holders, addresses } = this.deps
+    const isTaken = (kind: Address['kind'], value: string | null) =>
+      value !== null && holders.isTaken(db, { kind, value })
+    const kind = (await isTaken('email', email)) ? 'email' : (await isTaken('phone', phone)) ? 'phone' : null
+    if (kind === null) return
+    await addresses.counted({ email, phone }, user, meta, () => Promise.resolve())
+    throw addressExists(kind)
   }
 
   async #apply(

@@ -121,7 +121,7 @@ describe('the password page', () => {
     expect(statusOf(german)).toBe('Ihr Passwort wurde geändert.')
   })
 
-  it('says nothing that a forged link chooses', async () => {
+  it('says nothing about changes that are not made here', async () => {
     const { browser } = await onPasswordPage()
     for (const done of ['', 'nothing', 'email', 'constructor'])
       expect(statusOf(await browser.get(`/ui?done=${done}`))).toBeUndefined()
