@@ -32,6 +32,6 @@ export default {
   testTimeout: 180_000,
   // Modules of a test file outlive it; a heap of gigabytes makes every later file slow.
   workerIdleMemoryLimit: '1GB',
-  // Many tests wait for something, so it takes four workers to keep two cores busy. Each loads all modules once.
-  maxWorkers: Math.max(4, availableParallelism() - 1),
+  // Many tests wait for something, so it takes five workers to keep two cores busy.
+  maxWorkers: Math.max(5, availableParallelism() - 1),
 }
