@@ -1,7 +1,7 @@
 import type { KeyObject } from 'node:crypto'
 import type { Queryable, Tx } from '@signet/db'
+import { networkPath } from '@signet/rate-limits/network-path'
 import type { Address } from '../addresses/address.js'
-import { networkPath } from '../passwords/network-path.js'
 import { keyedHash } from '../secrets/derived-keys.js'
 import type { CodeAttemptStore, Window } from './code-attempt-store.js'
 

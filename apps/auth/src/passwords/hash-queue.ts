@@ -1,6 +1,6 @@
 import { FairTree } from '@signet/db/fair-tree'
+import { networkPath } from '@signet/rate-limits/network-path'
 import type { HashCaller } from './hash-caller.js'
-import { networkPath } from './network-path.js'
 
 type Waiting = {
   readonly caller: HashCaller

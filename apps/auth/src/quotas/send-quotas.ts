@@ -1,8 +1,8 @@
 import type { Limit, Limiter } from '@signet/rate-limits'
+import { networkPath } from '@signet/rate-limits/network-path'
 import { withoutLabel } from '../addresses/email.js'
 import { authError } from '../errors/auth-error.js'
 import type { MessageOrigin } from '../outbox/outbox-handler.js'
-import { networkPath } from '../passwords/network-path.js'
 import type { Client } from '../requests/request-meta.js'
 
 const HOUR_MS = 3_600_000

@@ -5,9 +5,9 @@ const IPV6 = /^((?:[\da-f]{1,4}:){3}[\da-f]{1,4})::\/64$/
 const IPV6_PREFIXES = [32, 40, 48, 56, 64]
 
 /**
- * The networks that a client is in, the widest first. Whoever owns a network also owns all the smaller ones inside it: someone with a /32
- * of IPv6 has four billion /64s. If turns went by /64 alone, they could take nearly all of them, so each wider network gets its turns
- * first.
+ * The networks that a client is in, the widest first, from its key as `clientNetwork` gives it or as a header named it. Whoever owns a network also owns all the smaller ones inside it: someone with a /32
+ * of IPv6 has four billion /64s. Whatever is divided among /64s alone, they could take nearly all of it. So turns at hashing, reserves of
+ * messages and guesses are divided among the wider networks first.
  */
 export function networkPath({ key }: { readonly key: string }): string[] {
   if (IPV4.test(key)) {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals'
-import { clientNetwork } from '@signet/rate-limits/network'
+import { clientNetwork } from './network.js'
 import { networkPath } from './network-path.js'
 
 const pathOf = (address: string) => networkPath({ key: clientNetwork(address) })
