@@ -65,10 +65,7 @@ export function removePostgresData(dataDir: string): void {
   rmSync(dataDir, { recursive: true, force: true })
 }
 
-/**
- * Makes the cluster on first use. The password keeps other users of the machine out of a superuser's session. Nobody can guess 144
- * random bits, so a connection need not pay for thousands of iterations (RFC 5802 section 2.2).
- */
+/** Makes the cluster on first use. The password keeps other users of the machine out of a superuser's session. */
 function initialise(initdb: string, dataDir: string): string {
   const passwordFile = join(dataDir, 'signet-password')
   if (existsSync(passwordFile)) return readFileSync(passwordFile, 'utf8')
@@ -80,17 +77,9 @@ function initialise(initdb: string, dataDir: string): string {
   writeFileSync(pwFile, password, { mode: 0o600 })
   try {
     if (ACCOUNT.uid !== undefined) chownSync(pwFile, ACCOUNT.uid, ACCOUNT.uid)
-    const access = ['-U', USER, '-A', 'scram-sha-256', `--pwfile=${pwFile}`]
-    const args = [
-      '-D',
-      dataDir,
-      ...access,
-      '-E',
-      'UTF8',
-      '--locale=C.UTF-8',
-      '--no-sync',
-      '--set=scram_iterations=1',
-    ]
+    // Nobody can guess 144 random bits, so connections need not pay for iterations (RFC 5802 section 2.2).
+    const access = ['-U', USER, '-A', 'scram-sha-256', `--pwfile=${pwFile}`, '--set=scram_iterations=1']
+    const args = ['-D', dataDir, ...access, '-E', 'UTF8', '--locale=C.UTF-8', '--no-sync']
     execFileSync(initdb, args, { ...ACCOUNT, cwd: '/', stdio: 'pipe' })
   } finally {
     rmSync(pwFile, { force: true })
