@@ -65,6 +65,9 @@ export const gatewayApis: Readonly<Record<SmsProvider, Api>> = {
   },
 }
 
+/** Finds a code where it stands alone: by chance, its six digits also occur inside ids, times and numbers. */
+export const standingAlone = (code: string) => new RegExp(`(?<![\\w.-])${code}(?![\\w-])`)
+
 /** A service that sends its messages through a gateway of its own, which ends with it. */
 export async function startSmsServer(
   env: Record<string, string> = {},
