@@ -20,7 +20,7 @@ export type Observer = ReturnType<typeof createObserver>
 
 export function createObserver(log: Logger, registry: Registry) {
   const metrics = createMetrics(registry)
-  // Prometheus sees no increase in a series that begins with its first event.
+  // Prometheus sees no increase in a series that begins at 1.
   for (const reason of ['wrong', 'limited']) metrics.operatorRefusals.inc({ reason }, 0)
   for (const result of ['delivered', 'internal_error']) metrics.attempts.inc({ result }, 0)
   for (const queue of Object.values(queueNames)) metrics.jobsDropped.inc({ queue }, 0)

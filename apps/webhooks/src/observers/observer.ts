@@ -17,7 +17,7 @@ export function createObserver(log: Logger, registry: Registry) {
   const errors = counter('oauth_errors_total', 'OAuth errors answered, by code', ['code'])
   const revoked = counter('oauth_grants_revoked_total', 'Grants revoked, by reason', ['reason'])
   const logins = counter('login_results_total', 'Sign-ins by result', ['result'])
-  const personal = counter('personal_tokens_total', 'Personal tokens by what happened to them', ['event'])
+  const personal = counter('personal_tokens_total', 'Personal tokens by what happened to them', ['action'])
   // A series that begins with a burst shows Prometheus no increase.
   for (const reason of ['code_replayed', 'refresh_token_replayed']) revoked.inc({ reason }, 0)
 
@@ -115,7 +115,7 @@ export function createObserver(log: Logger, registry: Registry) {
       log.warn('identity server call failed', { request_id: requestId, operation, error: cause })
     },
     personalTokenCreated(fields: { id: string; accountId: string }, { requestId }: RequestMeta) {
-      personal.inc({ event: 'created' })
+      personal.inc({ action: 'created' })
       log.info('personal token created', {
         request_id: requestId,
         id: fields.id,
@@ -126,7 +126,7 @@ export function createObserver(log: Logger, registry: Registry) {
       fields: { id: string; accountId: string; reason: string },
       { requestId }: RequestMeta,
     ) {
-      personal.inc({ event: fields.reason })
+      personal.inc({ action: fields.reason })
       log.info('personal token revoked', {
         request_id: requestId,
         id: fields.id,
