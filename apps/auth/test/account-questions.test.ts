@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { anEmail, aPhone, aUser, expectError, post, put } from './support/api.js'
 import { NO_EMAIL_GAPS, type TestServer } from './support/server.js'
+import { anId, link, startProviderSite, type ProviderSite } from './support/provider-site.js'
 import { startSmsServer } from './support/sms-gateway.js'
 
 let clients = 0
@@ -89,6 +90,45 @@ describe('changing to an address', () => {
     const asked = (address: string) => statuses(times(5, () => () => change(address, aClient())))
     expect(await asked(taken)).toEqual([422, 422, 422, 422, 429])
     expect(await asked(free)).toEqual([200, 200, 200, 200, 429])
+  })
+})
+
+describe('linking a provider account that claims an address', () => {
+  let site: ProviderSite
+  beforeAll(async () => {
+    site = await startProviderSite({
+      ...NO_EMAIL_GAPS,
+      AUTH_RATE_LIMIT_HEADER: 'X-Client',
+      AUTH_RATE_LIMIT_EMAIL_SENT_PER_RECIPIENT: '4',
+      AUTH_RATE_LIMIT_EMAIL_SENT_PER_CLIENT: '6',
+    })
+  })
+  afterAll(() => site.close())
+  const aTakenEmail = async () => (await aUser(site.server)).email
+  /** By an account without an address, which would get this one. Returns the code of the error. */
+  const claim = async (email: string, { headers }: From) => {
+    const { body } = await post(site.server, '/signup', {}, aClient())
+    site.github(anId(), { email, verified: false })
+    return (await link(site.server, String(body['access_token']), 'github', headers)).query['error_code']
+  }
+  const codes = async (answers: Iterable<() => ReturnType<typeof claim>>) => {
+    const seen: unknown[] = []
+    for (const answer of answers) seen.push(await answer())
+    return seen
+  }
+  const refused = 'over_email_send_rate_limit'
+
+  it('is limited for each client, like sending', async () => {
+    const from = aClient()
+    const asked = times(7, () => async () => claim(await aTakenEmail(), from))
+    expect(await codes(asked)).toEqual([...times(6, () => 'email_exists'), refused])
+  })
+
+  it('is limited for each address, the same with and without an account', async () => {
+    const [taken, free] = [await aTakenEmail(), anEmail()]
+    const asked = (email: string) => codes(times(5, () => () => claim(email, aClient())))
+    expect(await asked(taken)).toEqual([...times(4, () => 'email_exists'), refused])
+    expect(await asked(free)).toEqual([...times(4, () => 'email_not_confirmed'), refused])
   })
 })
 

@@ -1,4 +1,4 @@
-import { AppError, type AppErrorOptions, type ErrorKind } from '@signet/errors'
+import { AppError, isAppError, type AppErrorOptions, type ErrorKind } from '@signet/errors'
 import type { ErrorCode } from './error-codes.js'
 
 /** An error of this API; its code comes from the table, so every code is documented. */
@@ -21,6 +21,9 @@ export const addressExists = (kind: 'email' | 'phone'): AppError =>
   kind === 'email'
     ? authError('unprocessable', 'email_exists', 'A user with this email address has already been registered')
     : authError('unprocessable', 'phone_exists', 'A user with this phone number has already been registered')
+
+export const isAddressExists = (error: unknown): boolean =>
+  isAppError(error) && (error.code === 'email_exists' || error.code === 'phone_exists')
 
 export const userBanned = (kind: 'invalid' | 'forbidden'): AppError =>
   authError(kind, 'user_banned', 'User is banned')

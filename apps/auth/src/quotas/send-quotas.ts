@@ -1,7 +1,7 @@
 import type { Limit, Limiter } from '@signet/rate-limits'
 import { networkPath } from '@signet/rate-limits/network-path'
 import { withoutLabel } from '../addresses/email.js'
-import { authError } from '../errors/auth-error.js'
+import { authError, isAddressExists } from '../errors/auth-error.js'
 import type { MessageOrigin } from '../outbox/outbox-handler.js'
 import type { Client } from '../requests/request-meta.js'
 
@@ -52,7 +52,8 @@ export type MailQuotas = Quotas & {
 
 export type SendQuotas = {
   /**
-   * Counts one email and runs `work`; if that fails, the email is not counted. Throws `over_email_send_rate_limit`
+   * Counts one email and runs `work`; if that fails, the email is not counted, unless the failure tells that another account has an
+   * address. Throws `over_email_send_rate_limit`
    * when recipient, client or server have used up their quota.
    */
   mail<T>(request: MessageQuotaRequest, meta: MessageOrigin, work: () => Promise<T>): Promise<T>
@@ -84,8 +85,8 @@ export function createSendQuotas(config: SendQuotaConfig, { limiter, onMailRefus
     try {
       return await work()
     } catch (error) {
-      // A request refused for coming too soon must not use up the quota.
-      await limiter.putBack(taken)
+      // A request refused for coming too soon must not use up the quota; one that learned who has an account must.
+      if (!isAddressExists(error)) await limiter.putBack(taken)
       throw error
     }
   }

@@ -121,9 +121,13 @@ export async function departTo(server: { url: string }, path: string): Promise<D
 }
 
 /** Comes back from the provider as the browser would. */
-export const comeBack = (server: { url: string }, parameters: Record<string, string>): Promise<ApiAnswer> =>
+export const comeBack = (
+  server: { url: string },
+  parameters: Record<string, string>,
+  headers: Record<string, string> = {},
+): Promise<ApiAnswer> =>
   get(server, `/callback?${String(new URLSearchParams(parameters))}`, {
-    headers: cookieFor(parameters['state']),
+    headers: { ...cookieFor(parameters['state']), ...headers },
   })
 
 export type Target = { base: string; query: Record<string, string>; fragment: Record<string, string> }

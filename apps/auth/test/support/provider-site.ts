@@ -111,9 +111,14 @@ export async function confirmLink(
 }
 
 /** Links an account at a provider to the bearer, as the client does. */
-export async function link(server: TestServer, token: string, provider: string): Promise<Target> {
+export async function link(
+  server: TestServer,
+  token: string,
+  provider: string,
+  headers?: Record<string, string>,
+): Promise<Target> {
   const { state } = await confirmLink(server, await linkAddress(server, token, provider))
-  return targetOf(await comeBack(server, { code: 'the-code', state }))
+  return targetOf(await comeBack(server, { code: 'the-code', state }, headers))
 }
 
 /** Actions of the audit log by a user, in alphabetical order. */
