@@ -25,7 +25,7 @@ const LINK = /\]\(([^)\s#]*)(?:#([\w-]+))?\)/g
 const CITATION =
   /\bcontracts?\b|\b[A-H]\.\d{1,2},? rows? \d|(?<=[('] ?)[A-H]\.\d{1,2}\b|\/\/ [A-H]\.\d{1,2}\b/i
 
-/** Files in which the word is not a citation: licences, sample recordings, changelogs and this file. */
+/** Files in which the word is not a citation: licenses, sample recordings, changelogs and this file. */
 const NO_CITATIONS =
   /(^|\/)LICENSE$|^infra\/local\/recordings\/|^infra\/checks\/references\.mjs$|(^|\/)CHANGELOG\.md$/
 

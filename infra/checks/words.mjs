@@ -42,6 +42,30 @@ const PHRASES = [
   [/(?<!\bthere )\b(is|are|was|were) no (?!longer|more|less|[a-z]+er\b)[a-z]+/i, 'say is not a …'],
 ]
 
+/**
+ * American spelling, also within names of code; `cancelled` and `catalogue` are spelled this way everywhere, as the API does. What people
+ * said in sample recordings is theirs.
+ */
+const SPELLINGS = [
+  [/colour/i, 'color'],
+  [/behaviour/i, 'behavior'],
+  [/(hon|fav|neighb|lab|rum)our/i, '…or'],
+  [/defence/i, 'defense'],
+  [/licence/i, 'license'],
+  [/(analy|cataly)se(d|s)?\b/i, 'analyze'],
+  [
+    /(organ|recogn|normal|initial|serial|optim|summar|anonym|author|categor|central|custom|emphas|final|general|local|maxim|minim|prior|random|real|special|standard|synchron|util|capital)is(e|ing|ation)/i,
+    '…ize',
+  ],
+  [/(dia|label|model|signal|travel|tunnel|channel)ll(ed|ing)/i, 'one l'],
+  // PostgreSQL has one l.
+  [/(?<!query_)cancel(ed|ing(?! statement)|er)/i, 'cancelled'],
+  [/fulfil(?!l)|enrolment/i, 'fulfill, enrollment'],
+  [/(acknowledg|judg)ement/i, '…gment'],
+  [/\btowards\b/i, 'toward'],
+  [/\b(centre|metre|litre|theatre|grey|programme)s?\b/, 'American spelling'],
+]
+
 /** What is read of a file of each kind. */
 const KINDS = [
   { name: /\.(md|ya?ml)$/, text: /.*/ },
@@ -64,18 +88,26 @@ function problemsOf(path) {
   if (!kind) return []
   const lines = readFileSync(join(folder, path), 'utf8').split('\n')
   return lines.flatMap((line, index) =>
-    found(kind.text.exec(line)?.[0] ?? '').map((problem) => `${path}:${index + 1}  ${problem}`),
+    [...found(kind.text.exec(line)?.[0] ?? ''), ...matching(SPELLINGS, line)].map(
+      (problem) => `${path}:${index + 1}  ${problem}`,
+    ),
   )
 }
 
 function inSubject(subject) {
-  return found(subject).map((problem) => `commit "${subject}"  ${problem}`)
+  return [...found(subject), ...matching(SPELLINGS, subject)].map(
+    (problem) => `commit "${subject}"  ${problem}`,
+  )
 }
 
 function found(text) {
   const plain = text.replaceAll(/`[^`]*`|"[^"]*"|\([^)\s]*\)/g, '')
-  return PHRASES.flatMap(([phrase, advice]) => {
-    const match = phrase.exec(plain)
+  return matching(PHRASES, plain)
+}
+
+function matching(phrases, text) {
+  return phrases.flatMap(([phrase, advice]) => {
+    const match = phrase.exec(text)
     return match ? [`"${match[0]}": ${advice}`] : []
   })
 }

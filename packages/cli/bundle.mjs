@@ -1,4 +1,4 @@
-// The program in one file, dist/signet.js, with the licences of what is in it beside it. npm runs this before it packs, so
+// The program in one file, dist/signet.js, with the licenses of what is in it beside it. npm runs this before it packs, so
 // the package depends on nothing: `workspace:` and `catalog:` mean nothing outside this repository.
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -37,6 +37,6 @@ function foreignPackages({ inputs }) {
 function notice(path) {
   const { name, version } = JSON.parse(readFileSync(join(folder, path, 'package.json'), 'utf8'))
   const file = readdirSync(join(folder, path)).find((one) => /^licen[cs]e/i.test(one))
-  if (!file) throw new Error(`${name} has no licence file`)
+  if (!file) throw new Error(`${name} has no license file`)
   return `${name} ${version}\n\n${readFileSync(join(folder, path, file), 'utf8').trim()}\n`
 }

@@ -132,7 +132,7 @@ const OBSERVATIONS: Observation[] = [
   [{ AUTH_SECURITY_PASSWORD_QUEUE: '2' }, anyAreRefusedAsTooMany, false, true],
 ]
 
-describe('the numbers of the defences against guessing', () => {
+describe('the numbers of the defenses against guessing', () => {
   it.each(OBSERVATIONS)('change what the service does: %j', async (settings, observe, byDefault, changed) => {
     // Its own hasher, as the setting of its queue makes it.
     const own = { hasher: undefined as unknown as PasswordHasher }

@@ -89,8 +89,8 @@ describeInBrowser('the built-in emails in Chromium', () => {
           const seen = { colorScheme, width, scroll: await sidewaysScroll(page), cut: await cutOff() }
           expect(seen).toEqual({ colorScheme, width, scroll: 0, cut: [] })
         }
-        // Colours and structure do not change with the width, and structure not with the colours.
-        const rules = colorScheme === 'dark' ? 'colours' : 'all'
+        // Colors and structure do not change with the width, and structure not with the colors.
+        const rules = colorScheme === 'dark' ? 'colors' : 'all'
         expect([colorScheme, await accessibilityFindings(page, rules)]).toEqual([colorScheme, []])
       }
       await expectContent(kind, language, mail)

@@ -143,7 +143,7 @@ describeInBrowser('the pages for operators in Chromium', () => {
     expect(new URL(page.url()).pathname).toBe('/admin')
   })
 
-  // The script of Bull Board chooses the colours, so each scheme gets a page that was loaded in it.
+  // The script of Bull Board chooses the colors, so each scheme gets a page that was loaded in it.
   it.each([
     ['in light', { colorScheme: 'light', locale: 'en' }],
     ['in dark', { colorScheme: 'dark', locale: 'en' }],

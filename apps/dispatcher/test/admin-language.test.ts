@@ -49,7 +49,7 @@ describe('a page for operators', () => {
     expect((await get('/admin/nowhere').expect(404)).text).toContain('Hier ist nichts')
   })
 
-  it('and the queues have the name, colour and links of the operator', async () => {
+  it('and the queues have the name, color and links of the operator', async () => {
     const branded = {
       ...observed.dispatcher,
       config: readConfig({

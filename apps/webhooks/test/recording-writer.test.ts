@@ -169,17 +169,17 @@ describe('statements of several processes', () => {
 })
 
 describe('a deleted account', () => {
-  it('gets nothing from a statement that waited for the deletion, and its neighbours everything', async () => {
+  it('gets nothing from a statement that waited for the deletion, and its neighbors everything', async () => {
     const gone = notice()
-    const neighbour = notice()
+    const neighbor = notice()
     const [first, second] = await behindLock(
       database.db,
       (tx) => writeTombstone(tx, gone.accountId, new Date()),
       1,
-      () => writeRecordings(database.db, [gone, neighbour], { waitForTurn: false }),
+      () => writeRecordings(database.db, [gone, neighbor], { waitForTurn: false }),
     )
-    expect([first, second]).toEqual([{ kind: 'deleted' }, { kind: 'created', eventId: neighbour.event?.id }])
-    expect(await findRecordings(database.db, [gone, neighbour])).toEqual([null, { title: 'x' }])
+    expect([first, second]).toEqual([{ kind: 'deleted' }, { kind: 'created', eventId: neighbor.event?.id }])
+    expect(await findRecordings(database.db, [gone, neighbor])).toEqual([null, { title: 'x' }])
   })
 })
 

@@ -24,7 +24,7 @@ describe('the second use of a code', () => {
     expect((await oauth.refresh(client, first.body.refresh_token)).status).toBe(400)
   })
 
-  it('is recognised by another process too, long after the code expired', async () => {
+  it('is recognized by another process too, long after the code expired', async () => {
     const { client, grant } = await authorized()
     const first = await oauth.exchange(client, grant)
     await harness.db.query(

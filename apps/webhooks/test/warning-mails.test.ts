@@ -100,8 +100,8 @@ describeInBrowser('warnings in Chromium', () => {
           await page.setViewportSize({ width, height: 700 })
           expect([colorScheme, width, await sidewaysScroll(page)]).toEqual([colorScheme, width, 0])
         }
-        // Structure does not change with the colours.
-        const rules = colorScheme === 'dark' ? 'colours' : 'all'
+        // Structure does not change with the colors.
+        const rules = colorScheme === 'dark' ? 'colors' : 'all'
         expect([colorScheme, await accessibilityFindings(page, rules)]).toEqual([colorScheme, []])
       }
       for (const body of [mail.html.replaceAll(/&(amp|#38);/g, '&'), mail.text]) {

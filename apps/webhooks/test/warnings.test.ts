@@ -98,7 +98,7 @@ describe('a warning', () => {
     expect(mail?.html).toContain(`<html lang="${isGerman ? 'de' : 'en'}">`)
   })
 
-  it('is in the name, the colour and with the legal links of the operator', async () => {
+  it('is in the name, the color and with the legal links of the operator', async () => {
     const user = rig.harness.identity.addUser()
     await aWarning(user.id)
     await send()

@@ -41,7 +41,7 @@ import {
   listRecoveries,
   type RecoveryId,
 } from '../src/recoveries/recovery-store.js'
-import { findRecentBodies, findRecentlySummarised } from '../src/samples/sample-store.js'
+import { findRecentBodies, findRecentlySummarized } from '../src/samples/sample-store.js'
 
 const database = useWebhooksDatabase()
 let accountId: string
@@ -147,7 +147,7 @@ describe('hot queries use their index and read no table in full', () => {
       (db) => insertPing(db, { eventId: newEventId(new Date()), accountId, endpointId }),
       ['webhook_endpoints_account_idx'],
     ],
-    ['samples from the mirror', (db) => findRecentlySummarised(db, accountId, 3), ['summaries_recent_idx']],
+    ['samples from the mirror', (db) => findRecentlySummarized(db, accountId, 3), ['summaries_recent_idx']],
     [
       'samples from events',
       (db) => findRecentBodies(db, accountId, 'summary.completed', { limit: 3 }),

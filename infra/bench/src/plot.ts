@@ -16,8 +16,8 @@ const GAP = 6
 const GROUP_GAP = 30
 const TOP = 64
 
-/** Light, dark: told apart by people who see no colours, too, since neighbours differ in lightness. */
-const COLOURS = [
+/** Light, dark: told apart by people who see no colors, too, since neighbors differ in lightness. */
+const COLORS = [
   ['#0b5c9e', '#6cb6ff'],
   ['#d98200', '#f0b545'],
   ['#3d7a3d', '#8ddb8c'],
@@ -27,8 +27,8 @@ const COLOURS = [
 ] as const
 
 const STYLE = `text{font:13px system-ui,sans-serif;fill:#1f2328}.title{font-weight:600;font-size:15px}.value{font-variant-numeric:tabular-nums}
-${COLOURS.map(([light], index) => `.c${index}{fill:${light}}`).join('')}
-@media (prefers-color-scheme:dark){text{fill:#f0f6fc}${COLOURS.map(([, dark], index) => `.c${index}{fill:${dark}}`).join('')}}`
+${COLORS.map(([light], index) => `.c${index}{fill:${light}}`).join('')}
+@media (prefers-color-scheme:dark){text{fill:#f0f6fc}${COLORS.map(([, dark], index) => `.c${index}{fill:${dark}}`).join('')}}`
 
 /** A self-contained image: it has no script, fetches no font, and follows light and dark mode. */
 export function plotSvg({ title, unit, groups }: Plot): string {
@@ -67,17 +67,17 @@ function barShapes(bar: Bar, { y, scale, names, unit }: Frame): string[] {
   for (const { name, value } of bar.parts) {
     const width = Math.max(1, value * scale)
     shapes.push(
-      `<rect class="c${names.indexOf(name) % COLOURS.length}" x="${px(x)}" y="${y}" width="${px(width)}" height="${BAR}"/>`,
+      `<rect class="c${names.indexOf(name) % COLORS.length}" x="${px(x)}" y="${y}" width="${px(width)}" height="${BAR}"/>`,
     )
     x += width
   }
   return [...shapes, text(x + 6, y + 14, `${shown(total(bar))} ${unit}`, 'value')]
 }
 
-/** Colours are named in the order of the parts, each after the room of those before. */
+/** Colors are named in the order of the parts, each after the room of those before. */
 function legendEntry(name: string, index: number, names: readonly string[]): string {
   const x = names.slice(0, index).reduce((sum, before) => sum + 34 + 7.5 * before.length, 0)
-  return `<rect class="c${index % COLOURS.length}" x="${px(x)}" y="32" width="12" height="12"/>\n${text(x + 18, 43, name, 'legend')}`
+  return `<rect class="c${index % COLORS.length}" x="${px(x)}" y="32" width="12" height="12"/>\n${text(x + 18, 43, name, 'legend')}`
 }
 
 const text = (x: number, y: number, content: string, kind: string, anchor = 'start') =>

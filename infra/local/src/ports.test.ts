@@ -56,7 +56,7 @@ describe('leaseNextPort', () => {
     server.close()
   })
 
-  it('does not take the place of a neighbour for one that is taken', async () => {
+  it('does not take the place of a neighbor for one that is taken', async () => {
     const port = await leasePort()
     expect((await leaseNextPort(port)) - port).toBeGreaterThanOrEqual(10)
   })

@@ -40,7 +40,7 @@ async function connectFromFreePort(): Promise<Connection> {
   return connection
 }
 
-/** Leases a port, or where it is taken the first free one of the next. In steps, so that neighbours need not move as well. */
+/** Leases a port, or where it is taken the first free one of the next. In steps, so that neighbors need not move as well. */
 export async function leaseNextPort(wanted: number): Promise<number> {
   for (let port = wanted; port <= 65_535; port += STEP) if (await lease(port)) return port
   throw new Error(`no free port at or above ${wanted}`)

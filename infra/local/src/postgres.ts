@@ -33,7 +33,7 @@ export async function startPostgres({ test = false, settings = [], port, ...opti
   const dataDir = serverFolder(options.dataDir)
   const logFile = options.logFile ?? `${options.dataDir}.log`
   mkdirSync(dirname(logFile), { recursive: true })
-  const password = initialise(join(programs, 'initdb'), dataDir)
+  const password = initialize(join(programs, 'initdb'), dataDir)
   const all = [...SETTINGS, ...(test ? DURABILITY_OFF : []), ...settings]
   const server = await startServer({
     ...{ name: 'PostgreSQL', port },
@@ -66,7 +66,7 @@ export function removePostgresData(dataDir: string): void {
 }
 
 /** Makes the cluster on first use. The password keeps other users of the machine out of a superuser's session. */
-function initialise(initdb: string, dataDir: string): string {
+function initialize(initdb: string, dataDir: string): string {
   const passwordFile = join(dataDir, 'signet-password')
   if (existsSync(passwordFile)) return readFileSync(passwordFile, 'utf8')
   // It is written last: what is here without it was left by an initdb that was interrupted.

@@ -1,6 +1,6 @@
 import { styleText } from 'node:util'
 
-/** Colours for a person at a terminal; Node writes plain text to a file, to a pipe, or if NO_COLOR is set. */
+/** Colors for a person at a terminal; Node writes plain text to a file, to a pipe, or if NO_COLOR is set. */
 const painter = (style: Parameters<typeof styleText>[0]) => (text: string) => styleText(style, text)
 
 export const bold = painter('bold')

@@ -21,7 +21,7 @@ function check(tests: string): string[] {
   const page = join(folder, 'threat-model.md')
   writeFileSync(
     page,
-    `${HEAD}| Attacker | Attack | Defence | Test |\n| - | - | - | - |\n| a | b | c | ${tests} |\n`,
+    `${HEAD}| Attacker | Attack | Defense | Test |\n| - | - | - | - |\n| a | b | c | ${tests} |\n`,
   )
   const { stdout } = spawnSync(process.execPath, [PROGRAM, `--page=${page}`], { encoding: 'utf8' })
   return stdout.split('\n').filter(Boolean)

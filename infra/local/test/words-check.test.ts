@@ -57,6 +57,15 @@ it('finds what this service called things before it used the words of its field'
   ])
 })
 
+it('finds British spelling, in names and texts of code too, and the variants that we do not use', () => {
+  const text = ['const wantsColour = normaliseEmail(x)', "it('is canceled', run)"]
+  expect(check({ 'code.ts': text.join('\n') }).problems).toEqual([
+    'code.ts:1  "Colour": color',
+    'code.ts:1  "normalise": …ize',
+    'code.ts:2  "canceled": cancelled',
+  ])
+})
+
 it('accepts good English, and what is quoted, code, a migration or a change log', () => {
   const files = {
     'page.md': `There is no row, it is no longer there, and one is no faster.\nNot \`${FAULT}\` and not "${FAULT}"`,

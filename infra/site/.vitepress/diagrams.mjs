@@ -1,7 +1,7 @@
 // Mermaid diagrams become SVG while the site is built: a page loads no script for them, and follows light and dark.
 import { renderMermaidSVG } from 'beautiful-mermaid'
 
-const COLOURS = { bg: 'var(--vp-c-bg)', fg: 'var(--vp-c-text-1)', muted: 'var(--vp-c-text-1)' }
+const COLORS = { bg: 'var(--vp-c-bg)', fg: 'var(--vp-c-text-1)', muted: 'var(--vp-c-text-1)' }
 
 const MARGIN = 120
 
@@ -16,7 +16,7 @@ export function diagrams(md) {
 
 function figure(source) {
   // The library asks a font service for its typeface; the site asks nobody for anything.
-  const svg = renderMermaidSVG(source, COLOURS).replace(/@import url\([^)]*\);/, '')
+  const svg = renderMermaidSVG(source, COLORS).replace(/@import url\([^)]*\);/, '')
   const shown = source.startsWith('sequenceDiagram') ? widened(svg) : svg
   return `<div class="diagram" role="img" aria-label="Diagram" tabindex="0" v-pre>${shown}</div>\n`
 }

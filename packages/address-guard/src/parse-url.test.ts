@@ -7,7 +7,7 @@ it('parses URLs and nothing else', () => {
   expect(parseUrl('')).toBeNull()
 })
 
-it('still knows a URL with an umlaut after the engine has optimised the call', () => {
+it('still knows a URL with an umlaut after the engine has optimized the call', () => {
   const asked = Array.from({ length: 50_000 }, () => parseUrl('https://b\u00fccher.example/hook'))
   expect(asked.every((url) => url?.hostname === 'xn--bcher-kva.example')).toBe(true)
 })

@@ -32,8 +32,8 @@ export const brandSettings = <const P extends string>(prefix: P) => ({
   >({
     env: `${prefix}_BRAND_ACCENT_COLOR`,
     fallback: SIGNET.accent,
-    kind: 'colour',
-    doc: 'Colour of buttons and links, as `#rrggbb`; dark enough to be read on white. In dark mode a lighter shade of it is used.',
+    kind: 'color',
+    doc: 'Color of buttons and links, as `#rrggbb`; dark enough to be read on white. In dark mode a lighter shade of it is used.',
     parse: readAccent,
   }),
   brandSupport: text({
@@ -91,11 +91,11 @@ function readBytes(path: string): Buffer {
 
 function readAccent(raw: string): string {
   const hex = raw.toLowerCase()
-  if (!/^#[0-9a-f]{6}$/.test(hex)) throw new Error('must be a colour like #4338ca')
+  if (!/^#[0-9a-f]{6}$/.test(hex)) throw new Error('must be a color like #4338ca')
   const least = Math.min(...lightGrounds.map((ground) => contrast(hex, ground)))
   if (least < READABLE)
     throw new Error(
-      `is too light: its contrast to the page is ${least.toFixed(1)}, and text needs ${READABLE}. Choose a darker colour`,
+      `is too light: its contrast to the page is ${least.toFixed(1)}, and text needs ${READABLE}. Choose a darker color`,
     )
   return hex
 }

@@ -26,7 +26,7 @@ export function contrast(one: string, other: string): number {
   return (lighter + 0.05) / (darker + 0.05)
 }
 
-/** The colour, or the first lighter shade of it that is readable on all of the grounds. */
+/** The color, or the first lighter shade of it that is readable on all of the grounds. */
 export function readableOn(hex: string, grounds: readonly string[]): string {
   const shades = Array.from({ length: 21 }, (_, step) => mixedWithWhite(hex, step / 20))
   return shades.find((shade) => grounds.every((ground) => contrast(shade, ground) >= READABLE)) ?? '#ffffff'

@@ -1,6 +1,6 @@
 import { readableOn } from './contrast.js'
 
-/** Colours by their purpose. */
+/** Colors by their purpose. */
 export type Palette = {
   /** Behind everything. */
   bg: string
@@ -47,7 +47,7 @@ const DARK: Omit<Palette, 'accent' | 'onAccent'> = {
   badSoft: '#3a1a23',
 }
 
-/** Everything except colours, as CSS. */
+/** Everything except colors, as CSS. */
 export const measures = {
   font: 'system-ui, sans-serif',
   mono: 'ui-monospace, monospace',
@@ -56,10 +56,10 @@ export const measures = {
   space: '1rem',
 } as const
 
-/** Where text in the accent colour may stand. */
+/** Where text in the accent color may stand. */
 export const lightGrounds = [LIGHT.bg, LIGHT.card] as const
 
-/** Both palettes for an accent colour that is readable on light grounds; on dark ones it is lightened until it is. */
+/** Both palettes for an accent color that is readable on light grounds; on dark ones it is lightened until it is. */
 export function palettes(accent: string): { light: Palette; dark: Palette } {
   const lightened = readableOn(accent, [DARK.bg, DARK.card])
   return {
@@ -68,7 +68,7 @@ export function palettes(accent: string): { light: Palette; dark: Palette } {
   }
 }
 
-/** The colours and measures as custom properties: light, or dark where the reader prefers that. */
+/** The colors and measures as custom properties: light, or dark where the reader prefers that. */
 export function tokenRules(accent: string): string {
   const { light, dark } = palettes(accent)
   return `:root { color-scheme: light dark; ${declared(light)}; ${declared(measures)} }

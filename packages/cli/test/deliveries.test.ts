@@ -185,14 +185,14 @@ describe('deliveries list --watch', () => {
     const { running, lines } = watching()
     await waitFor(() => lines().length === 1, { describe: running.stderr() })
     const refusedAt: number[] = []
-    world.service.behaviour.override = () => {
+    world.service.behavior.override = () => {
       refusedAt.push(performance.now())
       const body = { error: { code: 'too_many_requests', message: 'Too many requests' } }
       return { status: 429, headers: { 'retry-after': '4' }, body }
     }
     await waitFor(() => refusedAt.length >= 2)
     world.service.log.unshift(aDelivery('2'))
-    world.service.behaviour.override = () => undefined
+    world.service.behavior.override = () => undefined
     await waitFor(() => lines().length === 2)
     running.child.kill('SIGINT')
     const ended = await running.ended
@@ -208,13 +208,13 @@ describe('deliveries list --watch', () => {
     const { running, lines } = watching()
     await waitFor(() => lines().length === 1, { describe: running.stderr() })
     let refused = 0
-    world.service.behaviour.override = () => {
+    world.service.behavior.override = () => {
       refused += 1
       return { status: 503, body: { error: { code: 'unavailable', message: 'Later' } } }
     }
     await waitFor(() => refused >= 2)
     world.service.log.unshift(aDelivery('2'))
-    world.service.behaviour.override = () => undefined
+    world.service.behavior.override = () => undefined
     await waitFor(() => lines().length === 2)
     running.child.kill('SIGINT')
     const ended = await running.ended

@@ -57,7 +57,7 @@ describe('exit codes', () => {
   })
 
   it('5 when the service fails', async () => {
-    world.service.behaviour.override = () => ({
+    world.service.behavior.override = () => ({
       status: 503,
       body: { error: { code: 'unavailable', message: 'Later' } },
     })
@@ -72,14 +72,14 @@ describe('exit codes', () => {
     ['the 404 of another service', { status: 404, body: { detail: 'Not Found' } }],
     ['a redirect', { status: 302, body: '', headers: { location: 'https://evil.example/' } }],
   ])('5 when %s answers in its place', async (_, answer) => {
-    world.service.behaviour.override = () => answer
+    world.service.behavior.override = () => answer
     const ended = await world.machine.run(list, world.signedIn())
     expect(ended.code).toBe(5)
     expect(ended.stderr).toContain('SIGNET_URL')
   })
 
   it('1 with the time to wait when the service limits', async () => {
-    world.service.behaviour.override = () => ({
+    world.service.behavior.override = () => ({
       status: 429,
       headers: { 'retry-after': '7' },
       body: { error: { code: 'too_many_requests', message: 'Too many requests' } },
@@ -91,7 +91,7 @@ describe('exit codes', () => {
 })
 
 describe('output', () => {
-  it('is coloured when asked for, and not when NO_COLOR is set', async () => {
+  it('is colored when asked for, and not when NO_COLOR is set', async () => {
     const { env } = world.signedIn()
     const args = ['token', 'revoke', 'x']
     expect((await world.machine.run(args, { env: { ...env, FORCE_COLOR: '1' } })).stderr).toContain(
@@ -103,7 +103,7 @@ describe('output', () => {
 
   it('never follows a redirect with the token', async () => {
     const before = world.identity.seen.length
-    world.service.behaviour.override = () => ({
+    world.service.behavior.override = () => ({
       status: 307,
       headers: { location: `${world.identity.url}/v1/webhooks` },
     })

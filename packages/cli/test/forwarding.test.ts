@@ -187,7 +187,7 @@ describe('trigger', () => {
     const known = await trigger('webhook.ping')
     expect([known.code, known.stderr]).toEqual([2, expect.stringContaining('no secret to sign with')])
     const message = "'bogus' is no event type"
-    world.service.behaviour.override = () => ({
+    world.service.behavior.override = () => ({
       status: 400,
       body: { error: { code: 'bad_request', message } },
     })

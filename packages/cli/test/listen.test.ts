@@ -74,7 +74,7 @@ describe('listen --create', () => {
   it('says how to delete the webhook when that failed', async () => {
     const { running } = await listening(['--create'])
     const id = world.service.hooks[0]?.id
-    world.service.behaviour.override = ({ method }) =>
+    world.service.behavior.override = ({ method }) =>
       method === 'DELETE'
         ? { status: 503, body: { error: { code: 'unavailable', message: 'Later' } } }
         : undefined

@@ -41,14 +41,14 @@ describe('login with the browser', () => {
   })
 
   it('refuses an answer that names another issuer', async () => {
-    world.service.behaviour.issuer = 'https://evil.example'
+    world.service.behavior.issuer = 'https://evil.example'
     const ended = await world.machine.run(['login'])
     expect(ended).toMatchObject({ code: 5, stdout: '' })
     expect(world.service.seen.some(({ path }) => path === '/oauth/token')).toBe(false)
   })
 
   it('says that the person denied it', async () => {
-    world.service.behaviour.consent = 'deny'
+    world.service.behavior.consent = 'deny'
     const ended = await world.machine.run(['login', '--json'])
     expect(ended.code).toBe(1)
     expect(ended.stderr).toContain('"code":"access_denied"')
@@ -273,7 +273,7 @@ describe('logout', () => {
 
   it('keeps the token when the service cannot answer, unless told otherwise', async () => {
     await world.machine.run(passwordLogin, { input: PASSWORD })
-    world.service.behaviour.override = () => ({
+    world.service.behavior.override = () => ({
       status: 503,
       body: { error: { code: 'unavailable', message: 'Later' } },
     })

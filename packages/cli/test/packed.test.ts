@@ -54,13 +54,13 @@ describe('the packed program', () => {
     expect(await run('npx', args)).toMatchObject({ code: 0, stdout: `${version}\n` })
   })
 
-  it('carries its own licence', () => {
+  it('carries its own license', () => {
     const path = 'prefix/lib/node_modules/@signet/cli/LICENSE'
     const ours = readFileSync(join(PACKAGE, '../../LICENSE'), 'utf8')
     expect(readFileSync(join(folder, path), 'utf8')).toBe(ours)
   })
 
-  it('carries the licences of what is in it', () => {
+  it('carries the licenses of what is in it', () => {
     const path = 'prefix/lib/node_modules/@signet/cli/dist/THIRD-PARTY-NOTICES.txt'
     expect(readFileSync(join(folder, path), 'utf8')).toMatch(/^commander \d[^]*^oauth4webapi \d[^]*^open \d/m)
   })

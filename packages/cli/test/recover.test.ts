@@ -16,7 +16,7 @@ const lastCall = () => {
 function answering(...recoveries: Partial<Recovery>[]) {
   const whole = { id: '7', endpoint_id: '42', what: 'failed', state: 'running', matched: 3, queued: 1 }
   const times = { since: '2026-01-01T00:00:00.000Z', until: '2026-01-02T00:00:00.000Z', created_at: '' }
-  world.service.behaviour.override = () => {
+  world.service.behavior.override = () => {
     const next = recoveries.length > 1 ? recoveries.shift() : recoveries[0]
     return { body: { item: { ...whole, ...times, delivered: 0, failed: 0, ...next } } }
   }
@@ -57,14 +57,14 @@ describe('recover', () => {
       queued: 2,
       created_at: '2026-01-03T00:00:00.000Z',
     })
-    world.service.behaviour.override = ({ url }) =>
+    world.service.behavior.override = ({ url }) =>
       url.searchParams.get('cursor') === '8'
         ? { body: { items: [recovery('7')], next_cursor: '' } }
         : { body: { items: [recovery('8')], next_cursor: '8' } }
     const { stdout } = await signet('recover', 'list', '42')
     expect(stdout).toMatch(/^ID +STARTED +STATE +EVENTS +FROM +TO +QUEUED\n8 .+ done +all .+ 2 of 3\n7 /)
     expect(json(await signet('recover', 'list', '42', '--json'))).toEqual([recovery('8'), recovery('7')])
-    world.service.behaviour.override = () => ({ body: { items: [], next_cursor: '' } })
+    world.service.behavior.override = () => ({ body: { items: [], next_cursor: '' } })
     expect((await signet('recover', 'list', '42')).stderr).toContain('signet recover start 42 --since 7d')
   })
 

@@ -54,7 +54,7 @@ describe('errors', () => {
   })
 
   it('show what the service says without its terminal sequences', async () => {
-    world.service.behaviour.override = () => ({
+    world.service.behavior.override = () => ({
       status: 400,
       body: { error: { code: ESCAPE, message: `no ${ESCAPE}` } },
     })

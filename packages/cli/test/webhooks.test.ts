@@ -37,7 +37,7 @@ describe('webhooks create', () => {
     ['The address of this receiver', ['listen', '--create']],
   ])('says what the service has against the url of %s', async (option, args) => {
     const error = { code: 'bad_request', message: 'url must not contain a fragment' }
-    world.service.behaviour.override = ({ method }) =>
+    world.service.behavior.override = ({ method }) =>
       method === 'GET' ? undefined : { status: 400, body: { error } }
     const ended = await world.machine.run(args, world.signedIn())
     expect([ended.code, ended.stderr]).toEqual([
@@ -49,7 +49,7 @@ describe('webhooks create', () => {
   })
 
   it('advises to look first when the answer is lost', async () => {
-    world.service.behaviour.override = ({ method }) =>
+    world.service.behavior.override = ({ method }) =>
       method === 'POST'
         ? { status: 500, body: { error: { code: 'internal', message: 'Internal error' } } }
         : undefined

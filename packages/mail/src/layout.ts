@@ -88,8 +88,8 @@ const closing = (light: Palette, text: string) =>
 /** The template of a built-in email's HTML part: readable on phones, in dark mode and by screen readers. */
 export function htmlLayout(content: MailContent, { brand, language }: MailLook = OURS): string {
   const t = layoutTextsIn(language)
-  const colours = palettes(brand.accent)
-  const { light } = colours
+  const colors = palettes(brand.accent)
+  const { light } = colors
   const about = content.facts === undefined ? '' : facts(light, content.facts)
   const main = [
     heading(light, content.heading),
@@ -111,7 +111,7 @@ export function htmlLayout(content: MailContent, { brand, language }: MailLook =
 <meta name="color-scheme" content="light dark">
 <meta name="supported-color-schemes" content="light dark">
 <title>${content.heading}</title>
-<style>${styleOf(colours)}</style>
+<style>${styleOf(colors)}</style>
 </head>
 <body>
 <div role="main">

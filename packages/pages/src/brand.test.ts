@@ -20,7 +20,7 @@ const shown = (options: Partial<Parameters<typeof pageAnswer>[1]>) =>
   String(pageAnswer(page, { secure: true, icon: '/icon', ...options }).body)
 
 describe('the brand of a page', () => {
-  it('is in its header, its colour and its foot', () => {
+  it('is in its header, its color and its foot', () => {
     const text = shown({ brand, language: 'de' })
     expect(text).toMatch(/<img src="\/icon" alt="" \/><span>Müller &#38; &#60;Söhne&#62;<\/span>/)
     expect(text).toContain('--accent: #005f2f')

@@ -8,7 +8,7 @@ const drawn = (accent: string) =>
   `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 24 24" fill="none" stroke="${accent}" stroke-width="2.4"><circle cx="12" cy="12" r="9" fill="#fff"/><path d="M8 12.5l2.7 2.7L16 9.5" stroke-linecap="round" stroke-linejoin="round"/></svg>`
 
 /**
- * The logo, or the built-in mark in the colour of the brand; to be served by the service, also at `/favicon.ico`, which browsers
+ * The logo, or the built-in mark in the color of the brand; to be served by the service, also at `/favicon.ico`, which browsers
  * request by default. An SVG opened on its own could run scripts, so its policy forbids them.
  */
 export const brandIcon = ({ logo, accent }: Brand = SIGNET): Answer => ({

@@ -21,7 +21,7 @@ type Field = {
 /** `id` of the notice that {@link notice} renders. */
 export const NOTICE_ID = 'notice'
 
-/** A labelled field, usable by screen readers and password managers. Passwords are never filled in. */
+/** A labeled field, usable by screen readers and password managers. Passwords are never filled in. */
 export function field(t: PageTexts, options: Field): Html {
   const { name, label, type = 'text', autocomplete, inputmode, value = '', hint } = options
   const isPassword = type === 'password'

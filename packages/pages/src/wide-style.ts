@@ -1,4 +1,4 @@
-/** For pages with tables, plots and navigation, after the style of all pages. Colours come from there, so light and dark do too. */
+/** For pages with tables, plots and navigation, after the style of all pages. Colors come from there, so light and dark do too. */
 export const wideStyle = `
 main { max-width: 62rem }
 body { place-items: start center; grid-template-columns: minmax(0, 1fr) }

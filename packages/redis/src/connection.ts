@@ -48,7 +48,7 @@ export function connectRedis(settings: RedisSettings, role: RedisRole): Redis | 
     redisOptions: { ...sharedOptions(settings.url, role), db: undefined },
     enableOfflineQueue: role === 'worker',
     clusterRetryStrategy: reconnectDelayMs,
-    // Nodes are dialled by the name that their certificate has. ioredis would look up the address and check that.
+    // Nodes are dialed by the name that their certificate has. ioredis would look up the address and check that.
     dnsLookup: (name, found) => {
       found(null, name)
     },

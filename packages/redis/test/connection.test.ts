@@ -91,9 +91,9 @@ describe('connectRedis', () => {
     const redis = connectRedis({ url: 'rediss://ignored', clusterNodes: ['node.invalid:1'] }, 'request')
     redis.on('error', () => undefined)
     if (!(redis instanceof Cluster)) throw new Error('not a cluster')
-    const dialled: unknown[] = []
-    redis.options.dnsLookup?.('node.invalid', (error, address) => dialled.push(error, address))
-    expect(dialled).toEqual([null, 'node.invalid'])
+    const dialed: unknown[] = []
+    redis.options.dnsLookup?.('node.invalid', (error, address) => dialed.push(error, address))
+    expect(dialed).toEqual([null, 'node.invalid'])
     redis.disconnect()
   })
 

@@ -59,7 +59,7 @@ export function metricsIn(expr: string): string[] {
 
 /**
  * Counts that a query asks for by a label and that the page does not begin at 0. Prometheus sees no increase in a series that begins
- * at 1, and compares nothing with one that is absent. What is labelled with routes or codes cannot be known ahead.
+ * at 1, and compares nothing with one that is absent. What is labeled with routes or codes cannot be known ahead.
  */
 export function countsMissing(expr: string, page: string): string[] {
   return [...expr.matchAll(/\b(?!http_|up\b)([a-z_]+)\{([^}]*)\}/g)].flatMap(([, name = '', matchers = '']) =>

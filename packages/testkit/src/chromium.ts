@@ -27,26 +27,26 @@ export async function plugInAuthenticator(page: Page): Promise<void> {
 
 /**
  * The rules of axe-core: all that it has on by default; those of them that check what is drawn where; those that check
- * colours; or all but those, for the same colours in other words.
+ * colors; or all but those, for the same colors in other words.
  */
-export type AxeRules = 'all' | 'layout' | 'colours' | 'words'
+export type AxeRules = 'all' | 'layout' | 'colors' | 'words'
 
-const COLOURS = ['color-contrast', 'link-in-text-block']
-const LAYOUT = [...COLOURS, 'scrollable-region-focusable', 'skip-link']
+const COLORS = ['color-contrast', 'link-in-text-block']
+const LAYOUT = [...COLORS, 'scrollable-region-focusable', 'skip-link']
 /** Only what breaks a rule is reported in full, and by its markup alone: listing the rest takes time. */
 const REPORT = { resultTypes: ['violations'], selectors: false }
 const AXE_OPTIONS = {
   all: REPORT,
   layout: { ...REPORT, runOnly: LAYOUT },
-  colours: { ...REPORT, runOnly: COLOURS },
-  words: { ...REPORT, rules: Object.fromEntries(COLOURS.map((rule) => [rule, { enabled: false }])) },
+  colors: { ...REPORT, runOnly: COLORS },
+  words: { ...REPORT, rules: Object.fromEntries(COLORS.map((rule) => [rule, { enabled: false }])) },
 }
 
 /**
  * One element with text of its own for each combination of what its contrast depends on: its style, and all that is drawn behind
  * it. An API page has thousands of elements, and a hundred combinations.
  */
-const ONE_OF_EACH_COLOUR = `(() => {
+const ONE_OF_EACH_COLOR = `(() => {
   const behind = new Map([[null, '']])
   const drawn = (element) => {
     if (!behind.has(element)) {
@@ -76,7 +76,7 @@ export async function accessibilityFindings(page: Page, rules: AxeRules = 'all')
     worldName: AXE_WORLD,
   })
   const { result } = await session.send('Runtime.evaluate', {
-    expression: `axe.run(${rules === 'colours' ? ONE_OF_EACH_COLOUR : 'document'}, ${JSON.stringify(AXE_OPTIONS[rules])}).then(({ violations }) => violations.map(({ id, nodes }) => id + ': ' + nodes.map(({ html }) => html).join(' ')))`,
+    expression: `axe.run(${rules === 'colors' ? ONE_OF_EACH_COLOR : 'document'}, ${JSON.stringify(AXE_OPTIONS[rules])}).then(({ violations }) => violations.map(({ id, nodes }) => id + ': ' + nodes.map(({ html }) => html).join(' ')))`,
     contextId,
     awaitPromise: true,
     returnByValue: true,

@@ -12,19 +12,19 @@ type Look = {
 }
 
 /**
- * A page on a screen, in both colour schemes. Our style sheets change nothing but colours in the dark
- * (`packages/brand/src/tokens.ts`), so only rules about colours can find something there that is not found in light.
+ * A page on a screen, in both color schemes. Our style sheets change nothing but colors in the dark
+ * (`packages/brand/src/tokens.ts`), so only rules about colors can find something there that is not found in light.
  */
 export const looksOn = (screen: string, viewport: Look['viewport']): Look[] => [
   { name: `light on ${screen}`, colorScheme: 'light', viewport, rules: 'all' },
-  { name: `dark on ${screen}`, colorScheme: 'dark', viewport, rules: 'colours' },
+  { name: `dark on ${screen}`, colorScheme: 'dark', viewport, rules: 'colors' },
 ]
 
 const ON_A_PHONE = looksOn('a phone', PHONE)
-/** How people see pages: in both colour schemes, on a phone and on a desktop. */
+/** How people see pages: in both color schemes, on a phone and on a desktop. */
 export const LOOKS = [...ON_A_PHONE, ...looksOn('a desktop', DESKTOP)]
 
-/** German has long words, which a phone has the least room for. They have the colours of the English ones. */
+/** German has long words, which a phone has the least room for. They have the colors of the English ones. */
 const LOOKS_IN = {
   en: LOOKS,
   de: ON_A_PHONE.slice(0, 1).map((look) => ({ ...look, rules: 'words' as const })),

@@ -1,7 +1,7 @@
 import type { Db, Tx } from '@signet/db'
 import type { Address } from '../addresses/address.js'
-import { normaliseEmail } from '../addresses/email.js'
-import { normalisePhone } from '../addresses/phone.js'
+import { normalizeEmail } from '../addresses/email.js'
+import { normalizePhone } from '../addresses/phone.js'
 import type { Audit, AuditLog } from '../audit/audit-log.js'
 import { addressExists, authError } from '../errors/auth-error.js'
 import { challengeOf, type Challenge } from '../flows/pkce.js'
@@ -135,8 +135,8 @@ export class UserUpdateService {
   async #check(caller: Caller, request: UserUpdateRequest, meta: RequestMeta): Promise<Change> {
     const { user } = caller
     const given = (text: string | undefined) => (text === undefined || text === '' ? null : text)
-    const email = changed(given(request.email), normaliseEmail, user.email)
-    const phone = changed(given(request.phone), normalisePhone, user.phone)
+    const email = changed(given(request.email), normalizeEmail, user.email)
+    const phone = changed(given(request.phone), normalizePhone, user.phone)
     const password = request.password ?? null
     const channel = smsChannelOf(request.channel, this.deps.rules.smsProvider)
     const challenge = challengeOf(request)
@@ -278,9 +278,9 @@ const changesOf = (change: Change): string[] =>
 /** The new value in normal form, or null when there is none or it is the current one. */
 function changed(
   raw: string | null,
-  normalise: (raw: string) => string,
+  normalize: (raw: string) => string,
   current: string | null,
 ): string | null {
-  const value = raw === null ? null : normalise(raw)
+  const value = raw === null ? null : normalize(raw)
   return value === current ? null : value
 }

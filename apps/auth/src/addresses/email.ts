@@ -6,7 +6,7 @@ const EMAIL =
   /^[A-Za-z0-9.!#$%&'*+/=?^_`{|}~-]+@[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?(?:\.[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?)*$/
 
 /** The address in the lower-case form that is stored and compared; throws `validation_failed` (docs/specification.md#addresses). */
-export function normaliseEmail(raw: string): string {
+export function normalizeEmail(raw: string): string {
   // Validated before lower-casing: the Kelvin sign becomes an ASCII k, which could be someone else's address.
   if (raw.length <= MAX_EMAIL_BYTES && EMAIL.test(raw)) return raw.toLowerCase()
   throw new AppError('invalid', 'validation_failed', 'Unable to validate email address: invalid format')

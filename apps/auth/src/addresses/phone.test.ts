@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals'
-import { normalisePhone } from './phone.js'
+import { normalizePhone } from './phone.js'
 
-describe('normalisePhone (docs/specification.md#addresses)', () => {
+describe('normalizePhone (docs/specification.md#addresses)', () => {
   it.each([
     ['+1 555 010 9999', '15550109999'],
     ['15550109999', '15550109999'],
@@ -9,7 +9,7 @@ describe('normalisePhone (docs/specification.md#addresses)', () => {
     ['+12', '12'],
     ['123456789012345', '123456789012345'],
   ])('turns %j into %s', (raw, phone) => {
-    expect(normalisePhone(raw)).toBe(phone)
+    expect(normalizePhone(raw)).toBe(phone)
   })
 
   it.each([
@@ -26,7 +26,7 @@ describe('normalisePhone (docs/specification.md#addresses)', () => {
     '٣٤٥٦٧',
     'call me',
   ])('refuses %j', (raw) => {
-    expect(() => normalisePhone(raw)).toThrow(
+    expect(() => normalizePhone(raw)).toThrow(
       expect.objectContaining({
         kind: 'invalid',
         code: 'validation_failed',

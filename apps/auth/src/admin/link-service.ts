@@ -1,5 +1,5 @@
 import type { Queryable } from '@signet/db'
-import { normaliseEmail } from '../addresses/email.js'
+import { normalizeEmail } from '../addresses/email.js'
 import { addressExists, invalid } from '../errors/auth-error.js'
 import type { Slot } from '../one-time-tokens/one-time-token.js'
 import type { Issued } from '../one-time-tokens/one-time-tokens.js'
@@ -77,7 +77,7 @@ export class LinkService {
     if (requested === 'email_change_current' && !rules.secureEmailChange)
       throw invalid('Enable secure email change to generate link for current email')
     refuseEmpty(request.password)
-    const email = normaliseEmail(request.email ?? '')
+    const email = normalizeEmail(request.email ?? '')
     const known = await users.findByEmail(db, email)
     const type = requested === 'magiclink' && known === null ? 'signup' : requested
     const newEmail = await this.#newEmail(type, request)
@@ -106,7 +106,7 @@ export class LinkService {
 
   async #newEmail(type: GeneratedType, request: LinkRequest): Promise<string | null> {
     if (type !== 'email_change_current' && type !== 'email_change_new') return null
-    const newEmail = normaliseEmail(request.new_email ?? '')
+    const newEmail = normalizeEmail(request.new_email ?? '')
     const { db, holders } = this.deps
     if (await holders.isTaken(db, { kind: 'email', value: newEmail })) throw addressExists('email')
     return newEmail

@@ -1,5 +1,5 @@
-import { normaliseEmail } from '../addresses/email.js'
-import { normalisePhone } from '../addresses/phone.js'
+import { normalizeEmail } from '../addresses/email.js'
+import { normalizePhone } from '../addresses/phone.js'
 import { invalid } from '../errors/auth-error.js'
 import { MAX_NAME_LENGTH, type JsonObject } from '../users/user.js'
 import { bannedUntil } from './ban-duration.js'
@@ -36,8 +36,8 @@ export function checkAttributes(attributes: UserAttributes, now: Date): CheckedA
   const { email = '', phone = '', role = '', ban_duration: ban = '' } = attributes
   if (role.length > MAX_NAME_LENGTH) throw invalid('The role is too long')
   return {
-    email: email === '' ? null : normaliseEmail(email),
-    phone: phone === '' ? null : normalisePhone(phone),
+    email: email === '' ? null : normalizeEmail(email),
+    phone: phone === '' ? null : normalizePhone(phone),
     role: role === '' ? undefined : role,
     emailConfirm: attributes.email_confirm === true,
     phoneConfirm: attributes.phone_confirm === true,

@@ -59,7 +59,7 @@ export class UserRemovalService {
       now(),
     )
     for (const identity of user.identities)
-      await identities.anonymise(tx, identity.id, hashOf(user.id, identity.providerId), now())
+      await identities.anonymize(tx, identity.id, hashOf(user.id, identity.providerId), now())
     await tokens.removeAll(tx, user.id)
     await signUps.removeAll(tx, user.id)
     await users.removeAuthenticators(tx, user.id)

@@ -1,5 +1,5 @@
 import type { Tx } from '@signet/db'
-import { normalisePhone } from '../addresses/phone.js'
+import { normalizePhone } from '../addresses/phone.js'
 import { traitsOf, type AdminActs } from '../administrators/admin-acts.js'
 import type { Admin } from '../administrators/admin.js'
 import { invalid } from '../errors/auth-error.js'
@@ -70,5 +70,5 @@ export class AdminFactorService {
 function newPhone(factor: Factor, phone: string | undefined): string | null {
   if (phone === undefined || phone === '') return factor.phone
   if (factor.factorType !== 'phone') throw invalid('Only a phone factor has a phone number')
-  return normalisePhone(phone)
+  return normalizePhone(phone)
 }

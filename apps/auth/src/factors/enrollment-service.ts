@@ -1,5 +1,5 @@
 import { randomUUID, type KeyObject } from 'node:crypto'
-import { normalisePhone } from '../addresses/phone.js'
+import { normalizePhone } from '../addresses/phone.js'
 import type { AuditLog } from '../audit/audit-log.js'
 import { authError, invalid } from '../errors/auth-error.js'
 import type { Mailer } from '../mail/mailer.js'
@@ -55,7 +55,7 @@ export class EnrollmentService {
     const { id: userId } = caller.user
     const type = this.#typeOf(request)
     const friendlyName = visibleName(text('friendly_name', request.friendly_name))
-    const phone = type === 'phone' ? normalisePhone(request.phone ?? '') : null
+    const phone = type === 'phone' ? normalizePhone(request.phone ?? '') : null
     const id = randomUUID()
     const secret = newTotpSecret()
     const shown = type === 'totp' ? this.#authenticatorCode(secret, caller.user, request) : null

@@ -9,7 +9,7 @@ const library = () => createRequire(import.meta.url)('qrcode') as typeof import(
 
 /**
  * A QR code as SVG text. Clients put it unescaped behind `data:image/svg+xml;utf-8,` (docs/specification.md#factors), so it has
- * neither `#` nor `%` nor line breaks: colours have names.
+ * neither `#` nor `%` nor line breaks: colors have names.
  */
 export function qrCodeSvg(text: string): string {
   const { modules } = library().create(text, { errorCorrectionLevel: 'M' })

@@ -1,5 +1,5 @@
 import { withoutInvisible } from '@signet/pages/visible'
-import { normaliseEmail } from '../addresses/email.js'
+import { normalizeEmail } from '../addresses/email.js'
 import { traitsOf, type AdminAct, type AdminActs } from '../administrators/admin-acts.js'
 import type { Admin } from '../administrators/admin.js'
 import type { HeldAdmin } from '../audit/audit.js'
@@ -29,7 +29,7 @@ export class InviteService {
     meta: RequestMeta,
   ): Promise<User> {
     const { users, vouched, messages, acts } = this.deps
-    const address = { kind: 'email', value: normaliseEmail(request.email ?? '') } as const
+    const address = { kind: 'email', value: normalizeEmail(request.email ?? '') } as const
     messages.refuseAddress(address)
     const invite = async ({ tx, admin: inviting, record }: AdminAct) => {
       const target = await vouched.target(tx, { address, aud: admin.aud, data: request.data ?? {} })

@@ -260,7 +260,7 @@ describe('rotation', () => {
       await expect(verifyJwt(stage, old)).resolves.toEqual(claims)
     expect(await reasonOf(old, dropped)).toBe('algorithm')
     expect(await reasonOf(old, ring(signing(rsaKey('other'))))).toBe('unknown_key')
-    // A replica that is one step behind already knows the key that its neighbour signs with.
+    // A replica that is one step behind already knows the key that its neighbor signs with.
     for (const stage of [published, moved, publicOnly, dropped])
       await expect(verifyJwt(stage, young)).resolves.toEqual(claims)
     expect(published.publicJwks().keys.map(({ kid }) => kid)).toEqual(['rsa', 'next'])

@@ -27,9 +27,9 @@ export const accountRequestHandler = ({
   attemptMs,
   retryDelayMs: exponentialDelay(1000, 60_000),
   async send({ what, input }, { meta }) {
-    if (what === 'code') await done(otps.fulfil(input, meta))
-    else if (what === 'recover') await done(recoveries.fulfil(input, meta))
-    else await done(resends.fulfil(input, meta))
+    if (what === 'code') await done(otps.fulfill(input, meta))
+    else if (what === 'recover') await done(recoveries.fulfill(input, meta))
+    else await done(resends.fulfill(input, meta))
   },
 })
 

@@ -1,7 +1,7 @@
 import type { Db } from '@signet/db'
 import type { Address } from '../addresses/address.js'
-import { normaliseEmail } from '../addresses/email.js'
-import { normalisePhone } from '../addresses/phone.js'
+import { normalizeEmail } from '../addresses/email.js'
+import { normalizePhone } from '../addresses/phone.js'
 import type { AccountRequests } from '../account-requests/account-requests.js'
 import type { CodeRequest } from '../account-requests/account-work.js'
 import type { AuditLog } from '../audit/audit-log.js'
@@ -73,7 +73,7 @@ export class OtpService {
 
   async sendMagicLink(request: OtpRequest, where: Where, meta: RequestMeta): Promise<void> {
     const { rules } = this.deps
-    const address = { kind: 'email', value: normaliseEmail(request.email ?? '') } as const
+    const address = { kind: 'email', value: normalizeEmail(request.email ?? '') } as const
     const challenge = challengeOf(request)
     if (!rules.emailEnabled || !rules.magicLinkEnabled)
       throw authError('unprocessable', 'email_provider_disabled', 'Email logins are disabled')
@@ -89,7 +89,7 @@ export class OtpService {
     challengeOf(request)
     if (!rules.phoneEnabled)
       throw authError('invalid', 'phone_provider_disabled', 'Unsupported phone provider')
-    const address = { kind: 'phone', value: normalisePhone(request.phone ?? '') } as const
+    const address = { kind: 'phone', value: normalizePhone(request.phone ?? '') } as const
     const intervalMs = rules.smsIntervalMs
     const input = { address, challenge: null, channel }
     await this.#accept(request, where, input, { clock: 'confirmation', intervalMs }, meta)
@@ -118,7 +118,7 @@ export class OtpService {
   }
 
   /** Sends a sign-in secret, a confirmation, or nothing. */
-  async fulfil(input: CodeRequest, meta: MessageOrigin): Promise<void> {
+  async fulfill(input: CodeRequest, meta: MessageOrigin): Promise<void> {
     const { registration, rules } = this.deps
     const { address } = input
     const known = await this.#find(address)

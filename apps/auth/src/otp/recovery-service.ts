@@ -1,5 +1,5 @@
 import type { Db } from '@signet/db'
-import { normaliseEmail } from '../addresses/email.js'
+import { normalizeEmail } from '../addresses/email.js'
 import type { AccountRequests, Transact } from '../account-requests/account-requests.js'
 import type { RecoverRequest } from '../account-requests/account-work.js'
 import type { AuditLog } from '../audit/audit-log.js'
@@ -36,7 +36,7 @@ export class RecoveryService {
     const { accountRequests, rules } = this.deps
     if (!rules.emailEnabled)
       throw authError('invalid', 'email_provider_disabled', 'Email logins are disabled')
-    const address = { kind: 'email', value: normaliseEmail(request.email ?? '') } as const
+    const address = { kind: 'email', value: normalizeEmail(request.email ?? '') } as const
     const input = { address, challenge: challengeOf(request), redirectTo }
     const { intervalMs } = rules
     await accountRequests.accept(
@@ -48,7 +48,7 @@ export class RecoveryService {
   }
 
   /** Emails the link if the address has an account. */
-  async fulfil({ address, challenge, redirectTo }: RecoverRequest, meta: MessageOrigin): Promise<void> {
+  async fulfill({ address, challenge, redirectTo }: RecoverRequest, meta: MessageOrigin): Promise<void> {
     const { db, users, issuer, messages, audit } = this.deps
     const known = await users.findByEmail(db, address.value)
     if (known === null) return

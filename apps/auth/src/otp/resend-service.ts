@@ -1,7 +1,7 @@
 import type { Db, Tx } from '@signet/db'
 import { isSameAddress, type Address } from '../addresses/address.js'
-import { normaliseEmail } from '../addresses/email.js'
-import { normalisePhone } from '../addresses/phone.js'
+import { normalizeEmail } from '../addresses/email.js'
+import { normalizePhone } from '../addresses/phone.js'
 import type { AccountRequests, Transact } from '../account-requests/account-requests.js'
 import { RESEND_TYPES, type ResendType, type ResendWork } from '../account-requests/account-work.js'
 import type { AuditLog } from '../audit/audit-log.js'
@@ -84,7 +84,7 @@ export class ResendService {
    * counts against that address, because several accounts may want to change to the same mailbox. It does not count against the client,
    * which would learn from it that a change is pending.
    */
-  async fulfil({ type, address, challenge, redirectTo }: ResendWork, meta: MessageOrigin): Promise<void> {
+  async fulfill({ type, address, challenge, redirectTo }: ResendWork, meta: MessageOrigin): Promise<void> {
     const { users, audit, messages } = this.deps
     const known = await this.#find(address)
     if (known === null) return
@@ -170,8 +170,8 @@ export class ResendService {
     this.#refuseDisabled(viaOf(known))
     this.#refuseDisabled(email === '' ? 'phone' : 'email')
     return email === ''
-      ? { type: known, address: { kind: 'phone', value: normalisePhone(phone) } }
-      : { type: known, address: { kind: 'email', value: normaliseEmail(email) } }
+      ? { type: known, address: { kind: 'phone', value: normalizePhone(phone) } }
+      : { type: known, address: { kind: 'email', value: normalizeEmail(email) } }
   }
 
   #refuseDisabled(kind: Address['kind']): void {

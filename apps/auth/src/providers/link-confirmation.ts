@@ -6,7 +6,7 @@ import type { Departure } from './authorize-service.js'
 /** A sign-in method about to be added, as carried through the browser. */
 export type PendingLink = Departure & {
   readonly provider: string
-  /** The address of the account, for the person to recognise. */
+  /** The address of the account, for the person to recognize. */
   readonly account: string
 }
 

@@ -4,7 +4,7 @@ import { SESSION_COLUMNS, toSession, type SessionRow } from './session-store.js'
 import type { AmrEntry, LimitTimes, Session } from './session.js'
 import { toAmr, type AmrJson } from './stored-session.js'
 
-/** A session as its owner recognises it. */
+/** A session as its owner recognizes it. */
 export type ListedSession = Session & { userAgent: string; ip: string; amr: readonly AmrEntry[] }
 
 /** A sign-in with an open session, shown by the session of its device. */

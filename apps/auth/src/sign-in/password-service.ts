@@ -1,8 +1,8 @@
 import type { Db } from '@signet/db'
 import type { AppError } from '@signet/errors'
 import type { Address } from '../addresses/address.js'
-import { normaliseEmail } from '../addresses/email.js'
-import { normalisePhone } from '../addresses/phone.js'
+import { normalizeEmail } from '../addresses/email.js'
+import { normalizePhone } from '../addresses/phone.js'
 import type { AuditLog } from '../audit/audit-log.js'
 import { authError, invalid, userBanned } from '../errors/auth-error.js'
 import { authorized } from '../hash-callers/hash-caller.js'
@@ -97,12 +97,12 @@ export class PasswordService {
     if (email !== '') {
       if (!rules.emailEnabled)
         throw authError('unprocessable', 'email_provider_disabled', 'Email logins are disabled')
-      return { kind: 'email', value: normaliseEmail(email) }
+      return { kind: 'email', value: normalizeEmail(email) }
     }
     if (phone === '') throw invalid('An email address or phone number is required')
     if (!rules.phoneEnabled)
       throw authError('unprocessable', 'phone_provider_disabled', 'Phone logins are disabled')
-    return { kind: 'phone', value: normalisePhone(phone) }
+    return { kind: 'phone', value: normalizePhone(phone) }
   }
 
   /**

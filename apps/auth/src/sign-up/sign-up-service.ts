@@ -1,7 +1,7 @@
 import { randomUUID, type KeyObject } from 'node:crypto'
 import type { Address } from '../addresses/address.js'
-import { normaliseEmail } from '../addresses/email.js'
-import { normalisePhone } from '../addresses/phone.js'
+import { normalizeEmail } from '../addresses/email.js'
+import { normalizePhone } from '../addresses/phone.js'
 import type { AuditLog } from '../audit/audit-log.js'
 import { authError, invalid } from '../errors/auth-error.js'
 import { challengeOf } from '../flows/pkce.js'
@@ -146,7 +146,7 @@ export class SignUpService {
     if (phone !== '' && challenge) throw invalid('PKCE needs an email address')
     const address: Address = email !== '' ? { kind: 'email', value: email } : { kind: 'phone', value: phone }
     refuseDisabled(address, rules)
-    const value = address.kind === 'email' ? normaliseEmail(email) : normalisePhone(phone)
+    const value = address.kind === 'email' ? normalizeEmail(email) : normalizePhone(phone)
     return { password, channel, challenge, address: { kind: address.kind, value } }
   }
 }

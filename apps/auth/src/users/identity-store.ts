@@ -105,7 +105,7 @@ export class IdentityStore {
   }
 
   /** Replaces subject and data of a user being erased. */
-  async anonymise(tx: Tx, id: string, providerId: string, now: Date): Promise<void> {
+  async anonymize(tx: Tx, id: string, providerId: string, now: Date): Promise<void> {
     await tx.query(
       `update ${this.t.identities} set provider_id = $2, identity_data = '{}', updated_at = $3 where id = $1`,
       [id, providerId, now],

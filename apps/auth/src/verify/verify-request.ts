@@ -1,6 +1,6 @@
 import type { Address } from '../addresses/address.js'
-import { normalisePhone } from '../addresses/phone.js'
-import { normaliseEmail } from '../addresses/email.js'
+import { normalizePhone } from '../addresses/phone.js'
+import { normalizeEmail } from '../addresses/email.js'
 import { authError, invalid } from '../errors/auth-error.js'
 import type { Slot } from '../one-time-tokens/one-time-token.js'
 
@@ -68,7 +68,7 @@ export function parseVerifyBody(body: VerifyBody): { type: VerifyType; proof: Pr
     return { type: typeAmong(EMAIL_TYPES, type), proof: { kind: 'otp', address, otp: token } }
   }
   if (phone !== '') {
-    const address = { kind: 'phone', value: normalisePhone(phone) } as const
+    const address = { kind: 'phone', value: normalizePhone(phone) } as const
     return { type: typeAmong(PHONE_TYPES, type), proof: { kind: 'otp', address, otp: token } }
   }
   // A code needs an address: without one, six digits could open anyone's account. Only a link token stands alone.
@@ -87,7 +87,7 @@ function typeAmong<T extends VerifyType>(types: readonly T[], type: string): T {
 // Only here a bad address is 422 (docs/specification.md#verify).
 function verifyEmail(email: string): string {
   try {
-    return normaliseEmail(email)
+    return normalizeEmail(email)
   } catch {
     throw authError('unprocessable', 'validation_failed', 'Unable to validate email address: invalid format')
   }

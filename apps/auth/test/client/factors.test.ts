@@ -35,7 +35,7 @@ const levels = async (client: Client) => {
 const methodOf = (entry: string | { method: string }) => (typeof entry === 'string' ? entry : entry.method)
 
 describe('the published client uses a second factor', () => {
-  it('from enrolment over challenge and code to aal2, and back by unenrolment', async () => {
+  it('from enrollment over challenge and code to aal2, and back by unenrollment', async () => {
     const { client, session } = await aSignedInClient(server)
     expect(await levels(client)).toEqual({ currentLevel: 'aal1', nextLevel: 'aal1', methods: ['otp'] })
 

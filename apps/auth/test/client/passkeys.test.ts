@@ -72,7 +72,7 @@ describe('the published client uses passkeys', () => {
 })
 
 describe('the published client uses a security key as second factor', () => {
-  it('from enrolment to aal2, and again after the next sign-in', async () => {
+  it('from enrollment to aal2, and again after the next sign-in', async () => {
     const { client, email } = await aSignedInClient(server)
     const authenticator = anAuthenticator()
     const { id: factorId } = await ok(client.mfa.enroll({ factorType: 'webauthn', friendlyName: 'key' }))

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { expect, it } from '@jest/globals'
 import { aBrowser, startUi } from './support.js'
 
-it('shows the pages, errors too, with the name, logo, colour and links of the operator', async () => {
+it('shows the pages, errors too, with the name, logo, color and links of the operator', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'logo-'))
   const logo = join(folder, 'logo.svg')
   writeFileSync(logo, '<svg xmlns="http://www.w3.org/2000/svg"><script>alert(1)</script></svg>')

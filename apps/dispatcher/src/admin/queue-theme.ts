@@ -6,19 +6,19 @@ export function queueTheme(accent: string) {
   return { light: themeOf(light), dark: themeOf(dark) }
 }
 
-const themeOf = (colours: Palette) => ({
+const themeOf = (colors: Palette) => ({
   'font-sans': measures.font,
   'font-mono': measures.mono,
   radius: measures.radius,
-  background: colours.bg,
-  foreground: colours.text,
-  card: colours.card,
-  popover: colours.card,
-  primary: colours.accent,
-  'primary-foreground': colours.onAccent,
-  'muted-foreground': colours.soft,
-  border: colours.line,
-  sidebar: colours.card,
-  'sidebar-border': colours.line,
-  destructive: colours.bad,
+  background: colors.bg,
+  foreground: colors.text,
+  card: colors.card,
+  popover: colors.card,
+  primary: colors.accent,
+  'primary-foreground': colors.onAccent,
+  'muted-foreground': colors.soft,
+  border: colors.line,
+  sidebar: colors.card,
+  'sidebar-border': colors.line,
+  destructive: colors.bad,
 })

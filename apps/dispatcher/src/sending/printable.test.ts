@@ -7,7 +7,7 @@ describe('printable', () => {
   it.each([
     ['plain', 'plain'],
     ['{"error":"Zoë – 会議 😀"}', '{"error":"Zoë – 会議 😀"}'],
-    ['two\r\nlines\tand\u0000 a \u001b[31mcolour', 'two\\r\\nlines\\tand\\u0000 a \\u001b[31mcolour'],
+    ['two\r\nlines\tand\u0000 a \u001b[31mcolor', 'two\\r\\nlines\\tand\\u0000 a \\u001b[31mcolor'],
     ['a\u202eb\u2066c\u2069\u200e\u061c\u0085\ufeff', 'a\\u202eb\\u2066c\\u2069\\u200e\\u061c\\u0085\\ufeff'],
     ['tag \u{e0041} joined\u200d', 'tag \\u{e0041} joined\\u200d'],
     ['', ''],

@@ -12,7 +12,7 @@ it('matches a known vector', () => {
   expect(hintOf(token)).toBe('svp_…llhu')
 })
 
-it('recognises what it makes and nothing with one character changed', () => {
+it('recognizes what it makes and nothing with one character changed', () => {
   fc.assert(
     fc.property(fc.nat(35), fc.constantFrom(...'0aZ-'), (index, character) => {
       const token = personalToken()

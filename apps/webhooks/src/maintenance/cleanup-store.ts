@@ -16,7 +16,7 @@ const deleteWhere = (table: string, key: string, condition: string): CleanupStep
        (select ${key} from ${table} where ${condition} limit $1 for update skip locked)`,
   )
 
-/** What expires within minutes or hours. Used codes stay with their grant, so that a replay is recognised. */
+/** What expires within minutes or hours. Used codes stay with their grant, so that a replay is recognized. */
 export const hourlySteps: Readonly<Record<string, CleanupStep>> = {
   codes: deleteWhere('oauth_codes', 'code_hash', 'used_at is null and expires_at < now()'),
   authorizations: deleteWhere('oauth_authorizations', 'txn_hash', 'expires_at < now()'),

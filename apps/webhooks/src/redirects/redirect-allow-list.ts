@@ -29,7 +29,7 @@ export function parseAllowListEntry(text: string): Entry {
 
 function covers({ uri, anyPathBelow }: Entry, candidate: string): boolean {
   if (!anyPathBelow) return candidate === uri
-  // Dots and encoded slashes could climb out of the folder after the client or a proxy normalises the path.
+  // Dots and encoded slashes could climb out of the folder after the client or a proxy normalizes the path.
   const path = candidate.split('?', 1)[0] ?? ''
   return path.length > uri.length && path.startsWith(uri) && !/\.\.|%2e|%2f|%5c/i.test(candidate)
 }

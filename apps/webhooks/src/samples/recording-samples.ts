@@ -2,7 +2,7 @@ import type { Db } from '@signet/db'
 import type { EventDefinition } from '@signet/webhook-core'
 import { readRecordings } from '@signet/webhook-core/stores'
 import {
-  findRecentlySummarised,
+  findRecentlySummarized,
   sampleReader,
   SAMPLES_TARGET_BYTES,
   type SampleLimits,
@@ -18,7 +18,7 @@ export async function recordingSamples(
   definition: Extract<EventDefinition, { subject: 'recording' }>,
   { accountId, limit, maxLength = Infinity, now }: SampleLimits & { accountId: string; now: Date },
 ): Promise<string[]> {
-  const audioIds = await findRecentlySummarised(db, accountId, limit)
+  const audioIds = await findRecentlySummarized(db, accountId, limit)
   const samples: string[] = []
   let bytes = 0
   const reader = sampleReader(db)

@@ -43,7 +43,7 @@ export async function findRecentBodies(
 }
 
 /** The audio ids of an account's newest recordings that have summaries, for samples. */
-export async function findRecentlySummarised(
+export async function findRecentlySummarized(
   db: Queryable,
   accountId: string,
   limit: number,

@@ -25,7 +25,7 @@ it('stops what was started last first, and only once', async () => {
   expect(stopped).toEqual(['service', 'queue', 'database'])
 })
 
-it('still stops the parts whose neighbour failed to start, or to stop', async () => {
+it('still stops the parts whose neighbor failed to start, or to stop', async () => {
   const stopped: string[] = []
   const supervisor = new Supervisor()
   await supervisor.start(() => Promise.resolve(part('database', stopped)))

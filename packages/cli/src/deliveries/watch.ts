@@ -23,9 +23,9 @@ export function watchDeliveries(context: Context, source: Source): Promise<void>
 
 function lineOf(delivery: Delivery, paint: Paint): string {
   const { id, event_type, event_id, attempts, last_error, created_at } = delivery
-  const { word, colour } = deliveryStatus(delivery.status)
+  const { word, color } = deliveryStatus(delivery.status)
   const heading = [readableTime(created_at), id, event_type, event_id].map(printable).join('  ')
   const tries = `${attempts} ${attempts === 1 ? 'attempt' : 'attempts'}`
   const failure = last_error === '' ? '' : `  ${printable(last_error)}`
-  return `${heading}  ${paint(colour, word)}  ${tries}${failure}`
+  return `${heading}  ${paint(color, word)}  ${tries}${failure}`
 }

@@ -77,8 +77,8 @@ describe('paintFor', () => {
     [{ isTTY: false }, { FORCE_COLOR: '1' }, true],
     [{ isTTY: true }, { FORCE_COLOR: '0' }, false],
     [{ isTTY: true }, { FORCE_COLOR: '1', NO_COLOR: '1' }, false],
-  ])('on %j with %j colours: %s', (stream, env, colours) => {
-    expect(paintFor(stream, env)('red', 'x') !== 'x').toBe(colours)
+  ])('on %j with %j colors: %s', (stream, env, colors) => {
+    expect(paintFor(stream, env)('red', 'x') !== 'x').toBe(colors)
   })
 })
 

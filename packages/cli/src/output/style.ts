@@ -1,19 +1,19 @@
 import { styleText } from 'node:util'
 
-export type Colour = 'red' | 'green' | 'yellow' | 'cyan' | 'dim' | 'bold'
-/** Text in a colour where the stream shows colours, else the text as it is. */
-export type Paint = (colour: Colour, text: string) => string
+export type Color = 'red' | 'green' | 'yellow' | 'cyan' | 'dim' | 'bold'
+/** Text in a color where the stream shows colors, else the text as it is. */
+export type Paint = (color: Color, text: string) => string
 
 type Stream = { isTTY?: boolean }
 
 /** NO_COLOR (any value) wins, then FORCE_COLOR, then whether a capable terminal is there. */
 export function paintFor(stream: Stream, env: Readonly<Record<string, string | undefined>>): Paint {
-  return wantsColour(stream, env)
-    ? (colour, text) => styleText(colour, text, { validateStream: false })
+  return wantsColor(stream, env)
+    ? (color, text) => styleText(color, text, { validateStream: false })
     : (_, text) => text
 }
 
-function wantsColour(stream: Stream, env: Readonly<Record<string, string | undefined>>): boolean {
+function wantsColor(stream: Stream, env: Readonly<Record<string, string | undefined>>): boolean {
   if (env['NO_COLOR']) return false
   if (env['FORCE_COLOR']) return env['FORCE_COLOR'] !== '0'
   return stream.isTTY === true && env['TERM'] !== 'dumb'

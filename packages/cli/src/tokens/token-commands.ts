@@ -38,7 +38,7 @@ export function tokenCommands(parent: Command, host: Host): void {
       examples: ['signet token create --name ci --expires-in-days 30'],
     }),
   )
-    .requiredOption('--name <text>', 'name to recognise it by')
+    .requiredOption('--name <text>', 'name to recognize it by')
     .addOption(integerOption('--expires-in-days <days>', 'life of the token (default 90)', 1, 365))
     .action(run<CreateOptions>(host, create))
 

@@ -1,20 +1,20 @@
 import type { Delivery, Webhook } from '../api/types.js'
-import type { Colour, Paint } from '../output/style.js'
+import type { Color, Paint } from '../output/style.js'
 import type { Column } from '../output/table.js'
 import { readableTime } from '../output/text.js'
 
-type Word = { word: string; colour: Colour }
+type Word = { word: string; color: Color }
 
 const WEBHOOK_STATUS: Readonly<Record<number, Word>> = {
-  1: { word: 'active', colour: 'green' },
-  2: { word: 'disabled', colour: 'red' },
+  1: { word: 'active', color: 'green' },
+  2: { word: 'disabled', color: 'red' },
 }
 /** The status of a delivery that is still to be attempted. */
 export const PENDING = 0
 const DELIVERY_STATUS: Readonly<Record<number, Word>> = {
-  [PENDING]: { word: 'pending', colour: 'yellow' },
-  1: { word: 'delivered', colour: 'green' },
-  2: { word: 'failed', colour: 'red' },
+  [PENDING]: { word: 'pending', color: 'yellow' },
+  1: { word: 'delivered', color: 'green' },
+  2: { word: 'failed', color: 'red' },
 }
 
 export const WEBHOOK_COLUMNS: readonly Column<Webhook>[] = [
@@ -55,9 +55,9 @@ export function webhookFields(webhook: Shown): (readonly [label: string, value: 
   ]
 }
 
-/** Word and colour of a delivery's status; the number for one that this version does not know. */
+/** Word and color of a delivery's status; the number for one that this version does not know. */
 export const deliveryStatus = (status: number): Word =>
-  DELIVERY_STATUS[status] ?? { word: String(status), colour: 'dim' }
+  DELIVERY_STATUS[status] ?? { word: String(status), color: 'dim' }
 
 const eventList = (events: readonly string[]): string => (events.length === 0 ? 'none' : events.join(', '))
 
@@ -66,6 +66,6 @@ function statusColumn<Row extends { status: number }>(words: Readonly<Record<num
   return {
     header: 'STATUS',
     value: ({ status }) => words[status]?.word ?? status,
-    paint: ({ status }: Row, cell: string, paint: Paint) => paint(words[status]?.colour ?? 'dim', cell),
+    paint: ({ status }: Row, cell: string, paint: Paint) => paint(words[status]?.color ?? 'dim', cell),
   }
 }

@@ -5,7 +5,7 @@ import { startDouble, type Answer, type DoubleServer, type Handler, type Seen } 
 type Hook = Webhook & { secret: string; nextSecret?: string }
 
 /** What a test may turn. */
-export type Behaviour = {
+export type Behavior = {
   /** The decision on the consent page. */
   consent: 'approve' | 'deny'
   /** The `iss` that comes back; by default the right one. */
@@ -15,7 +15,7 @@ export type Behaviour = {
 }
 
 export type ServiceDouble = DoubleServer & {
-  behaviour: Behaviour
+  behavior: Behavior
   hooks: Hook[]
   /** What the delivery log says of every webhook. */
   log: Delivery[]
@@ -36,7 +36,7 @@ const notFound: Answer = error(404, 'not_found', 'Not found')
  * `managers` are the bearers that may manage tokens besides OAuth access tokens, i.e. user JWTs.
  */
 export async function startServiceDouble(managers: Set<string>): Promise<ServiceDouble> {
-  const behaviour: Behaviour = { consent: 'approve', issuer: undefined, override: () => undefined }
+  const behavior: Behavior = { consent: 'approve', issuer: undefined, override: () => undefined }
   const hooks: Hook[] = []
   const log: Delivery[] = []
   const tokens = new Map<string, PersonalToken>()
@@ -100,10 +100,10 @@ export async function startServiceDouble(managers: Set<string>): Promise<Service
       const code = `svc_${randomBytes(16).toString('hex')}`
       codes.set(code, { challenge, redirectUri })
       const target = new URL(redirectUri)
-      if (behaviour.consent === 'approve') target.searchParams.set('code', code)
+      if (behavior.consent === 'approve') target.searchParams.set('code', code)
       else target.searchParams.set('error', 'access_denied')
       target.searchParams.set('state', state)
-      target.searchParams.set('iss', behaviour.issuer ?? server.url)
+      target.searchParams.set('iss', behavior.issuer ?? server.url)
       return { status: 302, headers: { location: target.href } }
     },
     'POST /oauth/token': ({ body }) => {
@@ -244,14 +244,14 @@ export async function startServiceDouble(managers: Set<string>): Promise<Service
   }
 
   const server = await startDouble((request) => {
-    const overridden = behaviour.override(request)
+    const overridden = behavior.override(request)
     if (overridden) return overridden
     const handler = oauth[`${request.method} ${request.path}`]
     if (handler) return handler(request)
     if (request.path.startsWith('/account/tokens')) return account(request)
     return request.path.startsWith('/v1/') ? v1(request) : notFound
   })
-  return Object.assign(server, { behaviour, hooks, log, tokens, addHook, issueToken, deliver })
+  return Object.assign(server, { behavior, hooks, log, tokens, addHook, issueToken, deliver })
 }
 
 function error(status: number, code: string, message: string): Answer {

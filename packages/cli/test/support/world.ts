@@ -29,7 +29,7 @@ export function useWorld(): World {
     service.seen.length = 0
     identity.seen.length = 0
     Object.assign(identity.code, { expected: undefined, type: 'totp' })
-    Object.assign(service.behaviour, { consent: 'approve', issuer: undefined, override: () => undefined })
+    Object.assign(service.behavior, { consent: 'approve', issuer: undefined, override: () => undefined })
   })
   afterEach(() => world.machine.remove())
   afterAll(async () => {

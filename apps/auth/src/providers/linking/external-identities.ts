@@ -4,7 +4,7 @@ import { StorableMetadata } from '../../users/storable-metadata.js'
 import { refuseUnstorable } from '../../users/storable-text.js'
 import type { UserStore } from '../../users/user-store.js'
 import { providersOf, type JsonObject, type User } from '../../users/user.js'
-import { normaliseEmail } from '../../addresses/email.js'
+import { normalizeEmail } from '../../addresses/email.js'
 import type { Client } from '../../requests/request-meta.js'
 import { identityData } from '../model/identity-data.js'
 import type { ProviderProfile } from '../model/provider.js'
@@ -64,7 +64,7 @@ export function withUsableEmails(profile: ProviderProfile): ProviderProfile {
   refuseUnstorable(profile)
   const emails = profile.emails.flatMap((entry) => {
     try {
-      return [{ ...entry, email: normaliseEmail(entry.email) }]
+      return [{ ...entry, email: normalizeEmail(entry.email) }]
     } catch {
       return []
     }

@@ -65,7 +65,7 @@ export type ProfileCall = {
   callback: Readonly<Record<string, string>>
 }
 
-/** How id tokens of a provider are recognised and read. */
+/** How id tokens of a provider are recognized and read. */
 export type OpenIdRules = {
   /** Whether tokens of this issuer are the provider's. */
   isIssuer(issuer: string, settings: ProviderSettings): boolean
