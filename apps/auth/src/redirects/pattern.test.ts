@@ -30,7 +30,14 @@ describe('an entry that cannot be meant', () => {
       'https://ok.example/**/a%2eb',
       'myapp://%2e*',
       'https://ok.example/*%2523',
-    ].map((entry) => [entry, 'must not have encoded ?, # or . in a path with wildcards']),
+      'https://ok.example/*;a%3b',
+      'https://ok.example/%c0%af/*',
+      'https://ok.example/..;/*',
+      'https://ok.example/%*',
+    ].map((entry) => [
+      entry,
+      'must not have encoded ?, #, ; or ., bytes that are no UTF-8 or ..; in a path with wildcards',
+    ]),
     ...['https://ok.example/a/%2e%2e/b', 'https://ok.example/%2E/b', 'https://ok.example/ü%3F'].map(
       (entry) => [entry, 'must have its path as browsers write it, where it has encoded ?, # or .'],
     ),

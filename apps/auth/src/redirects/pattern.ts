@@ -10,6 +10,7 @@ import {
   pathOfApplication,
   type Target,
 } from './target.js'
+import { isPlainPath } from './plain-path.js'
 import { isLiteral, matches, wildcards, type Wildcards } from './wildcards.js'
 
 /** One entry of the redirect allow-list, in the same parts as a target. */
@@ -66,9 +67,9 @@ export function matchesPattern(pattern: Pattern, target: Target): boolean {
   )
 }
 
-/** No wildcard stands for an encoded delimiter: what a later server makes of it, the pattern did not say. */
+/** No wildcard stands for what a later server may read as another path: the pattern did not say that. */
 const matchesPath = (pattern: Wildcards, path: string): boolean =>
-  (isLiteral(pattern) || !hasEncodedDelimiter(path)) && matches(pattern, path)
+  (isLiteral(pattern) || isPlainPath(path)) && matches(pattern, path)
 
 function matchesHost(pattern: Pattern['host'], host: string | null): boolean {
   if (pattern === null || host === null) return pattern === host
@@ -78,11 +79,13 @@ function matchesHost(pattern: Pattern['host'], host: string | null): boolean {
   return pattern.every((label, index) => matches(label, labels[index] ?? ''))
 }
 
-/** A path with encoded delimiters can only be matched as it stands. */
+/** A path that later servers may read as another one can only be matched as it stands. */
 function requireLiteral(written: string, read: string): void {
-  if (!hasEncodedDelimiter(written)) return
-  if (written.includes('*')) throw new Error('must not have encoded ?, # or . in a path with wildcards')
-  if (read !== written)
+  if (written.includes('*') && !isPlainPath(written))
+    throw new Error(
+      'must not have encoded ?, #, ; or ., bytes that are no UTF-8 or ..; in a path with wildcards',
+    )
+  if (hasEncodedDelimiter(written) && read !== written)
     throw new Error('must have its path as browsers write it, where it has encoded ?, # or .')
 }
 

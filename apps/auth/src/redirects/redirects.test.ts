@@ -127,6 +127,13 @@ describe('an entry of the allow-list', () => {
     ['com.myapp://**', 'com.myapp://a%3Fb', false],
     ['https://ok.example/**', 'https://ok.example/%40me/2026-11-27T10%3A00', true],
     ['com.myapp:**', 'com.myapp:a%3A%23', false],
+    // Parameters of segments, as Angular and Java write them.
+    ['https://ok.example/**', 'https://ok.example/people;page=2/cb;jsessionid=1A', true],
+    ['https://ok.example/*', 'https://ok.example/;a', true],
+    ['https://ok.example/a;b%3Bc', 'https://ok.example/a;b%3Bc', true],
+    ['https://ok.example/%ff', 'https://ok.example/%ff', true],
+    ['https://ok.example/**', 'https://ok.example/%F0%9F%98%80/%EF%BC%8F', true],
+    ['https://ok.example/**', 'https://ok.example/cb?a=%ff%3b%c0%af', true],
   ])('%s, candidate %s: %s', (entry, candidate, answer) => {
     expect(allowed('https://app.dev', [entry], candidate)).toBe(answer)
   })
@@ -146,6 +153,22 @@ describe('an entry of the allow-list', () => {
       )
       expect(allowed('https://ok.example', [], candidate)).toBe(false)
     }
+  })
+
+  it.each([
+    // Bytes that are no UTF-8: some servers read overlong ones as / and dots.
+    ...['%c0%af', '%C0%AE', '%e0%80%af', '%ff', '%c3', '%25c0%25af', '%', '%zz', '%u002f'],
+    // Servers that know parameters of segments see `..` before the semicolon.
+    ...['..;', '.;', '..;a=1', '%3b', '%3B', '%253b'],
+    // The digits of an escape, encoded.
+    ...['%25%32%66', '%25%32e', '%252%65', '%2525%33f'],
+    `%${'25'.repeat(20)}41`,
+  ])('lets no wildcard stand for the segment %s, and neither does the site', (segment) => {
+    const candidate = `https://ok.example/a/${segment}/b`
+    expect(allowed('https://app.dev', ['https://ok.example/**', 'https://ok.example/a/*/b'], candidate)).toBe(
+      false,
+    )
+    expect(allowed('https://ok.example', [], candidate)).toBe(false)
   })
 
   it('decides in time for any number of wildcards and any input', () => {

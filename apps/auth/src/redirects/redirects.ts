@@ -1,6 +1,7 @@
 import type { Request } from 'express'
 import { matchesPattern, parsePattern, type Pattern } from './pattern.js'
-import { hasEncodedDelimiter, isLoopbackAddress, readTarget, type Target } from './target.js'
+import { isPlainPath } from './plain-path.js'
+import { isLoopbackAddress, readTarget, type Target } from './target.js'
 
 type RedirectConfig = {
   readonly siteUrl: string
@@ -57,7 +58,7 @@ export class Redirects {
   #isSite({ scheme, host, port, path }: Target): boolean {
     const site = this.#site
     if (site === null || host === null || scheme !== site.scheme || host !== site.host) return false
-    if (hasEncodedDelimiter(path)) return false
+    if (!isPlainPath(path)) return false
     // Development servers use any free port.
     return port === site.port || isLoopback(host)
   }

@@ -1,3 +1,4 @@
+import { isUtf8 } from 'node:buffer'
 import { Redirects } from '../../src/redirects/redirects.js'
 
 /** A URL in parts, as a parser of URLs gives them. */
@@ -96,7 +97,8 @@ const MISCHIEF = [
   ...['?', '#', '/', '\\', '@', ':', '.', '。', '／', '？', '＃', '\t', '\n', ' '],
   ...['%2f', '%5c', '%00', '%23', '%3f', '%40', '%2e', '%3a', '%2E', '%252f', '%2523', '%25252e'],
   ...['//', ':443', ':8000', '.example.net', 'evil.com', 'https://', 'ß', 'é', '\u00ad', '\u200d', '..'],
-  ...['[', ']', '|', '^', '%20'],
+  ...['[', ']', '|', '^', '%20', ';', '..;', '/.;'],
+  ...['%3b', '%253B', '%c0%af', '%c0%ae', '%ff', '%25ff', '%', '%25%32%66', '%f0%9f%98%80'],
 ]
 
 /** The same numbers each time, so that a pair that fails once fails again (Mulberry32). */
@@ -148,7 +150,7 @@ function aPattern(dice: Dice): Pick<Pair, 'pattern' | 'means'> {
       isPort.test(parts.port) &&
       isPath.test(parts.pathname) &&
       isSearch.test(parts.search) &&
-      (isLiteral || !hasEncodedSeparator(parts.pathname)),
+      (isLiteral || !isMisleading(parts.pathname)),
   }
 }
 
@@ -171,16 +173,17 @@ const joined = (pieces: readonly Piece[], written: string, means: string): Piece
   pieces.map(([, each]) => each).join(means),
 ]
 
-const SEPARATORS = new Set(['/', '\\', '?', '#', '.'])
+const NOT_ESCAPES = /%(?![0-9a-f]{2})/i
+const separatorsOf = (path: string) => path.replace(/[^/\\?#.;]/g, '')
 
-/** Decoded as often as it can be, character by character, whatever the case of the digits. */
-function hasEncodedSeparator(path: string): boolean {
-  for (let at = path.indexOf('%'); at >= 0; at = path.indexOf('%', at + 1)) {
-    let digits = path.slice(at + 1)
-    while (digits.startsWith('25')) digits = digits.slice(2)
-    if (SEPARATORS.has(String.fromCharCode(parseInt(digits.slice(0, 2), 16)))) return true
-  }
-  return false
+/** Whether servers may see another path than a browser, however often they decode it. In bytes, one character each. */
+function isMisleading(path: string): boolean {
+  if (NOT_ESCAPES.test(path) || /(^|\/)\.\.?;/.test(path)) return true
+  const decoded = path.replace(/%([0-9a-f]{2})/gi, (_, digits: string) =>
+    String.fromCharCode(parseInt(digits, 16)),
+  )
+  if (separatorsOf(decoded) !== separatorsOf(path) || !isUtf8(Buffer.from(decoded, 'latin1'))) return true
+  return decoded !== path && isMisleading(decoded.replaceAll(new RegExp(NOT_ESCAPES, 'gi'), 'percent'))
 }
 
 const following = (pattern: string, { one, below }: Dice): string =>
