@@ -215,9 +215,8 @@ export class UserUpdateService {
     const isTaken = (kind: Address['kind'], value: string | null) =>
       value !== null && holders.isTaken(db, { kind, value })
     const kind = (await isTaken('email', email)) ? 'email' : (await isTaken('phone', phone)) ? 'phone' : null
-    if (kind === null) return
-    await addresses.counted({ email, phone }, user, meta, () => Promise.resolve())
-    throw addressExists(kind)
+    if (kind !== null)
+      await addresses.counted({ email, phone }, user, meta, () => Promise.reject(addressExists(kind)))
   }
 
   async #apply(
