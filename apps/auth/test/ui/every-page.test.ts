@@ -10,7 +10,16 @@ import { anOperator } from '../support/operator.js'
 import { anAuthenticator, passkeySteps } from '../support/passkeys.js'
 import type { TestServer } from '../support/server.js'
 import { startSmsServer } from '../support/sms-gateway.js'
-import { aBrowser, aUserWithTotp, onLocalhost, settle, signIn, startUi, submitted } from './support.js'
+import {
+  aBrowser,
+  aUserWithTotp,
+  onLocalhost,
+  outcomeQuery,
+  settle,
+  signIn,
+  startUi,
+  submitted,
+} from './support.js'
 
 /** What pages load or lead through. */
 const NO_PAGES = [
@@ -66,6 +75,7 @@ describeInBrowser('every page', () => {
     const before = (await mailTo(server, email)).mail
     const waiting = await submitted(browser, await browser.get('/ui/forgot'), '/ui/forgot', { email })
     const link = (await mailTo(server, email, before)).link ?? ''
+    const said = (page: string) => `/ui${page}${outcomeQuery(server, browser, page)}`
     const long = `https://other.example.com/${'long'.repeat(20)}`
     return {
       who: 'a stranger',
@@ -80,10 +90,10 @@ describeInBrowser('every page', () => {
         pathOf(waiting),
         pathOf(await settle(browser, await browser.get(link))),
         '/ui/link?type=magiclink&token=used',
-        '/ui/link/confirmed',
-        '/ui/link/half-confirmed',
-        '/ui/link/changed',
-        '/ui/account/deleted',
+        said('/link/confirmed'),
+        said('/link/half-confirmed'),
+        said('/link/changed'),
+        `/ui/account/deleted${outcomeQuery(server, browser, 'deleted')}`,
       ],
     }
   }
@@ -109,7 +119,7 @@ describeInBrowser('every page', () => {
       browser,
       addresses: [
         account,
-        `${account}?done=passkey`,
+        `${account}${outcomeQuery(server, browser, 'passkey')}`,
         `${account}/email`,
         `${account}/phone`,
         `${account}/passkey`,
@@ -151,7 +161,7 @@ describeInBrowser('every page', () => {
         '/ui/operator?q=nobody',
         '/ui/operator/audit?scope=action&text=user',
         person,
-        `${person}?done=banned`,
+        `${person}${outcomeQuery(server, browser, 'banned')}`,
       ],
     }
   }

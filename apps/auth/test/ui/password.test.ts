@@ -3,7 +3,7 @@ import type { FormBrowser, Seen } from '@signet/testkit'
 import { aUser, PASSWORD, type SignedUp } from '../support/api.js'
 import type { TestServer } from '../support/server.js'
 import { statusOf } from './account-support.js'
-import { aBrowser, noticeOf, settle, signIn, startUi } from './support.js'
+import { aBrowser, noticeOf, outcomeQuery, settle, signIn, startUi } from './support.js'
 
 const NEW_PASSWORD = 'another horse battery'
 
@@ -124,6 +124,6 @@ describe('the password page', () => {
   it('says nothing about changes that are not made here', async () => {
     const { browser } = await onPasswordPage()
     for (const done of ['', 'nothing', 'email', 'constructor'])
-      expect(statusOf(await browser.get(`/ui?done=${done}`))).toBeUndefined()
+      expect(statusOf(await browser.get(`/ui${outcomeQuery(server, browser, done)}`))).toBeUndefined()
   })
 })

@@ -4,6 +4,8 @@ import { expect } from '@jest/globals'
 import { leasePort } from '@signet/local'
 import { FormBrowser, type Seen, type SoftwareAuthenticator } from '@signet/testkit'
 import type { Ports } from '../../src/context.js'
+import { BrowserState } from '../../src/ui/context/browser-state.js'
+import { outcome } from '../../src/ui/context/outcome.js'
 import { aUser, PASSWORD, post, type Json, type SignedUp } from '../support/api.js'
 import { PASSKEY_ENVIRONMENT } from '../support/passkeys.js'
 import { startServer, type TestServer } from '../support/server.js'
@@ -95,6 +97,14 @@ export function pkce() {
 
 export const fragmentOf = (seen: Seen): Record<string, string> =>
   Object.fromEntries(new URLSearchParams(new URL(seen.location ?? '').hash.slice(1)))
+
+/** The query of a page that says what a form in this browser has just done. */
+export function outcomeQuery({ context }: TestServer, browser: FormBrowser, done: string): string {
+  const { pageKey: key, cookies, now } = context
+  const id = browser.cookies.get('signet_ui') ?? ''
+  const state = new BrowserState({ key, cookies, now })
+  return `?${String(new URLSearchParams(outcome({ state, now }, { id, mark: null, lastUserId: null }, done)))}`
+}
 
 export const noticeOf = (seen: Seen): string | undefined =>
   /role="alert"[^>]*>\s*([^<]*?)\s*</.exec(seen.text)?.[1]

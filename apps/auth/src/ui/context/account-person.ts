@@ -1,4 +1,5 @@
 import type { Answer } from '@signet/http'
+import { outcome } from './outcome.js'
 import type { Person } from './progress.js'
 import type { SignInContext } from './sign-in-context.js'
 import type { Caller } from './sign-in-pages.js'
@@ -46,7 +47,7 @@ export async function onceProved(
 export const isAskedAgain = ({ prompt, next }: SignInContext): boolean =>
   prompt === 'login' && next === 'account'
 
-/** What the account page says was done; a query can be forged, so it only chooses among known texts. */
+/** What the account page says was done. */
 export const DONE = [
   'email',
   'email-half',
@@ -69,5 +70,5 @@ export const DONE = [
 ] as const
 export type Done = (typeof DONE)[number]
 
-export const backToAccount = ({ pages }: UiDeps, { context }: Caller, done: Done): Answer =>
-  pages.redirect(pages.path('/account', { ...context, next: null }, { done }))
+export const backToAccount = (deps: UiDeps, { browser, context }: Caller, done: Done): Answer =>
+  deps.pages.redirect(deps.pages.path('/account', { ...context, next: null }, outcome(deps, browser, done)))

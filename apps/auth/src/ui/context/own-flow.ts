@@ -1,5 +1,6 @@
 import type { RequestMeta } from '../../requests/request-meta.js'
 import { deviceOf, type Device } from '../../requests/device.js'
+import { outcome } from './outcome.js'
 import type { Caller } from './sign-in-pages.js'
 import type { UiDeps } from './ui-deps.js'
 import { proved, withContext, type SignInContext } from './sign-in-context.js'
@@ -13,19 +14,18 @@ export type LinkOrigin = {
   readonly nonce: string
 }
 
+/** Said to the page to which people return, so that it believes the reason why a flow failed. */
+export const LEFT = 'left-for-provider'
+
 const labelOf = (challenge: string): string => `link origin ${challenge}`
 
 /** The PKCE challenge and return URL of a flow that leaves the pages for a provider. */
-export function ownFlow(
-  { state, returnUrl }: UiDeps,
-  { browser }: Pick<Caller, 'browser'>,
-  from: SignInContext,
-) {
+export function ownFlow(deps: UiDeps, { browser }: Pick<Caller, 'browser'>, from: SignInContext) {
   const context = proved(from)
-  const { challenge, method } = state.challenge(browser, context)
+  const { challenge, method } = deps.state.challenge(browser, context)
   return {
     challenge: { code_challenge: challenge, code_challenge_method: method },
-    redirectTo: withContext(returnUrl, context),
+    redirectTo: withContext(deps.returnUrl, context, outcome(deps, browser, LEFT)),
   }
 }
 

@@ -44,7 +44,7 @@ const MESSAGES: ReadonlyMap<string, UiKey> = new Map(
   }),
 )
 
-/** The text of a code from a query string, which anyone can forge: a known text or a generic one. */
+/** The text of a code from a query string: a known text or a generic one. */
 export const textOfCode = (t: UiTexts, code: string): string => t(keyOf({ code }) ?? 'refusal.other')
 
 function keyOf({

@@ -1,6 +1,7 @@
 import { route, type Answer, type Route } from '@signet/http'
 import { forPerson, backToAccount } from '../context/account-person.js'
 import { nameOf } from '../context/name-of.js'
+import { outcome, outcomeIn } from '../context/outcome.js'
 import type { Person } from '../context/progress.js'
 import { faultOf, type Refusal } from '../context/refusals.js'
 import { siteName } from '../context/sign-in-context.js'
@@ -10,6 +11,8 @@ import { accountDeletePage, accountGonePage, accountPendingPage } from '../pages
 import { accountForm, type AccountForm } from './account-form.js'
 
 const FIELDS = { current_password: 'password', code: 'nonce' }
+const CODE_SENT = 'deletion-code'
+const DELETED = 'deleted'
 
 /** The end of an account, and the way back from there. */
 export const accountDeletionRoutes = (deps: UiDeps): Route[] => [
@@ -25,7 +28,7 @@ export const accountDeletionRoutes = (deps: UiDeps): Route[] => [
         (person) =>
           person.user.deletionDueAt === null && !deps.account.deletion
             ? deps.pages.redirect(deps.pages.path('/account', caller.context))
-            : show(deps, caller, person, { sent: req.query['sent'] === '1' }),
+            : show(deps, caller, person, { sent: outcomeIn(deps, caller.browser, req) === CODE_SENT }),
         { whilePending: true },
       )
     },
@@ -49,7 +52,8 @@ const deletingRoutes = (deps: UiDeps): Route[] => [
     limit: deps.limits.otp('/user'),
     async work({ sent, person, meta }) {
       await deps.reauthentications.sendNonce(person.user, meta)
-      return deps.pages.redirect(deps.pages.path('/account/delete', sent.context, { sent: '1' }))
+      const said = outcome(deps, sent.browser, CODE_SENT)
+      return deps.pages.redirect(deps.pages.path('/account/delete', sent.context, said))
     },
   }),
   form(deps, {
@@ -60,17 +64,21 @@ const deletingRoutes = (deps: UiDeps): Route[] => [
       const proof = { password: sent.text('password'), nonce: sent.text('nonce').replaceAll(' ', '') }
       await deps.deletions.request(person, proof, meta)
       deps.state.forget(res)
-      return deps.pages.redirect(deps.pages.path('/account/deleted', { ...sent.context, next: null }))
+      const context = { ...sent.context, next: null }
+      return deps.pages.redirect(
+        deps.pages.path('/account/deleted', context, outcome(deps, sent.browser, DELETED)),
+      )
     },
   }),
   route({
     method: 'get',
     path: '/ui/account/deleted',
-    docs: pageDocs('Goodbye; the same for people who are not signed in'),
+    docs: pageDocs('Goodbye, in the browser where the account was deleted'),
     async handle({ req, res }) {
       const { account, pages, progress, siteUrl } = deps
       const { browser, context, t } = pages.open(req, res)
       if ((await progress.personOf(browser)) !== null) return pages.redirect(pages.path('/account', context))
+      if (outcomeIn(deps, browser, req) !== DELETED) return pages.redirect(pages.path('', context))
       const home = { url: siteUrl, name: siteName(t, siteUrl) }
       return pages.render(t, accountGonePage(t, { graceSeconds: account.deletionGraceMs / 1000, home }))
     },

@@ -5,6 +5,7 @@ import { backToAccount, DONE, forPerson, onceProved } from '../context/account-p
 import { deviceOf } from '../../requests/device.js'
 import { deviceText } from '../context/device-name.js'
 import { nameOf } from '../context/name-of.js'
+import { outcomeIn } from '../context/outcome.js'
 import { ownFlow } from '../context/own-flow.js'
 import type { Person } from '../context/progress.js'
 import { PageRefusal } from '../context/refusals.js'
@@ -24,7 +25,7 @@ export const accountHomeRoutes = (deps: UiDeps): Route[] => [
     handle({ req, res }) {
       const caller = deps.pages.open(req, res)
       return forPerson(deps, caller, (person) =>
-        showHome(deps, caller, person, { done: doneOf(req.query['done']) }),
+        showHome(deps, caller, person, { done: doneOf(outcomeIn(deps, caller.browser, req)) }),
       )
     },
   }),
@@ -198,7 +199,7 @@ function eventKey({ action, detail }: ShownActivity): UiKey | null {
   return isUiKey(plain) ? plain : null
 }
 
-function doneOf(text: unknown): UiKey | undefined {
+function doneOf(text: string): UiKey | undefined {
   const key = `me.done.${DONE.find((known) => known === text) ?? ''}`
   return isUiKey(key) ? key : undefined
 }

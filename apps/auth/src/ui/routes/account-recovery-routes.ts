@@ -1,6 +1,7 @@
 import { route, type Answer, type Route } from '@signet/http'
 import { hasVerifiedFactor } from '../../users/user.js'
 import { forPerson, onceProved } from '../context/account-person.js'
+import { outcome, outcomeIn } from '../context/outcome.js'
 import type { Person } from '../context/progress.js'
 import { orShow, PageRefusal, type Refusal } from '../context/refusals.js'
 import { pageDocs, pageForm, type Caller, type PageForm } from '../context/sign-in-pages.js'
@@ -9,6 +10,7 @@ import { recoveryCodesPage, recoveryPage } from '../pages/account-factor-pages.j
 import { accountForm } from './account-form.js'
 
 const PAGE = '/account/recovery-codes'
+const MADE = 'recovery-codes'
 
 /** Recovery codes: making them, and using one in place of a second factor. */
 export const accountRecoveryRoutes = (deps: UiDeps): Route[] => [
@@ -21,7 +23,7 @@ export const accountRecoveryRoutes = (deps: UiDeps): Route[] => [
       return forPerson(deps, caller, (person) =>
         showCodes(deps, caller, person, {
           codes: deps.state.take<string[]>(req, res, codesLabel(caller, person)),
-          made: req.query['made'] === '1',
+          made: outcomeIn(deps, caller.browser, req) === MADE,
         }),
       )
     },
@@ -31,7 +33,7 @@ export const accountRecoveryRoutes = (deps: UiDeps): Route[] => [
     summary: 'Make new recovery codes',
     limit: deps.limits.mfaChallenge,
     async work({ sent, person, meta, res }) {
-      const toCodes = (more?: Record<string, string>) =>
+      const toCodes = (more?: Readonly<Record<string, string>>) =>
         deps.pages.redirect(deps.pages.path(PAGE, sent.context, more))
       const count = await deps.recoveryCodes.count(person.user.id)
       // A form that is sent twice must not void the codes of its first time.
@@ -39,7 +41,7 @@ export const accountRecoveryRoutes = (deps: UiDeps): Route[] => [
       return onceProved(deps, sent, person, async () => {
         const codes = await deps.recoveryCodes.replace(person, meta)
         deps.state.leave(res, codesLabel(sent, person), codes)
-        return toCodes({ made: '1' })
+        return toCodes(outcome(deps, sent.browser, MADE))
       })
     },
     refused: ({ sent, person }, refusal) => showCodes(deps, sent, person, refusal),

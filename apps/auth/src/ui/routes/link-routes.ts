@@ -7,6 +7,7 @@ import { followLink } from '../../verify/follow-link.js'
 import { parseLinkType } from '../../verify/verify-request.js'
 import type { LinkPreview, LinkProof } from '../../verify/verify-service.js'
 import { backToAccount } from '../context/account-person.js'
+import { outcome, outcomeIn } from '../context/outcome.js'
 import { linkOrigin, type LinkOrigin } from '../context/own-flow.js'
 import { orShow, PageRefusal, refusalText } from '../context/refusals.js'
 import { proved, type SignInContext } from '../context/sign-in-context.js'
@@ -14,6 +15,7 @@ import { pageDocs, pageForm, type Caller, type PageForm } from '../context/sign-
 import { nameOf } from '../context/name-of.js'
 import type { UiDeps } from '../context/ui-deps.js'
 import { confirmedPage, deadLinkPage, linkPage } from '../pages/link-page.js'
+import type { UiKey } from '../texts.js'
 
 /** An emailed link: opening it uses nothing up, only the buttons of the page do. */
 export const linkRoutes = (deps: UiDeps): Route[] => [
@@ -63,12 +65,11 @@ export const linkRoutes = (deps: UiDeps): Route[] => [
             withoutSignUp: setsOwn,
           } as const
           const verified = await deps.verifications.verify(request, meta)
-          if (verified.kind === 'first_half')
-            return deps.pages.redirect(deps.pages.path('/link/half-confirmed', sent.context))
+          if (verified.kind === 'first_half') return toOutcome(deps, sent, '/link/half-confirmed')
           if (verified.kind === 'confirmed')
             return (await isPersonOf(deps, sent, opened))
               ? backToAccount(deps, sent, 'email')
-              : deps.pages.redirect(deps.pages.path('/link/changed', sent.context))
+              : toOutcome(deps, sent, '/link/changed')
           if (verified.kind !== 'signed_in') throw new PageRefusal('invalid', 'link.useless')
           const goingOn = from === 'here' ? sent.context : withoutVerifier(sent.context)
           const next = setsOwn ? 'password' : goingOn.next
@@ -78,24 +79,13 @@ export const linkRoutes = (deps: UiDeps): Route[] => [
       )
     },
   }),
-  route({
-    method: 'get',
-    path: '/ui/link/half-confirmed',
-    docs: pageDocs('Say that the other address of a change must be confirmed, too'),
-    handle({ req }) {
-      const t = deps.pages.texts(req)
-      return deps.pages.render(t, confirmedPage(t, t('me.done.email-half')))
-    },
-  }),
-  route({
-    method: 'get',
-    path: '/ui/link/changed',
-    docs: pageDocs('Say that an email address was changed'),
-    handle({ req }) {
-      const t = deps.pages.texts(req)
-      return deps.pages.render(t, confirmedPage(t, t('me.done.email')))
-    },
-  }),
+  outcomeRoute(
+    deps,
+    '/link/half-confirmed',
+    'Say that the other address of a change must be confirmed, too',
+    'me.done.email-half',
+  ),
+  outcomeRoute(deps, '/link/changed', 'Say that an email address was changed', 'me.done.email'),
   ...(deps.linksMayGoOn ? otherDeviceRoutes(deps) : []),
 ]
 
@@ -134,22 +124,33 @@ const otherDeviceRoutes = (deps: UiDeps): Route[] => [
             meta,
           )
           context.fields['confirmed_elsewhere'] = true
-          return deps.pages.redirect(deps.pages.action('/link/confirmed'))
+          return toOutcome(deps, sent, '/link/confirmed')
         },
         ({ status, notice }) => dead(deps, sent, status, notice),
       )
     },
   }),
+  outcomeRoute(deps, '/link/confirmed', 'Say that the other device can continue'),
+]
+
+type OutcomePage = '/link/half-confirmed' | '/link/changed' | '/link/confirmed'
+
+const toOutcome = (deps: UiDeps, { browser, context }: Caller, page: OutcomePage): Answer =>
+  deps.pages.redirect(deps.pages.path(page, context, outcome(deps, browser, page)))
+
+/** What using a link has done, in the browser where it was used. */
+const outcomeRoute = (deps: UiDeps, page: OutcomePage, summary: string, text?: UiKey): Route =>
   route({
     method: 'get',
-    path: '/ui/link/confirmed',
-    docs: pageDocs('Say that the other device can continue'),
-    handle({ req }) {
-      const t = deps.pages.texts(req)
-      return deps.pages.render(t, confirmedPage(t))
+    path: `/ui${page}`,
+    docs: pageDocs(summary),
+    handle({ req, res }) {
+      const { browser, context, t } = deps.pages.open(req, res)
+      return outcomeIn(deps, browser, req) === page
+        ? deps.pages.render(t, confirmedPage(t, text && t(text)))
+        : deps.pages.redirect(deps.pages.path('', context))
     },
-  }),
-]
+  })
 
 type Opened = {
   link: LinkProof

@@ -7,6 +7,7 @@ import type { Operator, OperatorService } from '../../operator/operator-service.
 import type { RequestMeta } from '../../requests/request-meta.js'
 import type { Live } from '../../sessions/session.js'
 import { isUuid } from '../../users/uuid.js'
+import { outcome, outcomeIn } from '../context/outcome.js'
 import { PageRefusal, refusalText } from '../context/refusals.js'
 import { pageDocs, pageForm, type Caller, type PageForm, type Sent } from '../context/sign-in-pages.js'
 import type { UiDeps } from '../context/ui-deps.js'
@@ -57,7 +58,7 @@ export const operatorRoutes = (deps: UiDeps): Route[] => [
       const caller = deps.pages.open(req, res)
       const admitted = await admit(deps, caller)
       if ('answer' in admitted) return admitted.answer
-      return show(deps, caller, req, { done: doneOf(textOf(req.query['done'])) })
+      return show(deps, caller, req, { done: doneOf(outcomeIn(deps, caller.browser, req)) })
     },
   }),
   route<undefined, PageForm>({
@@ -73,7 +74,8 @@ export const operatorRoutes = (deps: UiDeps): Route[] => [
       if (id === null) return showNobody(deps, sent)
       try {
         const done = await act(deps.operators, admitted.operator, id, sent, deps.guard.metaOf(req))
-        return deps.pages.redirect(deps.pages.action(`/operator/users/${id}?done=${done}`))
+        const said = String(new URLSearchParams(outcome(deps, sent.browser, done)))
+        return deps.pages.redirect(deps.pages.action(`/operator/users/${id}?${said}`))
       } catch (error) {
         if (!isAppError(error) || statusOf(error) >= 500) throw error
         if (error.kind === 'not_found' && error.code !== 'user_not_found') throw error

@@ -3,6 +3,7 @@ import type { PasswordProof } from '../../account/password-change.js'
 import type { RequestMeta } from '../../requests/request-meta.js'
 import { pageDocs, pageForm, type Caller, type PageForm, type Sent } from '../context/sign-in-pages.js'
 import { backToAccount, onceProved } from '../context/account-person.js'
+import { outcome, outcomeIn } from '../context/outcome.js'
 import { passwordPage } from '../pages/password-page.js'
 import type { Person } from '../context/progress.js'
 import { faultOf, orShow, type Refusal } from '../context/refusals.js'
@@ -10,6 +11,7 @@ import type { UiDeps } from '../context/ui-deps.js'
 
 /** Names of the fields by what a refusal is about. */
 const FIELDS = { password: 'password', current_password: 'current_password', code: 'nonce' }
+const CODE_SENT = 'password-code'
 
 /** Sets a new password in the session opened here, by the rules of the API and with a recent proof. */
 export const passwordRoutes = (deps: UiDeps): Route[] => [
@@ -24,7 +26,7 @@ export const passwordRoutes = (deps: UiDeps): Route[] => [
       const due = await deps.userUpdates.passwordProof(person)
       if (due === null)
         return onceProved(deps, caller, person, () => show(deps, caller, person, {}, { asks: null }))
-      const sentCode = req.query['asks'] === 'nonce'
+      const sentCode = outcomeIn(deps, caller.browser, req) === CODE_SENT
       return show(deps, caller, person, sentCode ? { notice: caller.t('password.code-on-way') } : {}, {
         asks: sentCode ? 'nonce' : due,
       })
@@ -44,7 +46,9 @@ export const passwordRoutes = (deps: UiDeps): Route[] => [
     summary: 'Send a code in place of the current password',
     async work({ sent, person, meta }) {
       await deps.reauthentications.sendNonce(person.user, meta)
-      return deps.pages.redirect(deps.pages.path('/password', sent.context, { asks: 'nonce' }))
+      return deps.pages.redirect(
+        deps.pages.path('/password', sent.context, outcome(deps, sent.browser, CODE_SENT)),
+      )
     },
     refused: ({ sent, person }, refusal) => show(deps, sent, person, refusal, { asks: 'nonce' }),
   }),
@@ -100,7 +104,7 @@ async function store({ sent, person, meta }: Step, deps: UiDeps): Promise<Answer
   const context = { ...sent.context, next: null }
   // Where no application waits, the next page says that it worked.
   return context.target === null
-    ? deps.pages.redirect(deps.pages.path('', context, { done: 'password' }))
+    ? deps.pages.redirect(deps.pages.path('', context, outcome(deps, sent.browser, 'password')))
     : deps.progress.next(person, context)
 }
 

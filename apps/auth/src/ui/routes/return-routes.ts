@@ -1,7 +1,8 @@
 import { isAppError } from '@signet/errors'
 import { route, statusOf, type Route } from '@signet/http'
 import { pageDocs, pageForm, type PageForm } from '../context/sign-in-pages.js'
-import { ownFlow } from '../context/own-flow.js'
+import { outcomeIn } from '../context/outcome.js'
+import { LEFT, ownFlow } from '../context/own-flow.js'
 import { orShow, refusalText, textOfCode } from '../context/refusals.js'
 import type { UiDeps } from '../context/ui-deps.js'
 import { showSignIn } from './sign-in-routes.js'
@@ -38,8 +39,9 @@ export const returnRoutes = (deps: UiDeps): Route[] => [
       const caller = deps.pages.open(req, res)
       const { code, error, error_code: errorCode } = req.query
       if (typeof error === 'string' || typeof errorCode === 'string') {
-        // Never the description: anyone can forge a link with one.
-        const notice = textOfCode(caller.t, typeof errorCode === 'string' ? errorCode : '')
+        // Never the description, and the code only of a flow that began here: anyone can forge a link with them.
+        const isOwn = outcomeIn(deps, caller.browser, req) === LEFT
+        const notice = textOfCode(caller.t, isOwn && typeof errorCode === 'string' ? errorCode : '')
         return showSignIn(deps, caller, { status: 400, notice })
       }
       if (typeof code !== 'string') return deps.pages.redirect(deps.pages.path('', caller.context))
