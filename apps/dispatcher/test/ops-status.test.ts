@@ -1,9 +1,8 @@
 import { describe, expect, it } from '@jest/globals'
 import { reply } from '@signet/testkit/receiver'
-import { holdsInSomeRun, waitFor } from '@signet/testkit'
+import { waitFor } from '@signet/testkit'
 import { deliveriesOf } from './support/dispatcher.js'
 import { gate } from './support/gate.js'
-import { startMuteRedis } from './support/mute-redis.js'
 import { useOperator } from './support/operator.js'
 
 const operator = useOperator()
@@ -20,43 +19,6 @@ describe('status and inspect', () => {
       disabledEndpoints: 0,
       queues: { events: { waiting: 0, active: 0, delayed: 0 } },
       actions: [{ action: 'pause', operator: 'ada', reason: 'a look' }],
-    })
-  })
-
-  describe('when Redis is away', () => {
-    /** What `ops status` prints, when it needs less than `limitMs` for it. */
-    async function statusWithin(limitMs: number, redisUrl?: string): Promise<string> {
-      await operator.run('pause', '--why', 'a look')
-      await operator.dispatcher.subscriber().summary()
-      let out = ''
-      await holdsInSomeRun(async () => {
-        const startedAt = performance.now()
-        const status = await operator.withoutRedis(() => operator.run('status'), redisUrl)
-        expect(performance.now() - startedAt).toBeLessThan(limitMs)
-        expect(status.code).toBe(0)
-        out = status.out
-      })
-      return out
-    }
-
-    it('answers from the database at once when nobody listens there, and says so', async () => {
-      const out = await statusWithin(900)
-      expect(out).toContain('Queues: Redis does not respond')
-      expect(out).toContain('Undispatched events: 1')
-    })
-
-    it.each([
-      ['when it accepts connections and says nothing', /./],
-      ['when it falls silent as soon as it is asked about the queues', /evalsha/i],
-    ])('waits for it no longer than a second %s', async (_name, word) => {
-      const redis = await startMuteRedis(operator.dispatcher.env['WEBHOOKS_REDIS_URL'] ?? '', word)
-      try {
-        const out = await statusWithin(1900, redis.url)
-        expect(out).toContain('Queues: Redis does not respond')
-        expect(out).toContain('Undispatched events: 1')
-      } finally {
-        redis.close()
-      }
     })
   })
 

@@ -105,7 +105,7 @@ function ready(
     redis.once('ready', done)
     if (firstTryOnly) redis.once('close', done)
     // Does not keep the process running.
-    AbortSignal.timeout(CONNECT_MS).addEventListener('abort', done)
+    setTimeout(done, CONNECT_MS).unref()
   })
 }
 

@@ -1,12 +1,18 @@
 import { once } from 'node:events'
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net'
 
-export type MuteRedis = { url: string; close(): void }
+export type MuteRedis = {
+  url: string
+  /** Whether the command that it does not answer has come. */
+  isMute(): boolean
+  close(): void
+}
 
 /** Stands before the Redis of `url` and lets everything pass until a command with `word` in it; from then on it is silent. */
 export async function startMuteRedis(url: string, word: RegExp): Promise<MuteRedis> {
   const { hostname, port } = new URL(url)
   const sockets = new Set<Socket>()
+  let isMute = false
   const keep = (socket: Socket) => {
     sockets.add(socket)
     socket.on('error', () => undefined)
@@ -17,6 +23,7 @@ export async function startMuteRedis(url: string, word: RegExp): Promise<MuteRed
     let mute = false
     keep(client).on('data', (chunk) => {
       mute ||= word.test(chunk.toString('latin1'))
+      isMute ||= mute
       if (!mute) redis.write(chunk)
     })
     redis.on('data', (chunk) => client.write(chunk))
@@ -26,6 +33,7 @@ export async function startMuteRedis(url: string, word: RegExp): Promise<MuteRed
   await once(server, 'listening')
   return {
     url: `redis://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    isMute: () => isMute,
     close() {
       server.close()
       for (const socket of sockets) socket.destroy()

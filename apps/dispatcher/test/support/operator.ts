@@ -70,11 +70,11 @@ export function useOperator() {
       return rows
     },
 
-    /** Runs commands that look for Redis elsewhere: by default where nobody listens. */
-    async withoutRedis<T>(work: () => Promise<T>, url = 'redis://127.0.0.1:1'): Promise<T> {
+    /** Runs commands that look for Redis where nobody listens. */
+    async withoutRedis<T>(work: () => Promise<T>): Promise<T> {
       const { env } = there(dispatcher)
       const real = env['WEBHOOKS_REDIS_URL'] ?? ''
-      env['WEBHOOKS_REDIS_URL'] = url
+      env['WEBHOOKS_REDIS_URL'] = 'redis://127.0.0.1:1'
       try {
         return await work()
       } finally {
