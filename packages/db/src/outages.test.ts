@@ -1,9 +1,22 @@
+import { setImmediate as turn } from 'node:timers/promises'
 import { describe, expect, it } from '@jest/globals'
 import { startLine } from '../test/line.js'
 import { ownDatabase } from '../test/own-database.js'
 import { Db, isStatementTimeout, isUnavailable } from './index.js'
 
 const { url, db } = ownDatabase('outages')
+
+/** Opens so many connections of a pool: each transaction waits until all have one. */
+async function openAll(pool: Db, count: number): Promise<void> {
+  let open = 0
+  const one = () =>
+    pool.transaction(async (tx) => {
+      await tx.query('select 1')
+      open += 1
+      while (open < count) await turn()
+    })
+  await Promise.all(Array.from({ length: count }, one))
+}
 
 describe('when the server goes away', () => {
   it('replaces the lost connection and calls the failure unavailable', async () => {
@@ -47,7 +60,7 @@ describe('when the server falls silent', () => {
     const line = await startLine(url)
     const db = new Db({ connectionString: line.url, max: 3, closeSilent: true })
     try {
-      await Promise.all([1, 2, 3].map(() => db.query('select pg_sleep(0.1)')))
+      await openAll(db, 3)
       const failure = line.silence(() => db.query('select 1'))
       const error: unknown = await failure.catch((reason: unknown) => reason)
       expect(error).toMatchObject({ message: 'Connection terminated: the server is silent' })
@@ -71,9 +84,17 @@ describe('when the server falls silent', () => {
     const waiting = await patient.transaction(async (tx) => {
       await tx.query('select pg_advisory_xact_lock(13)')
       const lock = patient.query<{ one: number }>('select 1 as one from pg_advisory_xact_lock(13)')
-      const slow = patient.query<{ one: number }>('select 1 as one from pg_sleep(4)')
-      while ((await probes()).rows[0]?.count === 0) await new Promise((resolve) => setTimeout(resolve, 20))
-      expect((await slow).rows).toEqual([{ one: 1 }])
+      // Works on until the test takes a lock of its own.
+      const slow = patient.query(
+        `do $$ begin
+           while not exists (select from pg_locks where locktype = 'advisory' and objid = 14) loop
+             perform pg_sleep(0.02);
+           end loop;
+         end $$`,
+      )
+      while ((await probes()).rows[0]?.count === 0) await turn()
+      await tx.query('select pg_advisory_xact_lock(14)')
+      await expect(slow).resolves.toBeDefined()
       return { lock }
     })
     expect((await waiting.lock).rows).toEqual([{ one: 1 }])
