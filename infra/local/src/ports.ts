@@ -14,8 +14,9 @@ const STEP = 10
 const WITHOUT_IPV6 = new Set(['EADDRNOTAVAIL', 'EAFNOSUPPORT'])
 
 /**
- * A free port of 127.0.0.1, picked and kept by the system for the life of this process: for a server that must be told its port, also
- * when it starts again, and for tests of ports where nobody listens. A server that can listen on port 0 does not need it.
+ * A free port of 127.0.0.1, picked and kept by the system for the life of this process: for a server that must be told its port, such as
+ * one whose settings name its own address, also when it starts again, and for tests of ports where nobody listens. It is bound from when
+ * it is picked, so no other process can take it before its server listens. A server that can listen on port 0 does not need it.
  */
 export async function leasePort(): Promise<number> {
   for (;;) {
