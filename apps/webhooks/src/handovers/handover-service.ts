@@ -19,7 +19,7 @@ export type Refusal = {
 /** Of one signature, in words. */
 export type Verdict = { readonly header: string; readonly isRight: boolean; readonly explanation: string }
 
-/** What a form hands to the page that it leads to (docs/specification.md#portal). */
+/** What a form hands to the page that it leads to (docs/specification.md#portal-forms). */
 export type Handover = {
   /** Secrets to be shown now and never again, by name. */
   readonly shown?: Readonly<Record<string, string>>
