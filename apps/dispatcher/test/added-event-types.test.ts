@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, it } from '@jest/globals'
 import { startReceiver, type Receiver } from '@signet/testkit/receiver'
 import { newEventId, type EndpointId, type EventDefinition, type EventId } from '@signet/webhook-core'
+import { purgeRecording } from '@signet/webhook-core/stores'
 import { startDispatcher, type TestDispatcher } from './support/dispatcher.js'
 import type { Subscriber } from './support/subscriber.js'
 
@@ -51,6 +52,7 @@ async function publish(
   { accountId }: Subscriber,
   type: string,
   { audioId, endpointId }: About,
+  meanwhile?: () => Promise<unknown>,
 ): Promise<EventId> {
   const id = newEventId(new Date())
   await dispatcher.db.query(
@@ -58,6 +60,7 @@ async function publish(
      values ($1, $2, $3, $4, $5, 'test')`,
     [id, accountId, type, audioId, endpointId],
   )
+  await meanwhile?.()
   await dispatcher.queues.addEvents([{ id, accountId }])
   return id
 }
@@ -79,6 +82,23 @@ it('gives nothing but the id to a type that outlives its recording', async () =>
   const id = await publish(subscriber, 'recording.deleted', { audioId: 'rec_1' })
   const { event } = await receiver.waitForDelivery({ path: '/deleted' })
   expect(event).toEqual({ id, given: { audioId: 'rec_1' } })
+})
+
+it('purges an added type with its recording, unless it outlives it', async () => {
+  const subscriber = dispatcher.subscriber()
+  await subscriber.endpoint(receiver.url('/purged'), ['recording.titled', 'recording.deleted'])
+  const recording = { accountId: subscriber.accountId, audioId: 'rec_1' }
+  await subscriber.withoutQueues().summary({ audioId: 'rec_1' })
+  const purge = () => purgeRecording(dispatcher.db, recording, added)
+  await publish(subscriber, 'recording.titled', recording, purge)
+  const id = await publish(subscriber, 'recording.deleted', recording, purge)
+  const { event } = await receiver.waitForDelivery({ path: '/purged' })
+  expect(event).toEqual({ id, given: { audioId: 'rec_1' } })
+  const { rows } = await dispatcher.db.query(
+    "select type from webhook_events where account_id = $1 and state = 'purged' order by type",
+    [subscriber.accountId],
+  )
+  expect(rows).toEqual([{ type: 'recording.titled' }, { type: 'summary.completed' }])
 })
 
 it('delivers an added type about an endpoint with the body of its definition, to this endpoint alone', async () => {

@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals'
 import type { Tx } from '@signet/db'
+import type { EventCatalogue } from '@signet/webhook-core'
 import { useWebhooksDatabase } from '@signet/webhook-testkit/jest'
 import {
   behindLock,
@@ -89,6 +90,18 @@ describe('writers of one recording', () => {
 })
 
 describe('an event whose type outlives its recording', () => {
+  const withDeleted: EventCatalogue = {
+    'recording.deleted': {
+      sentWhen: { en: 'a recording was deleted', de: 'eine Aufnahme gelöscht wurde' },
+      properties: {},
+      required: [],
+      sample: {},
+      subject: 'recording',
+      endsWithRecording: false,
+      build: ({ id }, { audioId }) => JSON.stringify({ id, deleted: audioId }),
+    },
+  }
+
   it('is still delivered after the deletion that ends all others', async () => {
     const { db } = database
     const { id, accountId } = await anEndpoint(db)
@@ -102,7 +115,7 @@ describe('an event whose type outlives its recording', () => {
        select $1, id, type, now() from event`,
       [id, accountId],
     )
-    const purge = () => purgeRecording(db, { accountId, audioId: 'rec_1' }, ['recording.deleted'])
+    const purge = () => purgeRecording(db, { accountId, audioId: 'rec_1' }, withDeleted)
     expect(await purge()).toEqual({ purgedEvents: 1, cancelledDeliveries: 1 })
     expect(await purge()).toEqual({ purgedEvents: 0, cancelledDeliveries: 0 })
     const { rows } = await db.query(

@@ -2,7 +2,7 @@ import type { Queryable } from '@signet/db'
 import type { EndpointId } from '../ids.js'
 import { cancelBacklog, type BacklogPosition } from './backlog-store.js'
 import { ERASED_SECRETS } from './erased-secrets.js'
-import { typesOutlivingRecordings } from '../events/catalogue.js'
+import { typesOutlivingRecordings, type EventCatalogue } from '../events/catalogue.js'
 import type { RecordingRef } from '../recordings/recording-content.js'
 
 /**
@@ -13,8 +13,9 @@ import type { RecordingRef } from '../recordings/recording-content.js'
 export async function purgeRecording(
   db: Queryable,
   { accountId, audioId }: RecordingRef,
-  outlivingTypes = typesOutlivingRecordings(),
+  definitions?: EventCatalogue,
 ): Promise<{ purgedEvents: number; cancelledDeliveries: number }> {
+  const outlivingTypes = typesOutlivingRecordings(definitions)
   const { rows } = await db.query<{ purged: number; cancelled: number }>(
     `with recording as (delete from recordings where account_id = $1 and audio_id = $2),
      transcript as (delete from transcripts where account_id = $1 and audio_id = $2),
