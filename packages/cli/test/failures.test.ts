@@ -78,6 +78,51 @@ describe('exit codes', () => {
     expect(ended.stderr).toContain('SIGNET_URL')
   })
 
+  // What a table shows as a number must not be a text that the terminal acts on.
+  const hostile = '\u001b[2J'
+  const empty = { item: {}, items: [{}], next_cursor: '', endpoint_id: '42', event_id: 'e', secret: 's' }
+  const logged = {
+    id: '981',
+    endpoint_id: '42',
+    event_id: 'e',
+    event_type: 'webhook.ping',
+    status: 1,
+    attempts: 1,
+  }
+  const times = { last_error: '', delivered_at: '', created_at: '', next_attempt_at: '' }
+  const attempt = {
+    number: hostile,
+    started_at: '',
+    duration_ms: 1,
+    phases: {},
+    error: '',
+    peer_address: '',
+    answer: 'x',
+  }
+  const attempts = { ...empty, item: { ...logged, ...times, attempt_log: [attempt] } }
+  it.each([
+    ['webhooks list', { ...empty, items: null }],
+    ['webhooks list', { ...empty, items: [null] }],
+    ['webhooks list', { ...empty, items: [{ id: '42', url: 'x', events: 'x', status: hostile }] }],
+    ['webhooks get 42', { ...empty, item: null }],
+    ['webhooks create --to https://a.example --no-events', empty],
+    ['webhooks test 42', { ...empty, event_id: {} }],
+    ['webhooks rotate 42', { ...empty, secret: {} }],
+    ['deliveries list 42', empty],
+    ['deliveries show 42 981', { ...empty, item: {} }],
+    ['deliveries show 42 981', attempts],
+    ['deliveries replay 42 981', empty],
+    ['recover list 42', empty],
+    ['recover show 42 7', empty],
+    ['events samples', [null]],
+  ])('5 when a part of the response to "%s" is of another kind: %j', async (command, body) => {
+    world.service.behavior.override = () => ({ body })
+    const ended = await world.machine.run(command.split(' '), world.signedIn())
+    expect(ended.code).toBe(5)
+    expect(ended.stderr).toContain('without the JSON of this service')
+    expect(ended.stdout).toBe('')
+  })
+
   it('1 with the time to wait when the service limits', async () => {
     world.service.behavior.override = () => ({
       status: 429,

@@ -1,20 +1,33 @@
 import { RefusedError } from '../errors.js'
-import { failureOf, isRecord } from './refusals.js'
+import { failureOf } from './refusals.js'
 import { notThisService, type HttpClient, type HttpRequest } from './http-client.js'
-import type {
-  CreatedToken,
-  CreatedWebhook,
-  Delivery,
-  DeliveryDetail,
-  DeliveryPage,
-  DeliveryQuery,
-  NextSecret,
-  PersonalToken,
-  Recovery,
-  RecoveryPage,
-  Sample,
-  TestEvent,
-  Webhook,
+import { listOf, object, type Shape } from './shape.js'
+import {
+  createdTokenShape,
+  createdWebhookShape,
+  deliveryDetailShape,
+  deliveryPageShape,
+  deliveryShape,
+  nextSecretShape,
+  personalTokenShape,
+  recoveryPageShape,
+  recoveryShape,
+  sampleShape,
+  testEventShape,
+  webhookShape,
+  type CreatedToken,
+  type CreatedWebhook,
+  type Delivery,
+  type DeliveryDetail,
+  type DeliveryPage,
+  type DeliveryQuery,
+  type NextSecret,
+  type PersonalToken,
+  type Recovery,
+  type RecoveryPage,
+  type Sample,
+  type TestEvent,
+  type Webhook,
 } from './types.js'
 
 /** The credential of a request, and the hint to show if it is rejected. */
@@ -37,33 +50,33 @@ export class ApiClient {
   }
 
   listWebhooks(): Promise<Webhook[]> {
-    return this.#items<Webhook>({ method: 'GET', path: '/v1/webhooks' })
+    return this.#items({ method: 'GET', path: '/v1/webhooks' }, webhookShape)
   }
 
   getWebhook(id: string): Promise<Webhook> {
-    return this.#item({ method: 'GET', ...webhook(id) })
+    return this.#item({ method: 'GET', ...webhook(id) }, webhookShape)
   }
 
   createWebhook(input: { url: string; events: string[] }): Promise<CreatedWebhook> {
-    return this.#object<CreatedWebhook>({ method: 'POST', path: '/v1/webhooks', body: input }, 'endpoint_id')
+    return this.#read({ method: 'POST', path: '/v1/webhooks', body: input }, createdWebhookShape)
   }
 
   /** Always replaces the events: a type left out of `events` is unsubscribed. */
   updateWebhook(id: string, input: { url?: string; events: string[] }): Promise<Webhook> {
-    return this.#item({ method: 'PATCH', ...webhook(id), body: input })
+    return this.#item({ method: 'PATCH', ...webhook(id), body: input }, webhookShape)
   }
 
   enableWebhook(id: string): Promise<Webhook> {
-    return this.#item({ method: 'POST', ...webhook(id, '/enable') })
+    return this.#item({ method: 'POST', ...webhook(id, '/enable') }, webhookShape)
   }
 
   rotateSecret(id: string, hours: number | undefined): Promise<NextSecret> {
     const body = hours === undefined ? {} : { body: { activate_after_hours: hours } }
-    return this.#object<NextSecret>({ method: 'POST', ...webhook(id, '/secret/rotate'), ...body }, 'secret')
+    return this.#read({ method: 'POST', ...webhook(id, '/secret/rotate'), ...body }, nextSecretShape)
   }
 
   changeSecret(id: string, change: 'activate' | 'cancel'): Promise<Webhook> {
-    return this.#item({ method: 'POST', ...webhook(id, `/secret/${change}`) })
+    return this.#item({ method: 'POST', ...webhook(id, `/secret/${change}`) }, webhookShape)
   }
 
   async deleteWebhook(id: string): Promise<void> {
@@ -71,54 +84,48 @@ export class ApiClient {
   }
 
   sendTestEvent(id: string): Promise<TestEvent> {
-    return this.#object<TestEvent>({ method: 'POST', ...webhook(id, '/test') }, 'event_id')
+    return this.#read({ method: 'POST', ...webhook(id, '/test') }, testEventShape)
   }
 
   listDeliveries(id: string, query: DeliveryQuery): Promise<DeliveryPage> {
-    return this.#object<DeliveryPage>({ method: 'GET', ...webhook(id, '/deliveries'), query }, 'next_cursor')
+    return this.#read({ method: 'GET', ...webhook(id, '/deliveries'), query }, deliveryPageShape)
   }
 
   getDelivery(id: string, deliveryId: string): Promise<DeliveryDetail> {
-    return this.#item<DeliveryDetail>({ method: 'GET', ...delivery(id, deliveryId) })
+    return this.#item({ method: 'GET', ...delivery(id, deliveryId) }, deliveryDetailShape)
   }
 
   replayDelivery(id: string, deliveryId: string): Promise<Delivery> {
-    return this.#item<Delivery>({ method: 'POST', ...delivery(id, deliveryId, '/replay') })
+    return this.#item({ method: 'POST', ...delivery(id, deliveryId, '/replay') }, deliveryShape)
   }
 
   startRecovery(id: string, input: { since: string; until?: string; what?: string }): Promise<Recovery> {
-    return this.#item<Recovery>({ method: 'POST', ...webhook(id, '/recover'), body: input })
+    return this.#item({ method: 'POST', ...webhook(id, '/recover'), body: input }, recoveryShape)
   }
 
   listRecoveries(id: string, cursor?: string): Promise<RecoveryPage> {
     const call = { method: 'GET', ...webhook(id, '/recover'), query: { page_size: '100', cursor } } as const
-    return this.#object<RecoveryPage>(call, 'next_cursor')
+    return this.#read(call, recoveryPageShape)
   }
 
   getRecovery(id: string, recoveryId: string): Promise<Recovery> {
-    return this.#item<Recovery>({ method: 'GET', ...recovery(id, recoveryId) })
+    return this.#item({ method: 'GET', ...recovery(id, recoveryId) }, recoveryShape)
   }
 
   cancelRecovery(id: string, recoveryId: string): Promise<Recovery> {
-    return this.#item<Recovery>({ method: 'DELETE', ...recovery(id, recoveryId) })
+    return this.#item({ method: 'DELETE', ...recovery(id, recoveryId) }, recoveryShape)
   }
 
-  async listSamples(query: { event?: string; limit?: string }): Promise<Sample[]> {
-    const { body, url, status } = await this.#send({
-      method: 'GET',
-      path: '/v1/webhook-events/samples',
-      query,
-    })
-    if (!Array.isArray(body)) throw notThisService(status, url)
-    return body as Sample[]
+  listSamples(query: { event?: string; limit?: string }): Promise<Sample[]> {
+    return this.#read({ method: 'GET', path: '/v1/webhook-events/samples', query }, listOf(sampleShape))
   }
 
   createToken(input: { name: string; expires_in_days?: number }): Promise<CreatedToken> {
-    return this.#object<CreatedToken>({ method: 'POST', path: '/account/tokens', body: input }, 'token')
+    return this.#read({ method: 'POST', path: '/account/tokens', body: input }, createdTokenShape)
   }
 
   listTokens(): Promise<PersonalToken[]> {
-    return this.#items<PersonalToken>({ method: 'GET', path: '/account/tokens' })
+    return this.#items({ method: 'GET', path: '/account/tokens' }, personalTokenShape)
   }
 
   async revokeToken(id: string): Promise<void> {
@@ -136,21 +143,19 @@ export class ApiClient {
     return (await this.#send({ method, path, body })).body
   }
 
-  async #item<T = Webhook>(call: Call): Promise<T> {
-    const { item } = await this.#object<{ item: T }>(call, 'item')
-    return item
+  async #item<T>(call: Call, shape: Shape<T>): Promise<T> {
+    return (await this.#read(call, object({ item: shape }))).item
   }
 
-  async #items<T>(call: Call): Promise<T[]> {
-    const { items } = await this.#object<{ items: T[] }>(call, 'items')
-    return items
+  async #items<T>(call: Call, shape: Shape<T>): Promise<T[]> {
+    return (await this.#read(call, object({ items: listOf(shape) }))).items
   }
 
-  /** Requires a member that every such answer has, because another service may be running at this address. */
-  async #object<T>(call: Call, member: keyof T & string): Promise<T> {
+  /** The body, if it is what this service would send: another one may be running at this address. */
+  async #read<T>(call: Call, isExpected: Shape<T>): Promise<T> {
     const { body, url, status } = await this.#send(call)
-    if (!isRecord(body) || body[member] === undefined) throw notThisService(status, url)
-    return body as T
+    if (!isExpected(body)) throw notThisService(status, url)
+    return body
   }
 
   async #send({ path, query, names, ...request }: Call) {

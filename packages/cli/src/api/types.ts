@@ -1,102 +1,127 @@
-// The fields that commands read. `--json` also prints those that a newer service adds.
+import { listOf, mapOf, number, object, text, truth, type Of } from './shape.js'
 
-/** A webhook as the service lists it. Status 1 is active, 2 disabled. */
-export type Webhook = {
-  id: string
-  url: string
-  events: string[]
-  status: number
-  consecutive_failures: number
+// The fields that commands read, which every response is checked for: another service may run at the address, and what a
+// table shows as a number must not be a text that a terminal acts on. `--json` also prints those that a newer service adds.
+
+/** A webhook as the service lists it. */
+export const webhookShape = object({
+  id: text,
+  url: text,
+  events: listOf(text),
+  /** 1 is active, 2 disabled. */
+  status: number,
+  consecutive_failures: number,
   /** Empty, each, when it does not apply. */
-  failing_since: string
-  disabled_at: string
-  disabled_reason: string
-  secret_activates_at: string
-  created_at: string
-  updated_at: string
-}
+  failing_since: text,
+  disabled_at: text,
+  disabled_reason: text,
+  secret_activates_at: text,
+  created_at: text,
+  updated_at: text,
+})
+export type Webhook = Of<typeof webhookShape>
 
 /** The answer to creating a webhook: the only time its secret is shown. */
-export type CreatedWebhook = {
-  endpoint_id: string
-  secret: string
-  url: string
-  events: string[]
-  status: number
-}
+export const createdWebhookShape = object({
+  endpoint_id: text,
+  secret: text,
+  url: text,
+  events: listOf(text),
+  status: number,
+})
+export type CreatedWebhook = Of<typeof createdWebhookShape>
 
 /** The answer to a rotation: the only time the next secret is shown. */
-export type NextSecret = { endpoint_id: string; secret: string; secret_activates_at: string }
+export const nextSecretShape = object({ endpoint_id: text, secret: text, secret_activates_at: text })
+export type NextSecret = Of<typeof nextSecretShape>
 
-/** Status 0 is pending, 1 delivered, 2 failed permanently. */
-export type Delivery = {
-  id: string
-  endpoint_id: string
-  event_id: string
-  event_type: string
-  status: number
-  attempts: number
-  last_error: string
-  delivered_at: string
-  created_at: string
+const DELIVERY = {
+  id: text,
+  endpoint_id: text,
+  event_id: text,
+  event_type: text,
+  /** 0 is pending, 1 delivered, 2 failed permanently. */
+  status: number,
+  attempts: number,
+  last_error: text,
+  delivered_at: text,
+  created_at: text,
 }
+export const deliveryShape = object(DELIVERY)
+export type Delivery = Of<typeof deliveryShape>
 
 export type DeliveryQuery = Partial<
   Record<'page' | 'page_size' | 'cursor' | 'status' | 'event_type' | 'event_id' | 'since' | 'until', string>
 >
 
 /** `next_cursor` is empty at the end of the log. */
-export type DeliveryPage = { items: Delivery[]; next_cursor: string }
+export const deliveryPageShape = object({ items: listOf(deliveryShape), next_cursor: text })
+export type DeliveryPage = Of<typeof deliveryPageShape>
 
-export type DeliveryAttempt = {
-  number: number
-  started_at: string
-  duration_ms: number
-  /** As far as they ended: `dns_ms`, `connect_ms`, `tls_ms`, `first_byte_ms`. */
-  phases: Record<string, number>
-  http_status?: number
-  /** Empty after a success. */
-  error: string
-  peer_address: string
-  answer: string
-}
+const attemptShape = object(
+  {
+    number,
+    started_at: text,
+    duration_ms: number,
+    /** As far as they ended: `dns_ms`, `connect_ms`, `tls_ms`, `first_byte_ms`. */
+    phases: mapOf(number),
+    /** Empty after a success. */
+    error: text,
+    peer_address: text,
+    answer: text,
+  },
+  { http_status: number },
+)
+export type DeliveryAttempt = Of<typeof attemptShape>
 
-export type DeliveryDetail = Delivery & { next_attempt_at: string; attempt_log: DeliveryAttempt[] }
+export const deliveryDetailShape = object({
+  ...DELIVERY,
+  next_attempt_at: text,
+  attempt_log: listOf(attemptShape),
+})
+export type DeliveryDetail = Of<typeof deliveryDetailShape>
 
-/** As in a list: only the response about a single recovery counts its delivered and failed deliveries. */
-export type ListedRecovery = Omit<Recovery, 'delivered' | 'failed'>
-export type RecoveryPage = { items: ListedRecovery[]; next_cursor: string }
-
-export type Recovery = {
-  id: string
-  endpoint_id: string
-  what: 'failed' | 'all'
+const RECOVERY = {
+  id: text,
+  endpoint_id: text,
+  /** `failed` or `all`. */
+  what: text,
   /** `running`, `done`, `cancelled` or `stopped`. */
-  state: string
-  since: string
-  until: string
-  matched: number
-  queued: number
-  delivered: number
-  failed: number
-  created_at: string
+  state: text,
+  since: text,
+  until: text,
+  matched: number,
+  queued: number,
+  created_at: text,
 }
+/** As in a list: only the response about a single recovery counts its delivered and failed deliveries. */
+const listedRecoveryShape = object(RECOVERY)
+export type ListedRecovery = Of<typeof listedRecoveryShape>
+export const recoveryPageShape = object({ items: listOf(listedRecoveryShape), next_cursor: text })
+export type RecoveryPage = Of<typeof recoveryPageShape>
 
-export type TestEvent = { event_id: string; queued: boolean }
+export const recoveryShape = object({ ...RECOVERY, delivered: number, failed: number })
+export type Recovery = Of<typeof recoveryShape>
 
-export type Sample = { id: string; type: string; created_at: string; data: Record<string, unknown> }
+export const testEventShape = object({ event_id: text, queued: truth })
+export type TestEvent = Of<typeof testEventShape>
 
-export type PersonalToken = {
-  id: string
-  name: string
-  hint: string
-  scope: string
-  created_at: string
-  expires_at: string
+export const sampleShape = object({ id: text, type: text, created_at: text, data: object({}) })
+export type Sample = Of<typeof sampleShape>
+
+const TOKEN = {
+  id: text,
+  name: text,
+  hint: text,
+  scope: text,
+  created_at: text,
+  expires_at: text,
   /** Empty until it is used. */
-  last_used_at: string
-  status: string
+  last_used_at: text,
 }
+export const personalTokenShape = object({ ...TOKEN, status: text })
+export type PersonalToken = Of<typeof personalTokenShape>
 
 /** The answer to creating a token: the only time it is shown. */
-export type CreatedToken = Omit<PersonalToken, 'status'> & { token: string }
+export const createdTokenShape = object({ ...TOKEN, token: text })
+export type CreatedToken = Of<typeof createdTokenShape>
