@@ -28,6 +28,7 @@ const keys: Command = {
 
 await runServiceCommands({
   service,
+  program: 'auth',
   component,
   summary: 'Answer requests, on a database that is migrated.',
   readConfig: config,

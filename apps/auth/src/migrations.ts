@@ -4,6 +4,9 @@ import { tablePrefix } from './database/tables.js'
 
 const DIRECTORY = fileURLToPath(new URL('../migrations', import.meta.url))
 
+/** The settings that name the database, for messages. */
+export const DATABASE_SETTING = 'AUTH_DB_DATABASE_URL or DATABASE_URL'
+
 export type MigrationTarget = { databaseUrl: string; dbNamespace: string }
 
 /** Brings the database to this version's schema and returns the names of the migrations that were missing. */
@@ -14,7 +17,7 @@ export function migrateDatabase(
   const prefix = tablePrefix(dbNamespace)
   return migrate({
     databaseUrl,
-    setting: 'AUTH_DB_DATABASE_URL or DATABASE_URL',
+    setting: DATABASE_SETTING,
     directory: DIRECTORY,
     table: `${prefix}schema_migrations`,
     variables: { prefix },

@@ -92,6 +92,22 @@ describe('the commands of the process', () => {
     },
   )
 
+  it('says what is missing for `keys`: a schema, or a database', async () => {
+    expect(await start(['keys', 'list'], environment()).ended).toEqual({
+      code: 1,
+      stdout: '',
+      stderr: 'The database has no signing keys, because it was not migrated. Run `auth migrate` first.\n',
+    })
+    const away = { ...environment(), DATABASE_URL: 'postgres://nobody@127.0.0.1:1/none' }
+    expect(await start(['keys', 'list'], away).ended).toEqual({
+      code: 1,
+      stdout: '',
+      stderr: expect.stringMatching(
+        /^Cannot connect to the database \(AUTH_DB_DATABASE_URL or DATABASE_URL\): .*ECONNREFUSED.*\n$/,
+      ) as unknown,
+    })
+  })
+
   it('logs migrations as JSON lines, also when they fail', async () => {
     const first = await start(['migrate'], environment()).ended
     expect(first).toMatchObject({ code: 0, stderr: '' })

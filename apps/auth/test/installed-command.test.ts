@@ -32,6 +32,7 @@ describe('the command auth of the package', () => {
   it('is the program of the service', async () => {
     expect(await auth('version')).toEqual({ code: 0, stdout: 'signet-auth 0.1.0\n', stderr: '' })
     expect(await auth('sevre')).toMatchObject({ code: 2, stdout: '' })
+    expect((await auth('--help')).stdout).toContain('Usage: auth [command]')
   })
 
   it('lists, rotates and retires signing keys', async () => {

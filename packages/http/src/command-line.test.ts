@@ -12,13 +12,17 @@ const SCRIPT = `import { runCommandLine } from ${JSON.stringify(new URL('../dist
     break: { summary: 'Fail.', run: async () => { throw new Error('it broke') } },
   }
   const service = { name: 'signet-test', version: '1.2.3' }
-  await runCommandLine({ service, commands, bare: say('nothing asked') }, process.argv.slice(1))`
+  const program = process.env.PROGRAM
+  await runCommandLine({ service, program, commands, bare: say('nothing asked') }, process.argv.slice(1))`
 
 const ARGUMENTS = ['--input-type=module', '--eval', SCRIPT, '--']
 
-function run(...args: string[]) {
+const run = (...args: string[]) => runWith({}, ...args)
+
+function runWith(env: Record<string, string>, ...args: string[]) {
   const { status, stdout, stderr } = spawnSync(process.execPath, [...ARGUMENTS, ...args], {
     encoding: 'utf8',
+    env: { ...process.env, ...env },
   })
   return { status, stdout, stderr }
 }
@@ -42,6 +46,10 @@ describe('the command line of a service', () => {
     expect({ status, stderr }).toEqual({ status: 0, stderr: '' })
     for (const part of ['signet-test [command]', 'Say nothing asked.', 'greet', 'break', 'version'])
       expect(stdout).toContain(part)
+  })
+
+  it('is called by the command that people type, where there is one', () => {
+    expect(runWith({ PROGRAM: 'tested' }, '--help').stdout).toContain('Usage: tested [command]')
   })
 
   it('prints the message of a command that fails and ends with 1', () => {

@@ -10,6 +10,8 @@ export type Command = {
 
 type CommandLine = {
   service: { readonly name: string; readonly version: string }
+  /** What people type to run it; the name of the service if it has no command of its own. */
+  program?: string | undefined
   commands: Readonly<Record<string, Command>>
   /** Runs when no command is given. */
   bare: Command
@@ -41,7 +43,7 @@ function commandOf({ commands, bare }: CommandLine, name: string | undefined): C
   return Object.hasOwn(commands, name) ? commands[name] : undefined
 }
 
-function usageOf({ service, commands, bare }: CommandLine): string {
+function usageOf({ service, program = service.name, commands, bare }: CommandLine): string {
   const rows = [
     ['', bare.summary],
     ...Object.entries(commands).map(([name, { summary }]) => [name, summary]),
@@ -49,7 +51,7 @@ function usageOf({ service, commands, bare }: CommandLine): string {
     ['--help', 'Print this.'],
   ]
   return [
-    `Usage: ${service.name} [command]`,
+    `Usage: ${program} [command]`,
     '',
     ...rows.map(([name = '', summary = '']) => `  ${(name === '' ? '(none)' : name).padEnd(10)} ${summary}`),
   ].join('\n')

@@ -7,6 +7,8 @@ export type { Command } from './command-line.js'
 /** What differs between services. `serve`, `migrate`, `version`, `--help` and the bare command are the same for all. */
 export type ServiceCommands<Config> = {
   service: { readonly name: string; readonly version: string }
+  /** The command that the package installs, if it has one. */
+  program?: string
   /** Value of `component` in log lines. */
   component: string
   /** Throws, or rejects, with every problem of the configuration. */
@@ -26,7 +28,7 @@ export type ServiceCommands<Config> = {
  * running `--help`, `version` or `migrate`.
  */
 export async function runServiceCommands<Config>(options: ServiceCommands<Config>): Promise<void> {
-  const { service, component, summary, readConfig, serve, migrate, commands } = options
+  const { service, program, component, summary, readConfig, serve, migrate, commands } = options
   const start = async () => (await processes()).runService(component, async () => serve(await readConfig()))
   const migrateAndStart = async (run: (log: Logger) => Promise<unknown>) => {
     const { runService, withLogger } = await processes()
@@ -39,6 +41,7 @@ export async function runServiceCommands<Config>(options: ServiceCommands<Config
   await runCommandLine(
     {
       service,
+      program,
       commands: {
         serve: { summary, run: start },
         ...(migrate && {

@@ -1,5 +1,6 @@
-import { Db } from '@signet/db'
+import { Db, isUnavailable } from '@signet/db'
 import { tablesOf } from '../database/tables.js'
+import { DATABASE_SETTING } from '../migrations.js'
 import { createKeyService, type SigningKeySettings } from './create-keys.js'
 import { KeyRefusal } from './key-refusal.js'
 import { KEYS_USAGE, KeysUsageError, parseKeysArguments, type KeysCommand } from './keys-arguments.js'
@@ -31,10 +32,26 @@ export async function runKeysCommand(
       err(`${error.message}\n\n${KEYS_USAGE}`)
       return 2
     }
-    if (!(error instanceof KeyRefusal)) throw error
-    err(error.message)
+    const reason = reasonOf(error)
+    if (reason === null) throw error
+    err(reason)
     return 1
   }
+}
+
+/** PostgreSQL's code for a statement that names a table or schema that does not exist. */
+const UNDEFINED = new Set<unknown>(['42P01', '3F000'])
+
+/** Why it did not work, if the operator can do something about it. */
+function reasonOf(error: unknown): string | null {
+  if (error instanceof KeyRefusal) return error.message
+  if (UNDEFINED.has((error as { code?: unknown } | null)?.code))
+    return 'The database has no signing keys, because it was not migrated. Run `auth migrate` first.'
+  if (!isUnavailable(error)) return null
+  // An attempt at several addresses fails with an error for each.
+  const causes: unknown[] = error instanceof AggregateError ? error.errors : [error]
+  const why = causes.map((cause) => (cause instanceof Error ? cause.message : String(cause))).join(', ')
+  return `Cannot connect to the database (${DATABASE_SETTING}): ${why}`
 }
 
 async function withService(config: Settings, command: Action): Promise<KeysReport> {
