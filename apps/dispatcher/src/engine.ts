@@ -25,7 +25,7 @@ export type EngineDeps = {
   /** Ends the retries that wait for the database. */
   stopRetries: AbortController
   onError: (error: unknown) => void
-  /** It cannot begin without the database: the error, and how often it has tried. */
+  /** Called when the engine cannot start because the database is unavailable, with the error and the number of tries. */
   onUnavailable: (error: unknown, tries: number) => void
 }
 
@@ -51,13 +51,13 @@ export class Engine {
         this.#begin()
       },
       onError: (error) => {
-        // Once it has begun, whatever else needs the database says that it is unavailable.
+        // After the start, everything else that needs the database reports its outages.
         if (!this.#hasBegun) deps.onUnavailable(error, (this.#tries += 1))
       },
     })
   }
 
-  /** Begins to work as soon as it knows the time. */
+  /** Starts the work as soon as it knows the time of the database. */
   start(): void {
     this.#clock.start()
   }

@@ -45,7 +45,7 @@ export class InterruptedError extends CliError {
   }
 }
 
-/** The service said no: `code` is the service's own word, such as `not_found`. */
+/** The service refused: `code` is its own code, such as `not_found`. */
 export class RefusedError extends CliError {
   readonly exitCode = ExitCode.refused
 
@@ -58,7 +58,7 @@ export class RefusedError extends CliError {
   }
 }
 
-/** The service said: later. `retryAfterSeconds` is when. */
+/** The service asked to retry later, after `retryAfterSeconds`. */
 export class RateLimitedError extends RefusedError {
   constructor(
     code: string,

@@ -11,7 +11,7 @@ const BUG_HINT = 'This is a mistake in signet. Please report it with the command
 export async function runProgram(host: Host, args: readonly string[]): Promise<number> {
   const program = createProgram(host)
   const { stdout, stderr, env } = host
-  // Looked for by hand: the command line may be the very thing that cannot be parsed.
+  // Searched for without the parser, because the command line may be what it cannot parse.
   const output = new Output({ stdout, stderr, env, json: args.includes('--json') })
   try {
     await program.parseAsync(args, { from: 'user' })

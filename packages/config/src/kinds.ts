@@ -71,7 +71,7 @@ export function choice<const C extends string, O extends SettingOptions<C>>(
   })
 }
 
-/** The environment of a process, with what `production` means to this one. A word of no meaning would switch its rules off. */
+/** The environment of a process, with what `production` means to this one. Any other word would silently switch its rules off. */
 export const nodeEnvironment = (doc: string) =>
   choice({
     env: 'NODE_ENV',

@@ -39,13 +39,13 @@ export function withAdvisoryLock<T>(
     } finally {
       ended.abort()
       await renewed
-      // Also instead of what the work failed with, so that nothing more is sent on this connection.
+      // Also replaces an error of the work, so that nothing more is sent on this connection.
       lost.signal.throwIfAborted()
     }
   })
 }
 
-/** Lets the server hear of this process until `ended`. Rejects once that fails. */
+/** Shows the server that this process is alive until `ended`. Rejects once that fails. */
 async function renew(tx: Tx, timeoutMs: number, ended: AbortSignal): Promise<void> {
   for (;;) {
     await sleep(timeoutMs / RENEWALS_PER_TIMEOUT, undefined, { signal: ended }).catch(() => undefined)

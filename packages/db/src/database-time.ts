@@ -4,9 +4,9 @@ import type { Queryable } from './db.js'
 export type DatabaseClock = (db: Queryable) => Promise<Date>
 
 /**
- * The time of the database: that of the transaction in one. For whatever deletes or ends something by its age: a process whose clock is
- * wrong by a month would delete everything. All processes share this clock, which also set most of the times that it is compared with
- * (decision 0257).
+ * The time of the database; inside a transaction, the time of its start. For whatever deletes or ends something by its age: a process
+ * whose clock is wrong by a month would delete everything. All processes share this clock, which also set most of the times that it is
+ * compared with (decision 0257).
  */
 export const databaseNow: DatabaseClock = async (db) => {
   const { rows } = await db.query<{ now: Date }>('select now()')

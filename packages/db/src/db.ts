@@ -53,8 +53,8 @@ export type DbOptions = {
    */
   preferIndexes?: boolean
   /**
-   * Plans each named statement once per connection, for any parameters. For a few statements that run all the time: otherwise
-   * PostgreSQL may plan them for every execution. What is planned only once has to fit everything; for the others there is `search`.
+   * Plans each named statement once per connection, for any parameters. For a few statements that run all the time: otherwise PostgreSQL
+   * may plan them for every execution. One plan has to fit all parameters; where none does, use `search`.
    */
   planOnce?: boolean
   /** Every transaction is read-only, for pages that only show: PostgreSQL refuses what would change something. */
@@ -124,8 +124,8 @@ export class Db implements Queryable {
   }
 
   /**
-   * Runs `work` in a transaction whose statements are planned for their values, despite `planOnce`: what is best for a text that
-   * nearly every row contains takes seconds for one that few contain, and the other way round.
+   * Runs `work` in a transaction whose statements are planned for their values, despite `planOnce`: the best plan for a text that nearly
+   * every row contains takes seconds for one that few rows contain, and vice versa.
    */
   search<T>(work: (tx: Tx) => Promise<T>): Promise<T> {
     return this.transaction(async (tx) => {

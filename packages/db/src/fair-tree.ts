@@ -1,4 +1,4 @@
-/** The groups that an item belongs to, the widest first. None may end where another goes on. */
+/** The groups that an item belongs to, the widest first. No path may be the beginning of another. */
 export type GroupPath = readonly string[]
 
 /**

@@ -40,8 +40,8 @@ export function refuseBadHttp(server: Server): void {
 }
 
 /**
- * Refuses a request with more than one Host (RFC 9112 section 3.2), of which Node takes the first and a proxy in front of it maybe another
- * one, and all that follows it on its connection. True if it did.
+ * Refuses a request with more than one Host (RFC 9112 section 3.2), of which Node uses the first and a proxy in front of it maybe another
+ * one, and everything that follows on its connection. True if it did.
  */
 export function refuseSecondHost({ rawHeaders, socket }: IncomingMessage, res: ServerResponse): boolean {
   if (ending.has(socket)) return true
@@ -75,7 +75,7 @@ const answerInTurn = (socket: Socket): ServerResponse | undefined =>
   (socket as { _httpMessage?: ServerResponse | null })._httpMessage ?? undefined
 
 function end(socket: Socket, error: NodeJS.ErrnoException): void {
-  // In the midst of an answer, it would be taken for a part of it.
+  // In the middle of an answer, the client would take it for a part of the answer.
   if (socket.writable && !answerInTurn(socket)?.headersSent) {
     const status = statusOf(error)
     socket.write(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\nConnection: close\r\n\r\n`)

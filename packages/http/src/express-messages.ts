@@ -17,8 +17,9 @@ export function messageClassesOf(app: RequestListener): MessageClasses | undefin
 }
 
 /**
- * Both are functions, not classes, so they can be called on an object that another constructor made. It inherits from the base, by which
- * V8 knows how many properties its objects get: an answer with so many more than expected becomes a dictionary, and every access slow.
+ * Both are functions, not classes, so they can be called on an object that another constructor made. It inherits from the base, from
+ * which V8 learns how many properties its objects get: an answer with many more than expected becomes a dictionary, and every access to
+ * it is slow.
  */
 function withPrototype<Base extends typeof IncomingMessage | typeof ServerResponse>(
   base: Base,

@@ -53,7 +53,7 @@ export function openApiDocument(options: OpenApiOptions): JsonSchema {
   }
 }
 
-/** For a start, which need not build the document to fail for it. */
+/** Lets a start fail for this without building the document. */
 export function requireUniqueIds(routes: readonly Route[]): void {
   const seen = new Map<string, Route>()
   for (const route of routes) {

@@ -1,8 +1,8 @@
 import { isUtf8 } from 'node:buffer'
 
 /**
- * Whether all percent-encoded bytes of a query or form are UTF-8, the only encoding that either may have. Parsers replace
- * what is not by U+FFFD, so that different values become the same.
+ * Whether all percent-encoded bytes of a query or form are UTF-8, the only encoding that either may have. Parsers replace invalid bytes
+ * with U+FFFD, so that different values become the same.
  */
 export const isPercentEncodedUtf8 = (text: string): boolean =>
   !HAS_NON_ASCII.test(text) ||

@@ -59,7 +59,7 @@ export function readBytes(
       try {
         room = makeRoom({ end, bytes, beginning, refuse })
       } catch (error) {
-        // In an event of the socket, it would end the process.
+        // Thrown in a listener of the socket, it would end the process.
         return refuse(error as Error)
       }
       if (room === undefined) return
@@ -72,7 +72,7 @@ export function readBytes(
     }
 
     const abort = () => {
-      // Also called when a request ends that was read long ago, where an error with its stack would be waste.
+      // Also called when a request ends that was read long ago, where nobody needs an error with its stack.
       if (!isOver) refuse(failure('request.aborted'))
     }
     if (end.isGone) return abort()

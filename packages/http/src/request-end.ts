@@ -43,8 +43,8 @@ export class RequestEnd {
   }
 
   /**
-   * Calls `act` once, when the response is closed or its connection is, whichever comes first. What it throws is reported: in an event of
-   * a socket, it would end the process, and keep others from being told.
+   * Calls `act` once, when the response is closed or its connection is, whichever comes first. What it throws is reported: thrown in a
+   * listener of a socket, it would end the process, and the other listeners would not run.
    */
   onceGone(act: () => void): void {
     const { res } = this

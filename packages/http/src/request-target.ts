@@ -4,7 +4,7 @@ const ABSOLUTE = /^https?:\/\/([^/?#]*)(.*)$/is
 
 /**
  * Makes a request with the whole URL in its first line one for its path, at the host of that URL instead of the one in the header
- * (RFC 9112 section 3.2.2). A URL in place of a path would be no part of any address that is made of it.
+ * (RFC 9112 section 3.2.2). A URL in place of a path would break every address that is built from it.
  */
 export function toOriginForm(req: IncomingMessage): void {
   const { url = '' } = req

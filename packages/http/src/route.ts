@@ -58,7 +58,7 @@ export type ResponseDoc = {
   /** In place of the example that the schema's own examples make. */
   example?: unknown
   headers?: Readonly<Record<string, { description: string; required?: boolean; schema: JsonSchema }>>
-  /** Operations that can be called with what was answered, and the member of the body that each of their parameters is. */
+  /** Operations that can be called with values of the response, and which member of the body each of their parameters takes. */
   links?: Readonly<Record<string, Readonly<Record<string, string>>>>
 }
 

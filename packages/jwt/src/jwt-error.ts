@@ -13,7 +13,7 @@ const MESSAGES = {
 /** Why a token was refused. For logs and tests; an API answers all of them alike. */
 export type JwtErrorReason = keyof typeof MESSAGES
 
-/** A token that must not be trusted. The message is fixed per reason and repeats nothing of the token. */
+/** A token that must not be trusted. The message is fixed per reason and contains no part of the token. */
 export class JwtError extends Error {
   override readonly name = 'JwtError'
 

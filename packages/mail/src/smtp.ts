@@ -27,7 +27,7 @@ export type SmtpTransport = {
   /**
    * Resolves when the server accepted the email. Throws {@link MailRefusedError} when it permanently rejected the
    * recipient or the email, {@link MailUnansweredError} when it may have accepted it, and other errors when a later attempt may succeed.
-   * Once connected, only `signal` limits how long the server may take: one that has all of an email may need minutes to answer, and
+   * Once connected, only `signal` limits how long the server may take: a server that has received an email may need minutes to answer, and
    * an email that is sent again in the meantime arrives twice (RFC 5321 section 4.5.3.2.6).
    */
   send(mail: OutgoingMail, signal: AbortSignal): Promise<void>
@@ -117,7 +117,7 @@ async function openPool(smtp: SmtpConfig, { connections, ca }: Options) {
     },
   )
   const onSent = new WeakMap<object, () => void>()
-  // The attachments, a list of each email's own, tell whose email it is: nothing else is handed on as it is.
+  // Each email has its own list of attachments, which identifies the email: nodemailer copies everything else.
   transport.use('stream', ({ data, message }, done) => {
     const act = onSent.get(data.attachments ?? [])
     message.processFunc((stream) => (act ? stream.once('end', act) : stream))

@@ -47,7 +47,7 @@ const SCRIPT = `{
     const label = (shown) => {
       input.type = shown ? 'text' : 'password'
       button.textContent = shown ? input.dataset.hide : input.dataset.show
-      // Two of one name are one to a person who hears them.
+      // To a person who hears them, two with the same name are one.
       if (passwords.length > 1) button.ariaLabel = button.textContent + ': ' + input.labels[0].textContent
     }
     label(false)
@@ -96,7 +96,7 @@ const SCRIPT = `{
   const follow = async () => {
     const answer = document.hidden ? null : await fetch(location.href).catch(() => null)
     if (answer?.ok) {
-      // The policy of this page lets in no style sheet of another answer, not even of one that is only read.
+      // The policy of this page blocks style sheets of another response, even if that is only parsed.
       const text = (await answer.text()).replace(/<style[^]*?<\\/style>/g, '')
       const fresh = new DOMParser().parseFromString(text, 'text/html').querySelector('[data-live]')
       if (!fresh) return location.reload()

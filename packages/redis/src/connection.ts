@@ -75,7 +75,7 @@ export function redisOptions(settings: RedisSettings, role: RedisRole): RedisOpt
     enableOfflineQueue: role === 'worker',
     retryStrategy: reconnectDelayMs,
     // Behind one address, another server may be the master by now. The command fails, and its caller decides (decision 0155).
-    // In scripts, which BullMQ uses for writing, Redis 6 puts other words before the command's message.
+    // In scripts, which BullMQ uses for writing, Redis 6 puts more text before the command's message.
     reconnectOnError: ({ message }) => message.includes('READONLY'),
   }
 }

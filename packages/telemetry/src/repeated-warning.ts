@@ -1,13 +1,13 @@
 import type { Logger } from './logger.js'
 
 const INTERVAL_MS = 60_000
-/** Of one outage few messages come; more would be ones that contain something else each time. */
+/** One outage causes only a few messages. If there are more, they contain something that differs each time. */
 const MAX_MESSAGES = 20
 
 type Seen = { loggedAt: number; unlogged: number }
 
 /**
- * A warning that may come many times a second while something is away: each error message is logged when it is new, and then at
+ * A warning that may occur many times a second while something is unavailable: each error message is logged when it is new, and then at
  * most once a minute, with `repeats` for how often it came since. Messages that differ only in milliseconds are one.
  */
 export class RepeatedWarning {

@@ -65,7 +65,7 @@ export function reporter(bench: string, { failsOnMiss = false } = {}): (result: 
 
 export type Goal = Required<Pick<Result, 'ratio' | 'goal' | 'ok'>>
 
-/** A result that has to be at least, or at most, a part of another one. */
+/** A result that must reach, or stay below, a fraction of another one. */
 export const atLeast = (ratio: number, goal: number): Goal => ({
   ratio,
   goal: `>= ${goal}`,
@@ -77,7 +77,7 @@ export const atMost = (ratio: number, goal: number): Goal => ({
   ok: ratio <= goal,
 })
 
-/** Shoots `concurrency` at a time for `seconds`; the argument `seconds=` of the bench wins. */
+/** Sends `concurrency` requests at a time for `seconds`; the argument `seconds=` of the bench wins. */
 export async function measure(shoot: Shoot, { concurrency, seconds }: Pace): Promise<Measured> {
   const times: number[] = []
   const startedAt = performance.now()
@@ -108,7 +108,9 @@ export const withCpu = (server: { cpuMs(): number }, load: () => Promise<Measure
 
 type Loads<Run> = readonly (() => Promise<Run>)[]
 
-/** Takes loads in turns, so that all see the same machine, and leaves out a first round for warming up. A list for each load. */
+/**
+ * Runs the loads in turns, so that all run under the same conditions, and leaves out a first round for warming up. A list for each load.
+ */
 export async function inTurns<Run>(loads: Loads<Run>, count = rounds()): Promise<Run[][]> {
   const seen = loads.map((): Run[] => [])
   for (let round = 0; round <= count; round += 1)

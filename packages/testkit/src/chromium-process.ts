@@ -52,7 +52,7 @@ export async function launchChromium(): Promise<Chromium> {
 
 function start(): Process {
   const started: Process = { browser: launch(), users: 0 }
-  // One that crashed or did not start is nobody's any more.
+  // Forget one that crashed or did not start.
   const over = () => forget(started)
   started.browser.then((browser) => browser.once('disconnected', over), over)
   return started

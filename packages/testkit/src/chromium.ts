@@ -90,9 +90,9 @@ const AXE_WORLD = 'axe-core'
 const sessions = new WeakMap<Page, Promise<CDPSession>>()
 
 /**
- * Has the browser put axe-core into each document of the page, from the one that it shows on. The policies of our pages
- * let no script in, so axe-core lives in an isolated world of the debugger. Sending its source for each run would take
- * longer than the run of most pages.
+ * Has the browser load axe-core into each document of the page, beginning with the current one. The policies of our pages block other
+ * scripts, so axe-core runs in an isolated world of the debugger. Sending its source for each run would take longer than the run of most
+ * pages.
  */
 export function withAxe(page: Page): Promise<CDPSession> {
   let session = sessions.get(page)

@@ -14,7 +14,7 @@ type Monitored = {
   drawn: readonly string[]
 }
 
-/** What the alert rules and the dashboard of every service have to be; `more` has the tests of one service. */
+/** The tests that the alert rules and the dashboard of every service pass; `more` has the tests of one service. */
 export function describeMonitoring({ service, page, drawn }: Monitored, more: () => void = () => {}): void {
   const rules = new AlertRules(service)
   const missing = (names: readonly string[]) => {

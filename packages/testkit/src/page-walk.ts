@@ -99,7 +99,7 @@ export async function faultsInLooks(
     await onLook?.(look.name)
     const sideways = await sidewaysScroll(page)
     const shown = await page.evaluate<string>(SHOWN)
-    // What has the same parts has the same structure.
+    // Pages with the same parts have the same structure.
     const rules = look.rules === 'all' && shown === before ? 'layout' : look.rules
     const faults = [
       ...(sideways > 0 ? [`${sideways} pixels wider than the window`] : []),
@@ -111,7 +111,7 @@ export async function faultsInLooks(
   return found
 }
 
-/** The elements of a page, and which of them are there for whom: for all, for screen readers, for nobody, and as what. */
+/** The elements of a page, and and for each its role and whether it is there for all, for screen readers, or for nobody. */
 const SHOWN = `[...document.querySelectorAll('*')].map((element) => {
   const { display, visibility, clip, clipPath } = getComputedStyle(element)
   return [element.localName, display, visibility, clip, clipPath, element.offsetWidth === 0, element.offsetHeight === 0].join()

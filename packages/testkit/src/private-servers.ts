@@ -45,7 +45,7 @@ export async function startPrivateRedis(options: { appendOnly?: boolean } = {}):
   return start()
 }
 
-/** In the folder of this jest run, which removes it even when a test does not. */
+/** In the folder of this jest run, which is removed even if a test leaves it behind. */
 export function privateFolder(): string {
   const folder = mkdtempSync(join(process.env['SIGNET_TEST_FOLDER'] ?? tmpdir(), 'private-'))
   chmodSync(folder, 0o711) // as root the server runs under another account, which must be able to pass

@@ -38,7 +38,7 @@ export async function startRedisCluster(): Promise<RedisCluster> {
   }
 }
 
-/** The default port of the cluster's own traffic is 10000 higher than the other, and may not exist or not be free. */
+/** By default the port of the cluster's own traffic is 10000 higher than the other. That may be too high, or taken. */
 async function startNode(dir: string): Promise<RedisServer> {
   const settings = ['--cluster-enabled', 'yes', '--cluster-port', String(await leasePort())]
   return startRedis({ dir, settings })

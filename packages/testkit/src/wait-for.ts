@@ -1,9 +1,9 @@
 import { waitUntil } from '@signet/local'
 
 export interface WaitForOptions {
-  /** Default 150 seconds: not an expectation, only an end to waiting for something that never happens, before jest's own. */
+  /** Default 150 seconds: not an expectation, only a limit for what never happens, below jest's own limit. */
   timeoutMs?: number
-  /** Left out, 20 milliseconds, and the longer when it has taken long already. */
+  /** By default 20 milliseconds at first, and longer the longer it takes. */
   intervalMs?: number
   /** What is being waited for, for the error message. */
   describe?: string

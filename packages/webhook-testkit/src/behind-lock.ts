@@ -3,7 +3,7 @@ import { waitFor } from '@signet/testkit'
 
 /**
  * Makes a race certain: takes a lock, starts `work`, waits until `waiting` of its statements are blocked, each with a view of
- * the tables from before, runs `meanwhile` if given, and lets go.
+ * the tables from before, runs `meanwhile` if given, and releases the lock.
  */
 export async function behindLock<T>(
   db: Db,

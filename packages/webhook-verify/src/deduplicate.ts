@@ -58,7 +58,7 @@ async function process<T>(work: () => T | Promise<T>, giveBack: () => void | Pro
   try {
     return await work()
   } catch (error) {
-    // A store that fails as well must not hide why; the lease ends by itself.
+    // If the store fails as well, report the first error; the lease ends by itself.
     await Promise.resolve()
       .then(giveBack)
       .catch(() => undefined)

@@ -1,4 +1,4 @@
-/** Why a request was refused. Stable, safe to log and to count: holds nothing of the body or of the secret. */
+/** Why a request was refused. Stable, safe to log and to count: contains no part of the body or of the secret. */
 export type VerificationFailure =
   | 'raw_body_required'
   | 'missing_header'
@@ -92,7 +92,7 @@ export class InvalidPayloadError extends WebhookVerificationError {
   }
 }
 
-/** The secret cannot verify anything: a mistake of the caller, independent of the request. The message reveals nothing of the secret. */
+/** The secret cannot verify anything: a mistake of the caller, independent of the request. The message reveals no part of the secret. */
 export class InvalidSecretError extends TypeError {
   override readonly name = 'InvalidSecretError'
 

@@ -24,7 +24,7 @@ export function webhookHandler(
       await receive(receiver, onEvent, { req, res })
     } catch (error) {
       onError(error)
-      // The answer may have begun: then a broken connection is what tells the sender.
+      // The response may already have started: then only a broken connection tells the sender.
       if (res.headersSent) res.destroy()
       else res.writeHead(500, { 'content-type': 'application/json' }).end('{"error":"internal"}')
     }

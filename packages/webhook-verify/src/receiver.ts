@@ -10,7 +10,7 @@ import { verify } from './verify.js'
 export type Refusal = { status: number; headers: Record<string, string>; body: string }
 type Accepted = { event: WebhookEvent } | { refusal: Refusal }
 
-/** What the handlers of all servers share: what is accepted, and what is answered to the rest. */
+/** What the handlers of all servers share: what they accept, and how they answer everything else. */
 export type Receiver = {
   maxBytes: number
   /** `undefined` stands for a body over the limit. */

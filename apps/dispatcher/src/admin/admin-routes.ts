@@ -26,7 +26,7 @@ export type AdminRoutesDeps = {
 
 type Found = Page | null | Promise<Page | null>
 
-/** What the pages below `/admin` are, by the path below it. */
+/** The pages of operators, by their path below `/admin`. */
 export function adminPages({ admin, observer, now }: AdminRoutesDeps) {
   const page = (path: string, find: (t: AdminTexts, req: Request, res: Response) => Found) => ({ path, find })
   return [

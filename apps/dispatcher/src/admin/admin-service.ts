@@ -119,7 +119,7 @@ export class AdminService {
     return { endpoint, health, deliveries }
   }
 
-  /** Null when nothing here is about the account. */
+  /** Null if no row belongs to the account. */
   async account(accountId: string): Promise<AccountDetail | null> {
     if (!UUID.test(accountId)) return null
     const { db } = this.deps

@@ -110,7 +110,7 @@ export async function findEndpointReport(db: Queryable, id: EndpointId): Promise
   return rows[0] ?? null
 }
 
-/** Endpoints that are looked at for failures, so that an outage of thousands costs a page no more than this. */
+/** How many endpoints are checked for failures. This bounds the cost of a page while thousands of them fail. */
 const MAX_LOOKED_AT = 1000
 
 /**

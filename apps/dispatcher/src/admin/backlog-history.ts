@@ -23,7 +23,7 @@ export class BacklogHistory {
   readonly #readings = new Periodic({
     everyMs: EVERY_MS,
     run: () => this.sample(),
-    // A gap in the plot is all that an outage of PostgreSQL means here; the gauges and the log report it.
+    // An outage of PostgreSQL only leaves a gap in the plot; the gauges and the log report it.
     onError: () => undefined,
   })
   #attempts = { delivered: 0, failed: 0 }

@@ -43,7 +43,7 @@ export function queueDashboard({ events, deliveries }: WebhookQueues, brand: Bra
   board.disable('x-powered-by')
   return (req, res, next) => {
     res.set(HEADERS)
-    // The one page. Express lets its caller have the text instead of sending it.
+    // Renders the only page. Given a callback, Express passes the text to it instead of sending it.
     res.render = (view: string, options?: object | ((error: Error, text: string) => void)) =>
       board.render(view, options as object, (error, text) => {
         if (error) next(error)
@@ -54,7 +54,7 @@ export function queueDashboard({ events, deliveries }: WebhookQueues, brand: Bra
 }
 
 /**
- * Google would learn who operates the service. Without its fonts, the page uses those of the system. The heading, which the
+ * Fonts from Google would tell it who operates the service. Without them, the page uses those of the system. The heading, which the
  * page lacks, is for screen readers, and the way on for browsers without a script.
  */
 const ourFrame = (page: string, { name }: Brand): string =>
@@ -73,7 +73,7 @@ const heading = (name: string) =>
   </section>`
 
 /**
- * Its script and style come from here, and it talks to nobody else. It builds style elements and attributes while it runs, so
+ * Its script and style come from this server, and it sends requests to no other. It builds style elements and attributes while it runs, so
  * styles cannot be limited to files; scripts can.
  */
 const HEADERS = {

@@ -35,8 +35,8 @@ export class LostRuns {
   }
 
   /**
-   * Records a first attempt after the worker of its event died. Nobody writes down that an attempt begins, so it counts even if it had
-   * not. The next attempt follows immediately.
+   * Records a first attempt after the worker of its event died. The start of an attempt is not recorded, so it counts even if it had not
+   * started. The next attempt follows immediately.
    */
   async reportFirst(deliveryId: DeliveryId): Promise<JobOutcome> {
     const { findSnapshot, now } = this.deps

@@ -133,7 +133,7 @@ export class ResultRecorder {
       endTurn()
       if (recorded instanceof TimedOut) {
         this.#blocked.add(accountId)
-        // An earlier statement of the account may have ended its time apart.
+        // An earlier statement of the account may have returned it to the shared batches.
         this.#batchesOf(accountId)
       } else {
         this.#blocked.delete(accountId)
@@ -240,7 +240,7 @@ export class ResultRecorder {
   }
 }
 
-/** Resolves when no event of these is being written. */
+/** Resolves when none of these events is being written. */
 async function written(items: readonly Item[]): Promise<void> {
   const beingWritten = items.filter(isWithoutRow).filter(({ withoutRow: { event } }) => event.isBeingWritten)
   await Promise.allSettled(beingWritten.map(({ withoutRow: { event } }) => event.write()))

@@ -97,6 +97,6 @@ export class EventService {
 
 const NOTHING: Unrecorded = new Set()
 
-/** Its notice may have said nothing of it. */
+/** The notice may not have said how large it is. */
 const sizeOf = ({ body }: PreparedBody): number | undefined =>
   body.byteLength < LARGE_EVENT_BYTES ? undefined : body.byteLength

@@ -12,7 +12,7 @@ export type LimiterOptions = {
   random?: () => number
 }
 
-/** Whom an attempt is for. */
+/** The endpoint and the account of an attempt. */
 export type Claim = { endpointId: string; accountId: string }
 /** Allows one attempt to be in flight. Releasing it twice is harmless. */
 export type Permit = { release(): void }
@@ -32,7 +32,7 @@ const FAST_TURNAROUND_MS = 3
 const MAX_LOCAL_WAIT_MS = 1000
 const MIN_DEFER_MS = 50
 const MAX_DEFER_MS = 30_000
-/** For a job that has been deferred before, however many of its endpoint there are. */
+/** Longest deferral of a job that was deferred before, however many jobs its endpoint has. */
 const MAX_RETRY_WAIT_MS = 5 * 60_000
 /** Assumed duration of an attempt until one has been measured. */
 const INITIAL_ESTIMATE_MS = 100
@@ -101,7 +101,7 @@ export class EndpointLimiter {
     return this.#inFlight.used
   }
 
-  /** Permits of the process that nobody has or is queued for. */
+  /** Permits of the process that are neither taken nor waited for. */
   get free(): number {
     return Math.max(0, this.options.concurrency - this.#inFlight.used - this.#queue.size)
   }

@@ -135,12 +135,12 @@ export function createObserver(log: Logger, registry: Registry) {
       log.warn('deleting old rows failed; the next run will catch up', { error })
     },
 
-    /** What people wrote and said was looked at. */
+    /** An operator looked at what people wrote and said. */
     payloadShown(facts: { eventId: EventId; operator: string }): void {
       log.info('payload shown', { event_id: facts.eventId, operator: facts.operator })
     },
 
-    /** A token for the pages of operators was wrong, or there were too many wrong ones to look at it. */
+    /** A token for the pages of operators was wrong, or was not checked after too many wrong ones. */
     operatorRefused(reason: 'wrong' | 'limited', address: string): void {
       metrics.operatorRefusals.inc({ reason })
       if (reason === 'wrong') log.warn('wrong operator token', { address })

@@ -190,7 +190,7 @@ function secondsOf(text: string): number {
 const UNIT_MS: ReadonlyMap<string, number> = new Map(
   Object.entries({ m: 60_000, h: 3_600_000, d: 86_400_000 }),
 )
-/** Of any unit. What is longer ago has a date. */
+/** In any unit. For anything longer ago, give a date. */
 const MAX_AGO = 9999
 const ISO_TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d{1,6})?)?(Z|[+-]\d\d:\d\d)$/
 

@@ -1,7 +1,7 @@
 import { deliveryStatus } from '@signet/webhook-core'
 import type { DeliveryReport } from './operator-store.js'
 
-// What the command and the pages for operators both say of a row.
+// What both the `ops` command and the pages for operators derive from a row.
 
 /** Pending without a due time: its event's job is working on it, or left it for the sweeper. */
 export const isInFirstAttempt = ({ status, nextAttemptAt }: DeliveryReport): boolean =>

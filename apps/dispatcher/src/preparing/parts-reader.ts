@@ -19,7 +19,7 @@ export type PartProblem = { part: keyof RecordingReader; ref: RecordingRef; erro
 export type PartsReaderDeps = {
   /** Reads only recordings. Its `statement_timeout` should be `ENRICHMENT_TIMEOUT_MS`. */
   db: Queryable
-  /** Reads what came with the notices. It is part of the events, and has the time that they have. */
+  /** Reads what came with the notices. These are stored with the events, and have the same time limit. */
   events: Queryable & Pick<Db, 'ping'>
   retryWhileUnavailable: RetryWhileUnavailable
   onProblem: (problem: PartProblem) => void

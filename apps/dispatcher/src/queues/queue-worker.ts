@@ -167,7 +167,7 @@ export class QueueWorker<Data> extends bullmq.Worker<Data, void> {
       return await taken
     } catch (error) {
       if (!(await this.#repair.dropAfter(error, token, finished))) throw error
-      // BullMQ takes it for an empty queue.
+      // BullMQ then considers the queue empty.
       return undefined as unknown as Job<Data, void>
     }
   }

@@ -2,9 +2,9 @@ import { randomUUID } from 'node:crypto'
 import { Periodic } from '@signet/periodic'
 import type { Cluster, Redis } from 'ioredis'
 
-/** What Redis has been through before it works again. */
+/** What happened to Redis before it worked again. */
 export type RedisOutage = {
-  /** From when it did not work, so that events accepted since then may not be in it; undefined if it always worked. */
+  /** When it stopped working: events accepted since then may not be in it; undefined if it always worked. */
   since: Date | undefined
   /** It may have lost every job. */
   wasEmptied: boolean
@@ -12,7 +12,7 @@ export type RedisOutage = {
 
 export type RedisWatchDeps = {
   connection: Redis | Cluster
-  /** Of the key that is there as long as Redis has not been emptied. */
+  /** Of the key that exists until Redis is emptied. */
   key: string
   now: () => Date
   /** Redis works again, or still does and was emptied. Called once for both reasons. */

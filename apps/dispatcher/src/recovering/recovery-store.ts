@@ -3,7 +3,7 @@ import type { DeliveryId, EndpointId } from '@signet/webhook-core'
 import type { DueDelivery } from '@signet/webhook-core/queue'
 import { creatingReplays, isRecoverable, type RecoveryScope } from '@signet/webhook-core/stores'
 
-/** A recovery whose next step it is. */
+/** The recovery that takes the next step. */
 export type RunningRecovery = { id: string; endpointId: EndpointId; accountId: string; what: RecoveryScope }
 
 export type StepLimits = {
@@ -15,7 +15,7 @@ export type StepLimits = {
 
 /**
  * Locks the recovery that has waited longest, if none of its steps was taken since `before`. Another process skips it.
- * Endpoints that take nothing end theirs.
+ * A recovery ends when its endpoint is disabled or deleted.
  */
 export async function lockRecovery(tx: Tx, before: Date): Promise<RunningRecovery | null> {
   const { rows } = await tx.query<LockedRow>(

@@ -3,7 +3,7 @@ const INTERIM = /^HTTP\/1\.\d 1(?!01)\d\d[ \r]/
 /** Completes the beginning of a status line, to see what it can still become. */
 const EXAMPLE = 'HTTP/1.1 100 '
 const END_OF_HEAD = '\r\n\r\n'
-/** As much as `undici` accepts as the head of a response. A longer one is its to refuse. */
+/** As much as `undici` accepts as the head of a response. `undici` itself refuses a longer one. */
 const MAX_HEAD_BYTES = 16 * 1024
 
 /**

@@ -5,7 +5,7 @@ import { Prompter } from '../prompt/prompter.js'
 import type { Host } from './host.js'
 import { readSettings, type Settings } from './settings.js'
 
-/** What a command works with. Made once per run, here only. */
+/** What a command works with, built here once per run. */
 export type Context = {
   settings: Settings
   output: Output

@@ -1,7 +1,7 @@
 import { ExitCode } from '../exit-codes.js'
 import type { Environment } from './settings.js'
 
-/** The process around the program. Everything else is made from it. */
+/** The process that runs the program. Everything else is built from it. */
 export type Host = {
   stdin: NodeJS.ReadStream
   stdout: NodeJS.WriteStream

@@ -7,7 +7,7 @@ import { serviceAddress } from './addresses.js'
 
 export type Environment = Readonly<Record<string, string | undefined>>
 
-/** What the command line and the environment decide, before anything stored is looked at. */
+/** What the command line and the environment say, before anything that is stored. */
 export type Settings = {
   /** Unset: the service signed in to last. */
   serviceUrl: string | undefined

@@ -21,7 +21,7 @@ export type Records = {
 
 export const noRecords = (): Records => ({ version: 1, signIns: {} })
 
-/** Null when the text is not such a file. */
+/** Null if the text is not the content of such a file. */
 export function parseRecords(text: string): Records | null {
   let value: unknown
   try {

@@ -26,12 +26,12 @@ export class Looks {
   readonly #known = new Map<string, Known>()
   #looks = 0
   #newest = -Infinity
-  /** What was created then or before and is not known is not new: it was there before the first look, or has been forgotten since. */
+  /** An unknown delivery from before this time is not new: it existed before the first look, or was forgotten since. */
   #floor = -Infinity
 
   constructor(private readonly source: Source) {}
 
-  /** Newest first. `isCut`: there was more that is new. */
+  /** Newest first. `isCut`: there were more new ones. */
   async next(): Promise<{ news: Delivery[]; isCut: boolean }> {
     const isFirst = this.#looks === 0
     const { found, isCut } = isFirst ? await this.#first() : await this.#later()
@@ -86,7 +86,7 @@ export class Looks {
     }
   }
 
-  /** As lists have it; undefined when it was deleted, or the filters leave it out now. */
+  /** As in a list; undefined if it was deleted or no longer passes the filters. */
   async #refresh(id: string): Promise<Delivery | undefined> {
     const { status } = this.source.query
     try {

@@ -17,7 +17,7 @@ const ADVICE: ReadonlyMap<string, string> = new Map(
   }),
 )
 
-/** The identity service, as far as a sign-in with a password needs it. */
+/** The part of the identity service that a sign-in with a password needs. */
 export class IdentityClient {
   constructor(
     private readonly http: HttpClient,

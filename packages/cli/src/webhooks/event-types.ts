@@ -26,6 +26,6 @@ export function eventOptions(command: Command, descriptions: { events: string; n
     .addOption(none)
 }
 
-/** Undefined when nothing was said about events. */
+/** Undefined when the command line does not mention events. */
 export const wantedEvents = ({ events, noEvents }: EventOptions): string[] | undefined =>
   noEvents ? [] : events

@@ -11,12 +11,12 @@ const MAX_REMEMBERED = 10_000
 export type PublishedEvent = { accountId: string; bytes?: number }
 
 /**
- * Keeps one account's burst from standing in front of everyone else's events (generic cell rate algorithm). Within its
+ * Keeps one account's burst from delaying everyone else's events (generic cell rate algorithm). Within its
  * allowance an account's events go to the front part of the queue, first come, first served. Beyond it they are still
  * accepted, but queued behind the events of every account that exceeds its own by less.
  */
 export class PublishPriority {
-  /** When each account's allowance is whole again. */
+  /** When each account has its full allowance again. */
   readonly #usedUntil = new Map<string, number>()
 
   constructor(private readonly now: () => number = () => performance.now()) {}

@@ -105,7 +105,7 @@ const DERIVED = {
 } satisfies Record<string, string>
 
 /**
- * How many rows every table has of an account. Tables are looked up by their column `account_id`, so that a new one is not
+ * How many rows of an account each table has. Tables are looked up by their column `account_id`, so that a new one is not
  * forgotten. `account_states` is left out, because the tombstone stays.
  */
 export async function countAccountRows(

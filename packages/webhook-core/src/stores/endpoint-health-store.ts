@@ -13,11 +13,11 @@ export type EndpointHealth = {
   readonly p50: number | null
   readonly p95: number | null
   readonly hours: readonly HourlyCount[]
-  /** True when there were more than are counted. */
+  /** True if there were more than that. */
   readonly isPartial: boolean
 }
 
-/** Deliveries of one endpoint that are looked at, so that a busy one costs a page no more than this. */
+/** How many deliveries of an endpoint are counted. This bounds what a busy endpoint costs a page. */
 const WINDOW = 10_000
 
 type Row = {

@@ -11,7 +11,7 @@ import {
 
 /**
  * The parts that came with the notice of an event, for an event that could not be frozen when it came
- * (apps/webhooks/docs/ingest.md#frozen-on-arrival). One that the notice left out is not there.
+ * (apps/webhooks/docs/ingest.md#frozen-on-arrival). A part that the notice left out is absent.
  */
 export type GivenParts = Partial<RecordingContent>
 

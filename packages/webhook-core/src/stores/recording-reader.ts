@@ -21,7 +21,7 @@ export const recordingReader = (db: Queryable): RecordingReader => ({
 /** How long PostgreSQL may work on one part. */
 export const ENRICHMENT_TIMEOUT_MS = 2000
 
-/** Recordings in a row that take too long on their own, after which it is not one of them that makes the others slow. */
+/** Recordings in a row that take too long on their own, after which the cause is not a single recording. */
 const MAX_SLOW = 2
 
 export type EnrichmentOptions = {

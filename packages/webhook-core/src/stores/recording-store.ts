@@ -8,7 +8,7 @@ import type {
 } from '../recordings/recording-content.js'
 import { PAYLOAD_TARGET_BYTES } from '../recordings/target-size.js'
 
-/** `ord`: which reference it was asked for by, starting at 1. */
+/** `ord`: the position of its reference, starting at 1. */
 type Numbered<Columns> = Columns & { ord: string }
 
 export type RecordingColumns = {

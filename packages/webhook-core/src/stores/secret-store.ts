@@ -22,7 +22,7 @@ const IS_WAITING = 'next_secret_active_at > clock_timestamp()'
 const TOUCHED = 'updated_at = greatest(clock_timestamp(), updated_at)'
 const TAKE_NEXT_SECRET = 'secret_ciphertext = next_secret_ciphertext, secret_key_id = next_secret_key_id,'
 
-/** Also true for ten seconds after a secret took over, for callers that all wanted to replace the one before at once. */
+/** Also true for ten seconds after a secret took over, because callers may have tried to replace the previous one at the same time. */
 const IS_NEW = `next_secret_active_at > clock_timestamp() - interval '10 seconds'`
 
 /** Stores the secret that will follow. Null if there is no such endpoint, or another secret is waiting or has just taken over. */
@@ -33,7 +33,7 @@ export async function storeNextSecret(
   { next, activateAfterHours }: { next: SealedSecret; activateAfterHours: number },
 ): Promise<Endpoint | null> {
   const { rows } = await db.query<EndpointRow>(
-    // What followed before, and is due, is the current one.
+    // A next secret that is due has become the current one.
     `update webhook_endpoints set
        secret_ciphertext = coalesce(next_secret_ciphertext, secret_ciphertext),
        secret_key_id = coalesce(next_secret_key_id, secret_key_id),
@@ -47,11 +47,11 @@ export async function storeNextSecret(
   return rows.map(toEndpoint)[0] ?? null
 }
 
-/** Makes the secret that waits the current one. Null if there is no such endpoint, or none waits. */
+/** Makes the next secret the current one. Null if there is no such endpoint or no next secret. */
 export const activateNextSecret = (db: Queryable, accountId: string, id: EndpointId) =>
   endWaiting(db, accountId, id, TAKE_NEXT_SECRET)
 
-/** Forgets the secret that waits. Null if there is no such endpoint, or none waits. */
+/** Deletes the next secret. Null if there is no such endpoint or no next secret. */
 export const cancelNextSecret = (db: Queryable, accountId: string, id: EndpointId) =>
   endWaiting(db, accountId, id, '')
 

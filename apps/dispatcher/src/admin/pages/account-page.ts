@@ -4,7 +4,7 @@ import { adminPage } from './admin-page.js'
 import { commands, endpointState, link, urlOf } from './show.js'
 import type { AdminTexts } from './texts.js'
 
-/** What is here of an account. Its person is looked up in the identity server. */
+/** What the database of webhooks has about an account. The identity server knows whose it is. */
 export function accountPage(t: AdminTexts, { accountId, state, endpoints, events }: AccountDetail): Page {
   const when = (at: Date | null | undefined) => time(at ?? null, t.language)
   const body = html`${facts([

@@ -5,7 +5,7 @@ import { adminPage } from './admin-page.js'
 import { commands, deliveryTable, endpointState, link, urlOf } from './show.js'
 import type { AdminTexts } from './texts.js'
 
-/** One endpoint: how it does, and its newest deliveries. */
+/** One endpoint: its state and its newest deliveries. */
 export function endpointPage(t: AdminTexts, { endpoint, health, deliveries }: EndpointDetail): Page {
   const body = html`<p>${urlOf(endpoint)}</p>
     ${facts([
