@@ -9,6 +9,7 @@ import { readConfig } from './config/read-config.js'
 import { createContext } from './context.js'
 import { RECOVERY_CODES } from './factors/recovery-codes.js'
 import { DIGITS as TOTP_DIGITS } from './factors/totp.js'
+import { CODES_OF_ADDRESS, CODES_OF_CLIENT } from './one-time-tokens/one-time-token-store.js'
 import { MAX_LIVE } from './one-time-tokens/one-time-tokens.js'
 import { providerLabels } from './providers/definitions/index.js'
 import { MAX_BYTES as MAX_BODY_BYTES } from './requests/json-body.js'
@@ -38,6 +39,10 @@ const FIXED_LIMITS = [
   {
     of: 'links and codes of one kind that different networks requested, and that are valid beside each other',
     limit: String(MAX_LIVE),
+  },
+  {
+    of: 'codes of an address that a typed one is compared with, and those among them that one network requested',
+    limit: `${CODES_OF_ADDRESS} and ${CODES_OF_CLIENT}`,
   },
   { of: 'digits of a code from an authenticator app', limit: String(TOTP_DIGITS) },
   { of: 'recovery codes of an account', limit: String(RECOVERY_CODES) },

@@ -72,8 +72,8 @@ export type CodeSearch = {
  * one client's requests could disable a code that its reader types in another network than it was requested in
  * (infra/decisions/0126-wrong-codes-count-against-the-person.md).
  */
-const CODES_OF_CLIENT = 2
-const CODES_OF_ADDRESS = 6
+export const CODES_OF_CLIENT = 2
+export const CODES_OF_ADDRESS = 6
 
 export class OneTimeTokenStore {
   constructor(private readonly t: Tables) {}
