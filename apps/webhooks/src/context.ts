@@ -87,7 +87,7 @@ export function createContext(config: WebhooksConfig, ports: Partial<Ports> = {}
     required: {
       async database() {
         await db.ping()
-        // Nothing that arrives may be dated by a clock that was never compared with the database's.
+        // Compare the clock with the database's before anything that arrives gets a time from it.
         await clock.adjust()
       },
     },

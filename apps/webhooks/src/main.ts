@@ -27,7 +27,7 @@ await runServiceCommands({
   async migrate(log) {
     const { settings } = await import('./config/config.js')
     const { migrate } = await import('@signet/db')
-    // Only what it needs: migrations run before the service is configured.
+    // Read only what migrations need: they run before the service is configured.
     const { databaseUrl } = loadConfig({ databaseUrl: settings.databaseUrl }, environment())
     const directory = fileURLToPath(new URL('../migrations', import.meta.url))
     const setting = 'WEBHOOKS_DATABASE_URL or DATABASE_URL'

@@ -34,7 +34,7 @@ export function publicRoutes(ctx: Context) {
     register: clientRoutes({ clients: ctx.clients, limit: limits.register }),
     token: tokenRoutes(ctx),
     introspection: discovery.introspection ? introspectionRoutes(ctx) : [],
-    // Without what they are about, the pages above these forms have nothing to show.
+    // The pages above these forms have nothing to show on their own.
     pages: [...signInPages, ...waysBack(ctx.responder, { forms: signInPages, pages: new Set() })],
     account: personalTokenRoutes(ctx),
     v1,

@@ -11,7 +11,7 @@ export type WebhooksService = Service & { ctx: Context; port: number; internalPo
 /** Listens on both ports and closes in reverse order: first no more requests, then what they used. */
 export async function serve(config: WebhooksConfig, ports: Partial<Ports> = {}): Promise<WebhooksService> {
   const ctx = createContext(config, ports)
-  // Without an answer the service starts as well, and is ready once it has one.
+  // The service starts without an answer, too, and is ready once it has one.
   await ctx.clock.adjust().catch(() => undefined)
   const { main, internal } = await openListeners(ctx).catch(async (error: unknown) => {
     await ctx.close()
@@ -60,7 +60,7 @@ async function openListeners(ctx: Context): Promise<{ main: Listener; internal: 
 const MINUTE_MS = 60_000
 const HOUR_MS = 60 * MINUTE_MS
 
-/** What the API does now and then, in any of its processes. */
+/** The periodic work of the API, in any of its processes. */
 function startJobs({ cleanup, clock, webhooks, log }: Context): readonly Periodic[] {
   const job = (name: string, everyMs: number, run: PeriodicOptions['run']) =>
     new Periodic({
@@ -77,7 +77,7 @@ function startJobs({ cleanup, clock, webhooks, log }: Context): readonly Periodi
     new Periodic({
       everyMs: CLOCK_INTERVAL_MS,
       run: () => clock.adjust(),
-      // It goes on as it was, and readiness tells about the database.
+      // The clock keeps its last offset, and readiness reports the database.
       onError: () => undefined,
     }),
   ]

@@ -21,7 +21,7 @@ export type FactorRules = {
 
 export const factorNotFound = () => authError('not_found', 'mfa_factor_not_found', 'Factor not found')
 
-/** Names are compared by people, who see nothing of what reorders or hides text. */
+/** People compare these names, and do not see characters that reorder or hide text. */
 export const visibleName = (name: string): string => withoutInvisible(name).trim()
 
 const nameTaken = () =>

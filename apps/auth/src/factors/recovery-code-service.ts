@@ -42,7 +42,7 @@ export class RecoveryCodeService {
     return this.deps.store.count(this.deps.db, userId)
   }
 
-  /** A new set, the only time that it is shown; it replaces the one before. */
+  /** Creates a new set, which replaces the previous one. The codes are returned only here. */
   async replace(caller: Live, meta: RequestMeta): Promise<string[]> {
     const { gate, store, audit, now } = this.deps
     const codes = Array.from({ length: RECOVERY_CODES }, newRecoveryCode)

@@ -75,7 +75,7 @@ export class AccountRemovalService {
       const locked = whileLocked(db, lost)
       for (const accountId of await findUnpurgedAccounts(locked, ACCOUNTS)) {
         if (stop?.aborted) return
-        // One account that fails, every time perhaps, must not keep the others.
+        // An account that fails, perhaps every time, must not hold up the others.
         await this.purge(accountId, locked).catch((error: unknown) => {
           lost.throwIfAborted()
           if (isUnavailable(error)) throw error

@@ -76,7 +76,7 @@ export class AccountService {
     if (outcome.change.after === null && outcome.moved > 0) await this.#release(accountId, at)
   }
 
-  /** The rows are due already. What does not get its job here, because Redis is unavailable or a process ends, the sweeper finds. */
+  /** The rows are due already. If a job cannot be added here because Redis is unavailable or the process ends, the sweeper adds it. */
   async #release(accountId: string, dueAt: string): Promise<void> {
     const { db, queues, observer } = this.deps
     try {

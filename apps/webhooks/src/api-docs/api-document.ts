@@ -68,7 +68,7 @@ export const publicApiDocument = (routes: readonly Route[], server: string): Jso
     securitySchemes: publicSecuritySchemes,
   })
 
-/** The same of the internal listener. It is never served: its readers have the repository. */
+/** The document of the internal listener. It is never served, because its readers have the repository. */
 export const internalApiDocument = (routes: readonly Route[], server: string): JsonSchema =>
   openApiDocument({
     title: 'Recording events API, internal',

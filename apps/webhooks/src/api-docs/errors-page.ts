@@ -1,7 +1,7 @@
 import { oauthErrorReasons } from '../oauth/oauth-docs.js'
 import { errorReasons } from '../api/v1-docs.js'
 
-/** docs/errors.md: every error code that a caller can meet. */
+/** docs/errors.md: every error code that a caller can get. */
 export const errorsPage = (): string =>
   [
     '# Errors of the webhooks service',

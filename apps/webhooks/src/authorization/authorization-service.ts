@@ -111,7 +111,7 @@ export class AuthorizationService {
     )
   }
 
-  /** A code that comes to its application twice would end what it has granted. */
+  /** An application that redeems a code twice would lose what the code granted. */
   async #maybeFollowed(location: string): Promise<boolean> {
     const code = new URL(location).searchParams.get('code')
     return code === null || isOpenCode(this.deps.db, sha256(code))

@@ -36,10 +36,10 @@ export type Decision = {
 
 const TXN_LIFE = `interval '10 minutes'`
 
-/** The clocks of the identity server and of this database may differ by as much. */
+/** How far the clocks of the identity server and of this database may differ. */
 const CLOCK_SKEW = `interval '30 seconds'`
 
-/** Whether session `s` does not do for request `a`, in SQL: the one gate before consent and decision. */
+/** Whether session `s` is not enough for request `a`, in SQL: the one gate before consent and decision. */
 const NEEDS_SIGN_IN = `(s.account_id is null
   or (a.fresh_login and coalesce(s.signed_in_at < a.created_at, true))
   or (a.proved_after is not null and coalesce(s.proved_at < a.proved_after, true)))`

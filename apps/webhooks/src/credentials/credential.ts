@@ -34,10 +34,10 @@ export function newCredential(kind: CredentialKind): string {
   return prefix + randomBase62(length)
 }
 
-/** A credential that always follows from the same key and message, and tells nothing about either. */
+/** A credential that is the same for the same key and message, and reveals neither. */
 export function derivedCredential(kind: CredentialKind, key: Buffer, message: string): string {
   const [prefix, length] = FORMATS[kind]
-  // 512 bits for at most 256 leave no bias that could be noticed.
+  // 512 bits for at most 256 leave no noticeable bias.
   let rest = BigInt(`0x${createHmac('sha512', key).update(message).digest('hex')}`)
   let text = ''
   for (; text.length < length; rest /= 62n) text += BASE62.charAt(Number(rest % 62n))

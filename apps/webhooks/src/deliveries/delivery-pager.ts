@@ -43,7 +43,7 @@ export class DeliveryPager {
 
   /** Runs `work` on an endpoint's marks, one caller at a time, so that a long log is walked only once. */
   #inTurn<T>({ accountId, endpointId }: LogOwner, work: (marks: Marks) => Promise<T>): Promise<T> {
-    // What another account finds of the endpoint, which is nothing, must not become a mark of its owner.
+    // Another account finds nothing of the endpoint. That must not become a mark of its owner.
     const key = `${accountId} ${endpointId}`
     const entry = this.#marks.get(key) ?? {
       marks: { list: [], endRank: Infinity },

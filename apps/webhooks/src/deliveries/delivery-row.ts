@@ -35,7 +35,7 @@ export type DeliveryDetail = { delivery: Delivery; nextAttemptAt: Date | null; a
 /** A place in an endpoint's log. The time is PostgreSQL's text, with microseconds. */
 export type LogKey = { createdAt: string; id: DeliveryId }
 
-/** Whose log it is. Like every finder of tenant data, a reader of it needs the account: an endpoint id alone reads nothing. */
+/** The owner of the log. Like every query for tenant data, reading it takes the account id: an endpoint id alone reads nothing. */
 export type LogOwner = { accountId: string; endpointId: EndpointId }
 
 export type DeliveryFilter = {

@@ -4,7 +4,7 @@ import { creatingReplays } from '@signet/webhook-core/stores'
 import { OWN_ENDPOINT, type LogOwner } from './delivery-row.js'
 
 /**
- * Delivery `o` stands in the way of sending the event of `d` again: it is pending, or was itself made a moment ago. A receiver that
+ * Delivery `o` prevents sending the event of `d` again: it is pending, or was created a moment ago. A receiver that
  * answers at once would otherwise get the event once for each of several callers (decision 0067).
  */
 const IN_THE_WAY = `o.event_id = d.event_id and o.endpoint_id = d.endpoint_id

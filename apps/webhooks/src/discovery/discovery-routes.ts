@@ -8,7 +8,7 @@ type Entry = {
   operationId: string
   summary: string
   document: object
-  /** What only some deployments have in it, with a value. */
+  /** Members that only some deployments have, with a value. */
   optional?: object
 }
 

@@ -2,7 +2,7 @@ import type { Db } from '@signet/db'
 import type { EndpointId } from '@signet/webhook-core'
 import { listEndpointHealth, type EndpointHealth } from '@signet/webhook-core/stores'
 
-/** How the endpoints of an account did in the last 24 hours. */
+/** The health of an account's endpoints in the last 24 hours. */
 export class EndpointHealthService {
   constructor(private readonly db: Db) {}
 

@@ -7,7 +7,7 @@ export const eventList = (given: readonly string[] | null | undefined): EventTyp
   ...new Set((given ?? []).map(knownType)),
 ]
 
-/** Throws for a type that does not exist, and says which do. */
+/** Throws for a type that does not exist, with a message that lists those that do. */
 export function knownType(type: string): EventType {
   if (isEventType(type)) return type
   const shown = withoutInvisible(type).trim().slice(0, 64)

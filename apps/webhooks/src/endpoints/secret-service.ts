@@ -65,6 +65,6 @@ export class SecretService {
   }
 }
 
-/** Without one that waits, another has just taken over. */
+/** If no next secret is waiting, one has just taken over. */
 const rotateRule = ({ secretActivatesAt }: Endpoint): Rule =>
   secretActivatesAt === null ? 'secret.replaced' : 'secret.waiting'

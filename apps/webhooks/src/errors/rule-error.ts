@@ -50,7 +50,7 @@ const CODES = { invalid: 'bad_request', conflict: 'conflict', limited: 'too_many
 
 type Options = Pick<AppErrorOptions, 'cause'> & { kind?: keyof typeof CODES; values?: Values }
 
-/** A rule that the caller broke. */
+/** The caller broke a rule. */
 export class RuleError extends AppError {
   readonly values: Values
 

@@ -26,7 +26,7 @@ const DOUBLE_PRESS_SECONDS = 10
 const POLL_MS = 50
 const MAX_POLLS = 200
 
-/** Works each form off once, however often its button was pressed (decision 0229). */
+/** Processes each form once, however often its button was pressed (decision 0229). */
 export class SubmissionService {
   constructor(private readonly deps: Deps) {}
 

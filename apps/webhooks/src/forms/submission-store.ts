@@ -4,8 +4,8 @@ import type { SealedSecret } from '@signet/webhook-core'
 export type SubmissionKey = { sessionHash: Buffer; key: Buffer }
 
 /**
- * Claims a form for one of several simultaneous requests; again only if the first has not finished within half a minute. Also deletes
- * what the session's earlier forms came to.
+ * Claims a form for one of several simultaneous requests; again only if the first has not finished within half a minute. Also deletes the
+ * results of the session's earlier forms.
  */
 export async function claimSubmission(db: Queryable, { sessionHash, key }: SubmissionKey): Promise<boolean> {
   const { rowCount } = await db.query(

@@ -5,7 +5,7 @@ import { notFound } from '../errors/api-errors.js'
 import type { Observer } from '../observers/observer.js'
 import { listConnections, revokeConnection, type Connection } from './connection-store.js'
 
-/** The applications that a person has connected, and their end (docs/specification.md#portal). */
+/** Lists and ends the applications that a person has connected (docs/specification.md#portal). */
 export class ConnectionService {
   constructor(private readonly deps: { db: Db; observer: Observer }) {}
 

@@ -1,6 +1,6 @@
 import type { Queryable } from '@signet/db'
 
-/** An application with access to an account: all that its person has granted to one client. */
+/** An application with access to an account: everything that the account has granted to one client. */
 export type Connection = {
   readonly clientId: string
   readonly clientName: string

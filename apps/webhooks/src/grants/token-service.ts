@@ -225,7 +225,7 @@ function readRefreshScope(parameters: Parameters, { scope }: StoredRefreshToken)
   return [...new Set(wanted.split(' '))].join(' ')
 }
 
-/** 401, as for every other credential of such an account (decision 0141). Nothing ends: a ban may be lifted. */
+/** 401, as for every other credential of such an account (decision 0141). The grant does not end, because a ban may be lifted. */
 const accountRefused = () =>
   new AppError(
     'unauthenticated',

@@ -50,7 +50,7 @@ export class HandoverService {
     try {
       return JSON.parse(this.deps.secretBox.open(sealed, contextOf(session, id))) as Handover
     } catch (error) {
-      // A session follows its person to another account; what was handed over does not.
+      // A session continues when its person signs in to another account; what was handed over does not.
       if (error instanceof SecretUnreadableError) return null
       throw error
     }

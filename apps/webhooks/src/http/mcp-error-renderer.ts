@@ -2,7 +2,7 @@ import { AppError, type ErrorKind } from '@signet/errors'
 import type { ErrorRenderer } from '@signet/http'
 import { v1ErrorRenderer } from './v1-error-renderer.js'
 
-/** JSON-RPC 2.0 section 5.1; what it leaves to servers is -32000 to -32099. */
+/** JSON-RPC 2.0 section 5.1, which reserves -32000 to -32099 for servers. */
 const RPC = { invalidRequest: -32600, internal: -32603, other: -32000 } as const
 
 const CODES: Partial<Record<ErrorKind, number>> = {

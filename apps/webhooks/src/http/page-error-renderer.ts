@@ -72,7 +72,7 @@ const MESSAGES: ReadonlyMap<string, PageKey> = new Map(
   }),
 )
 
-/** With how long to wait: a person does not see the header `Retry-After`. */
+/** Includes the time to wait, because people do not see the header `Retry-After`. */
 function messageOf(t: Texts, { message, retryAfterSeconds }: AppError): string {
   const known = MESSAGES.get(message)
   const text = known === undefined ? message : t(known)

@@ -7,7 +7,7 @@ export class IdentityBusyError extends Error {
   }
 }
 
-/** The identity server did not answer in time, failed, or answered something that makes no sense. */
+/** The identity server did not answer in time, failed, or sent an invalid response. */
 export class IdentityUnavailableError extends Error {
   override readonly name = 'IdentityUnavailableError'
 }

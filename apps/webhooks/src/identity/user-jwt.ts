@@ -7,7 +7,7 @@ export type IdentityUser = {
   /** The session behind the token, where it names one. */
   readonly sessionId: string | null
   readonly issuedAt: Date
-  /** When the person proved who they are; the session may have been taken up again since. */
+  /** When the person proved who they are; the session may have been refreshed since. */
   readonly provedAt: Date
   /** True when the session behind the token passed a second factor. */
   readonly secondFactor: boolean

@@ -22,14 +22,14 @@ type Upload = {
   caller: string
   declaredBytes: number
   owner?: string
-  /** The request, and its handler. The last one to end releases the memory. */
+  /** The request, and its handler. Whichever ends last releases the memory. */
   users: number
 }
 
 /**
  * Bounds the memory that large bodies take together, until their handling has ended: also when their client is gone by then. A body is
- * charged for what has arrived of it; what finds no room is not read further, accounts by turns, and is refused after a while.
- * Small bodies never wait.
+ * charged for what has arrived of it; when there is no room, it is not read any further. Accounts take turns, and a body that waits too
+ * long is refused. Small bodies never wait.
  */
 export class BodyAdmission {
   readonly #memory: BodyMemory
@@ -39,7 +39,7 @@ export class BodyAdmission {
     this.#memory = new BodyMemory(options)
   }
 
-  /** A route whose bodies are bounded. Its handler ends when it needs the body no more. */
+  /** A route whose bodies are bounded. Its handler ends when it no longer needs the body. */
   route(spec: RouteSpec<ServiceCaller, Buffer> & { body: BodySpec }): Route {
     return route<ServiceCaller, Buffer>({
       ...spec,

@@ -21,9 +21,9 @@ export type BodyMemoryOptions = { sharedBytes?: number; waitMs?: number; finishM
 type Growth = {
   /** An account, or whoever else takes turns. */
   owner: string
-  /** Of which size the body is at least. */
+  /** A lower bound of the size of the body. */
   atLeastBytes: number
-  /** Which part of it has arrived. */
+  /** How much of it has arrived. */
   arrivedBytes: number
   refuse: (error: Error) => void
 }
@@ -66,7 +66,7 @@ export class BodyMemory {
     clearTimeout(charge.finishTimer)
   }
 
-  /** Nobody needs the body any more. */
+  /** The body is no longer needed. */
   release(charge: BodyCharge): void {
     clearTimeout(charge.finishTimer)
     charge.leaveQueue?.()

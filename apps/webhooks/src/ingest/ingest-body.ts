@@ -58,7 +58,7 @@ function summaryReady(bytes: Uint8Array, event: NewEvent): SummaryReady {
   }
 }
 
-/** The same for the body of a recording that is put. */
+/** The same for the body of `PUT` of a recording. */
 export const readRecording = (bytes: Uint8Array): IngestResult<EncodedParts> =>
   asResult(() => {
     refuseTooManyValues(bytes)

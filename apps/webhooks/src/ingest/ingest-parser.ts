@@ -28,7 +28,8 @@ export function createIngestParser({ threads = THREADS } = {}): IngestParser {
   const turns = new KeyTurns()
 
   function inThread<Value>(job: IngestJob, share: string): Promise<IngestResult<Value>> {
-    // A large body is moved and not copied: the handler is done with the bytes. A small one may share its memory with others.
+    // A large body is transferred instead of copied, because the handler no longer needs the bytes. A small one may share its memory with
+    // others.
     const transferList = job.bytes.length <= SMALL_BODY_BYTES ? [] : [job.bytes.buffer as ArrayBuffer]
     return turns.run([share], () => pool.run(job, { transferList })) as Promise<IngestResult<Value>>
   }
@@ -69,7 +70,7 @@ function startPool(maxThreads: number): Piscina<IngestJob, IngestResult<unknown>
     minThreads: import.meta.url.endsWith('.ts') ? 0 : 1,
     maxThreads,
     idleTimeout: 60_000,
-    // Otherwise a body that finds no free thread goes behind those that came later.
+    // Otherwise a body that finds no free thread would queue behind later ones.
     stricterFIFO: true,
   })
 }

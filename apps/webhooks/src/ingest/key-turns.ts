@@ -1,6 +1,6 @@
 /** Runs work with a common key one after another, in the order in which it came; all other work at once. */
 export class KeyTurns {
-  /** By key, what came last. Settles with it, and never fails. */
+  /** The latest work of each key. Settles when that ends, and never rejects. */
   readonly #last = new Map<string, Promise<void>>()
 
   run<Result>(keys: readonly string[], work: () => Promise<Result>): Promise<Result> {

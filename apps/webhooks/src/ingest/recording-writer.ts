@@ -12,8 +12,8 @@ import {
 const LARGE_BYTES = 256 * 1024
 const BATCH_BYTES = 1024 * 1024
 /**
- * What one commit holds is published, dispatched and recorded together as well. With a commit for each notice, one of a steady
- * stream costs several times what it costs in a burst.
+ * What one commit holds is published, dispatched and recorded together as well. With one commit per notice, a notice in a steady stream
+ * costs several times as much as one in a burst.
  */
 const PACE_MS = 10
 
@@ -65,7 +65,7 @@ export class RecordingWriter {
 const sizeOf = ({ parts, event }: RecordingChange): number =>
   bytesOf(parts).reduce((sum, { byteLength }) => sum + byteLength, event?.body?.byteLength ?? 0)
 
-/** What two changes under way must not share: the recording, or the key of their events. */
+/** Two changes in progress must not share the recording or the key of their events. */
 const keysOf = ({ accountId, audioId, event }: RecordingChange): string[] => [
   `recording ${accountId} ${audioId}`,
   ...(event ? [`event ${event.source} ${event.sourceEventKey}`] : []),

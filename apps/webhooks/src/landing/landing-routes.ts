@@ -12,7 +12,7 @@ import type { SessionService } from '../sessions/session-service.js'
 
 type Deps = { sessions: SessionService; cookie: SessionCookie; responder: PageResponder }
 
-/** The bare address: a page for people. Programs find nothing there. */
+/** The base URL itself: a page for people, a 404 for programs. */
 export const landingRoutes = ({ sessions, cookie, responder }: Deps): Route[] => [
   route({
     method: 'get',

@@ -66,7 +66,7 @@ function checkBatch(message: unknown, req: HttpRequest): void {
 const idOf = (message: unknown): unknown[] =>
   typeof message === 'object' && message !== null && 'id' in message ? [message.id] : []
 
-/** Every message is a request to the API. Calls of tools that are called count themselves, and only those. */
+/** Every message is a request to the API. Tool calls that reach their route are counted there, and all other messages here. */
 async function countMessages(message: unknown, count: () => Promise<void>): Promise<void> {
   const messages: unknown[] = Array.isArray(message) ? message : [message]
   for (const one of messages) if (!isCallOfTool(one)) await count()

@@ -29,7 +29,7 @@ export function checkParams(method: string, { params = {} }: JSONRPCRequest): vo
     throw new ProtocolError(ProtocolErrorCode.InvalidParams, NO_PAGES)
 }
 
-/** Every list is one page, so no cursor is one that was given out. */
+/** Every list is one page, so no cursor is ever handed out. */
 const NO_PAGES = 'cursor is not known: this list has one page'
 
 /** Whether a message gets as far as a tool, or to the answer that there is no such tool. */

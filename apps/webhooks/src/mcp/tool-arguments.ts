@@ -73,7 +73,7 @@ function unknownArgument(name: string, known: ReadonlyMap<string, Argument>): st
   return `There is no argument ${name.slice(0, 64)}: ${names}`
 }
 
-/** A value as the URL would have it. */
+/** A value as it would appear in the URL. */
 function text(name: string, value: unknown): string {
   if (typeof value === 'string') return value
   if (typeof value === 'number' || typeof value === 'boolean') return String(value)
@@ -88,7 +88,7 @@ function bodyOf(
   const names = [...known].filter(([, { source }]) => source === 'body')
   if (body === undefined || Object.keys(given).length > 0 || names.some(([, { required }]) => required))
     return given
-  // As /v1 refuses a request without a body, so that a lost one changes nothing (docs/specification.md#updating-a-webhook).
+  // Refused as /v1 refuses a request without a body, so that a lost body changes nothing (docs/specification.md#updating-a-webhook).
   if (!body.optional) throw badRequest(`Give at least one of ${names.map(([name]) => name).join(', ')}`)
   return undefined
 }

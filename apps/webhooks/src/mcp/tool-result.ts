@@ -5,7 +5,7 @@ import type { Request } from 'express'
 import { badRequest } from '../errors/api-errors.js'
 import { v1ErrorRenderer } from '../http/v1-error-renderer.js'
 
-/** Room for one event of the target size. More than that helps no model, and would be in memory several times over. */
+/** Room for one event of the target size. A longer result would not help a model, and would be in memory several times. */
 export const MAX_RESULT_LENGTH = 2 * 1024 * 1024
 
 /** A route's response: as text, for models and older clients, and as structured content. Throws if it is too long for a tool. */

@@ -45,7 +45,7 @@ export class PageResponder {
       headers: this.cookie.headers(session?.newId),
       secure: this.#secure,
       icon: this.path('/favicon.svg'),
-      // The only pages with a script: others have nothing to gain that is worth a looser policy.
+      // The only pages with a script: for the others, a script is not worth a looser policy.
       ...(page.polls ? { formScript: formScript.at(this.path('/form.js')) } : {}),
       brand: this.brand,
     })

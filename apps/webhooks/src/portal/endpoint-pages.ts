@@ -16,7 +16,7 @@ const enteredOf = ({ typed }: PortalContext, otherwise: Entered): Entered => {
   return url === undefined ? otherwise : { url, events: typed.all('events') }
 }
 
-/** The first page of the portal: all endpoints and how they are, or the first steps. */
+/** The first page of the portal: all endpoints with their health, or the first steps. */
 export function endpointsPage(
   portal: PortalContext,
   endpoints: readonly Endpoint[],

@@ -56,7 +56,7 @@ export class PortalContext {
     this.#handover = handover ?? {}
   }
 
-  /** A secret that the form before made; undefined when the page is opened again. */
+  /** A secret that the previous form created; undefined when the page is opened again. */
   shown(name: string): string | undefined {
     return this.#handover.shown?.[name]
   }
@@ -65,12 +65,12 @@ export class PortalContext {
     return this.#handover.verdicts ?? []
   }
 
-  /** Why the form before was refused. */
+  /** Why the previous form was refused. */
   get refusal(): Refusal | undefined {
     return this.#handover.refusal
   }
 
-  /** What was typed into the form before. */
+  /** What was typed into the previous form. */
   get typed(): Parameters {
     return Parameters.fromForm(this.#handover.typed ?? {})
   }
@@ -93,7 +93,7 @@ export class PortalContext {
     </form>`
   }
 
-  /** A page, with what the form before had to say. */
+  /** A page, with the message of the previous form. */
   render({ title, section, body, status, isLive = false }: Content): Answer {
     const { responder, refusal, t } = this
     const page = portalPage(t, {

@@ -56,7 +56,7 @@ export const portalGet = (
 
 /**
  * A form of the portal: the same, from a page of ours, and within the limits of writes. It always leads on to a page, so
- * that nothing is sent again when that is reloaded, and a second press of its button does nothing but lead there as well.
+ * that nothing is sent again when that is reloaded, and a second press of its button only leads there as well.
  * `back`: the page of the form, shown again when it is refused.
  */
 export const portalPost = (

@@ -27,7 +27,7 @@ class FieldError extends AppError {
   }
 }
 
-/** Ties what a rule has against the input to the field that it came from. */
+/** Attaches the objection of a rule to the field that it is about. */
 export async function inField<Result>(field: string, rule: () => Promise<Result> | Result): Promise<Result> {
   try {
     return await rule()
@@ -37,7 +37,7 @@ export async function inField<Result>(field: string, rule: () => Promise<Result>
   }
 }
 
-/** The choice of a field that offers only these. */
+/** The value of a field that offers only these choices. */
 export function chosenOf<Choice>(
   fields: Parameters,
   field: string,

@@ -47,6 +47,6 @@ export function reasonInWords(t: Texts, reason: string): string {
 export const live = ({ t, now, req }: PortalContext, isUnderWay: boolean, content: Html): Html =>
   livePart(t, { here: req.originalUrl, now, isUnderWay }, content)
 
-/** Ties the refusal of a form to its field. */
+/** Attaches the refusal of a form to its field. */
 export const faultAt = ({ refusal }: PortalContext, name: string): Html =>
   fieldState({ name, fault: refusal?.fault })

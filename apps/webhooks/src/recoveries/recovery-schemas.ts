@@ -1,7 +1,7 @@
 import type { JsonSchema, ParameterDoc } from '@signet/http'
 import { count, id, listOf, object, pageSize, query, ref, text, time } from '../schemas/schema-parts.js'
 
-// The formats are checked by the handler, with better words.
+// The handler checks the formats, with better messages.
 export const recoverSchema: JsonSchema = {
   type: 'object',
   required: ['since'],

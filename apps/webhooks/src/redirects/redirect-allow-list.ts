@@ -18,7 +18,7 @@ export class RedirectAllowList {
   }
 }
 
-/** An exact https URI, or one ending in `/*`. Throws with words for the operator. */
+/** An exact https URI, or one ending in `/*`. Throws with a message for the operator. */
 export function parseAllowListEntry(text: string): Entry {
   const anyPathBelow = text.endsWith('/*')
   const uri = anyPathBelow ? text.slice(0, -1) : text

@@ -8,7 +8,7 @@ const RESPONSE_PARAMETERS = ['code', 'state', 'iss', 'error', 'error_description
 
 export const isLoopback = (uri: string): boolean => LOOPBACK.test(uri)
 
-/** What is wrong with the syntax of a redirect URI, as the end of a sentence; null when nothing is. */
+/** What is wrong with the syntax of a redirect URI, as the end of a sentence; null if it is valid. */
 export function redirectUriProblem(uri: string): string | null {
   if (uri.length > 2048) return 'is longer than 2048 characters'
   if (!/^[\x21-\x7e]+$/.test(uri)) return 'must consist of printable ASCII characters'

@@ -25,7 +25,7 @@ export class SampleService {
         return sent.length > 0 ? sent : recordingSamples(db, definition, { accountId, ...limits, now: now() })
       }
       case 'endpoint':
-        return [] // An invented one shows as much: the id of the endpoint is all that differs.
+        return [] // An invented one is as good: only the id of the endpoint differs.
     }
   }
 }

@@ -35,7 +35,7 @@ const LEASE_SECONDS = 60
 const LIFE_HOURS = 24
 const FIRST_DELAY_SECONDS = 30
 const MAX_DELAY_SECONDS = 3600
-/** Least time after an attempt that may have succeeded: the next one sends the email twice to a mail server that was only slow. */
+/** Shortest wait after an attempt that may have succeeded: if the mail server was only slow, the next one sends the email twice. */
 const UNKNOWN_DELAY_SECONDS = 60
 /** Less than a process has to stop. */
 const CLOSE_MS = 8000
@@ -102,7 +102,7 @@ export class WarningService {
     const { identity } = this.deps
     if (warning.resolved) return 'resolved'
     if (warning.expired) return 'expired'
-    // Asked now, so that it is the current one, and nothing is kept here that a deletion would have to find.
+    // The address is looked up now, so that it is current and no copy is left here for a deletion to miss.
     const mailbox = await identity.findMailbox(warning.accountId)
     if (mailbox === null) return 'no_address'
     const language =
