@@ -118,7 +118,7 @@ export class BodyCache {
     const isSmall = Buffer.isBuffer(found) && found !== known
     if (found === null || isSmall) return this.#kept(eventId, found)
     const size = Buffer.isBuffer(found) ? found.byteLength : found.bytes
-    const holding = await this.#large.acquire(accountId, () => ({ amount: size, atLeast: 1 }))
+    const holding = await this.#large.acquire(accountId, () => size)
     loan.giveBack = holding.release
     return this.#kept(eventId, known ?? (await this.#load(eventId, Infinity)))
   }

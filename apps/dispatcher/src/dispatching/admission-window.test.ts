@@ -13,9 +13,22 @@ function admitted(window: AdmissionWindow, times: number, accountId?: string): A
   return admissions
 }
 
+/** Lets it see an event of each of these accounts become so many deliveries. */
+async function teach(
+  window: AdmissionWindow,
+  accounts: readonly string[],
+  deliveries: number,
+): Promise<void> {
+  for (const accountId of accounts) {
+    const admission = await window.admit(accountId)
+    admission.resize(deliveries)
+    admission.release()
+  }
+}
+
 describe('AdmissionWindow', () => {
   it('admits as many events as fit, and the next one when one is released', async () => {
-    const admissions = admitted(windowOf(3), 5)
+    const admissions = admitted(windowOf(12), 5)
     await turn()
     expect(admissions).toHaveLength(3)
     admissions[0]?.release()
@@ -67,14 +80,21 @@ describe('AdmissionWindow', () => {
 
   it('expects of one account what its own events needed, not those of others', async () => {
     const window = windowOf(100)
-    for (let i = 0; i < 100; i += 1) {
-      const admission = await window.admit('many endpoints')
-      admission.resize(50)
-      admission.release()
-    }
+    await teach(window, ['many endpoints'], 50)
+    await teach(window, ['one endpoint'], 1)
     const others = admitted(window, 60, 'one endpoint')
     await turn()
     expect(others).toHaveLength(60)
+  })
+
+  it('admits a few events of an account that it does not know, and more once one of them was read', async () => {
+    const window = windowOf(100)
+    const admissions = admitted(window, 60, 'new')
+    await turn()
+    expect(admissions).toHaveLength(19)
+    for (const admission of [...admissions]) admission.resize(1)
+    await turn()
+    expect(admissions).toHaveLength(60)
   })
 
   it('expects something also of an account whose events have no endpoints', async () => {
@@ -101,14 +121,36 @@ describe('AdmissionWindow', () => {
     expect(next).toHaveLength(1)
   })
 
+  it('never has more than fits and one event of each account in it, however many deliveries events are', async () => {
+    const accounts = ['a', 'b', 'c']
+    const window = windowOf(100)
+    await teach(window, accounts, 50)
+    const waiting: Admission[] = []
+    const admit = async (accountId: string) => {
+      const admission = await window.admit(accountId)
+      admission.resize(50)
+      waiting.push(...Array.from({ length: 50 }, () => admission))
+    }
+    for (let events = 0; events < 100; events += 1) for (const accountId of accounts) void admit(accountId)
+    const sizes: number[] = []
+    for (await turn(); waiting.length > 0; await turn()) {
+      sizes.push(waiting.length)
+      waiting.shift()?.sent()
+    }
+    expect(sizes).toHaveLength(50 * 300)
+    expect(Math.max(...sizes)).toBeLessThanOrEqual(100 + 50 * accounts.length)
+  })
+
   it('keeps a quarter free of one account, whatever it has in it', async () => {
     const window = windowOf(100)
+    await teach(window, ['a', 'b'], 1)
     expect(await numberOf(admitted(window, 200, 'a'))).toBe(75)
     expect(await numberOf(admitted(window, 10, 'b'))).toBe(10)
   })
 
   it('keeps some of it free of an account whose events turn out to be many deliveries', async () => {
     const window = windowOf(16)
+    await teach(window, ['a'], 1)
     const admissions = admitted(window, 12, 'a')
     await turn()
     for (const admission of admissions) admission.resize(50)
@@ -137,6 +179,7 @@ describe('AdmissionWindow', () => {
       nowMs += 1
       await sendOne()
     }
+    await teach(window, ['a', 'b'], 1)
     expect(await numberOf(admitted(window, 100, 'a'))).toBe(36)
     nowMs += 1000
     await sendOne()
@@ -161,6 +204,11 @@ describe('AdmissionWindow', () => {
   it('is as large as what is sent within 80 ms, between its minimum and maximum', async () => {
     let nowMs = 0
     const window = new AdmissionWindow({ min: 10, max: 50, now: () => nowMs })
+    await teach(
+      window,
+      Array.from({ length: 100 }, (_, i) => `account-${i}`),
+      1,
+    )
     /** How many are admitted after a while at this rate, in deliveries per second. */
     const admittedAt = async (perSecond: number) => {
       for (let sent = 0; sent < perSecond / 5; sent += 1) {

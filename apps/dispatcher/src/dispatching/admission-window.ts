@@ -22,6 +22,8 @@ export type WindowLimits = {
 const TARGET_MS = 80
 /** Deliveries that an event is expected to need at least: reading one without endpoints takes time as well. */
 const MIN_EXPECTED = 0.25
+/** What the first events of an account are expected to need. If it is less, others are admitted as soon as they were read. */
+const FIRST_EXPECTED = 4
 /** Accounts whose events have a known mean. */
 const MAX_REMEMBERED = 10_000
 /** Period over which the sending rate is measured. */
@@ -32,11 +34,13 @@ const RATE_PERIOD_MS = 50
  * fresh when it is used. The window adapts to the sending rate. Events that are not admitted yet wait here, undispatched; the
  * workers' concurrency bounds how many, and all others stay in the queue for any process to take. A delivery that only waits for its
  * result to be committed does not count. One account has at most three times as much of the window as is free, whatever its receivers
- * do. A delivery keeps the part of the window that it had when it was admitted, so others find room even after the window shrinks.
+ * do, and more than that only if its last event was larger than what was left. A delivery keeps the part of the window that it had when
+ * it was admitted, so others find room even after the window shrinks.
  * How large bodies are is not its concern: their events take more permits for it (EventLimiter).
  */
 export class AdmissionWindow {
-  readonly #budget = new AccountBudget({ size: 1, timesFree: 3 })
+  /** In deliveries of the largest window. */
+  readonly #budget: AccountBudget
   /** Moving average of deliveries per event of an account: what its next event is expected to need. */
   readonly #meanDeliveries = new LRUCache<string, number>({ max: MAX_REMEMBERED })
   /** In deliveries. */
@@ -47,6 +51,7 @@ export class AdmissionWindow {
   constructor(private readonly limits: WindowLimits) {
     this.#now = limits.now ?? (() => performance.now())
     this.#size = limits.min
+    this.#budget = new AccountBudget({ size: limits.max, timesFree: 3 })
     this.#rate = { since: this.#now(), sent: 0 }
   }
 
@@ -54,13 +59,14 @@ export class AdmissionWindow {
   async admit(accountId: string): Promise<Admission> {
     let [deliveries, part] = [0, 0]
     const holding = await this.#budget.acquire(accountId, () => {
-      part = 1 / this.#size
-      deliveries = Math.max(this.#meanOf(accountId), MIN_EXPECTED)
-      return { amount: deliveries * part, atLeast: part }
+      part = this.limits.max / this.#size
+      deliveries = Math.max(this.#meanDeliveries.get(accountId) ?? FIRST_EXPECTED, MIN_EXPECTED)
+      return deliveries * part
     })
     return {
       resize: (actual) => {
-        this.#meanDeliveries.set(accountId, 0.9 * this.#meanOf(accountId) + 0.1 * actual)
+        const mean = this.#meanDeliveries.get(accountId) ?? actual
+        this.#meanDeliveries.set(accountId, 0.9 * mean + 0.1 * actual)
         deliveries = actual
         holding.resize(actual * part)
       },
@@ -68,17 +74,13 @@ export class AdmissionWindow {
         this.#adjustSize()
         if (deliveries < 1) return
         deliveries -= 1
-        if (deliveries * part < holding.amount) holding.resize(deliveries * part)
+        holding.resize(deliveries * part)
       },
       release: () => {
         deliveries = 0
         holding.release()
       },
     }
-  }
-
-  #meanOf(accountId: string): number {
-    return this.#meanDeliveries.get(accountId) ?? 1
   }
 
   #adjustSize(): void {

@@ -7,7 +7,7 @@ function acquired(budget: AccountBudget, accounts: readonly string[], amount = 1
   const held: (Holding & { accountId: string })[] = []
   for (const accountId of accounts)
     void budget
-      .acquire(accountId, () => ({ amount, atLeast: 1 }))
+      .acquire(accountId, () => amount)
       .then((holding) => held.push(Object.assign(holding, { accountId })))
   return held
 }
@@ -26,21 +26,38 @@ describe('AccountBudget', () => {
     expect(accountsOf(held)).toEqual(['a', 'a', 'b', 'a'])
   })
 
-  it('counts what is larger than itself only as far as others still find room', async () => {
+  it('leaves others room beside what is larger than itself', async () => {
     const budget = new AccountBudget({ size: 100, timesFree: 1 })
-    const held = acquired(budget, ['a', 'b', 'c'], 1000)
+    const held = acquired(budget, ['a', 'a', 'b', 'c'], 1000)
     await turn()
-    expect(held.map(({ amount }) => amount)).toEqual([50, 25, 12.5])
+    expect(accountsOf(held)).toEqual(['a', 'b'])
+    held[1]?.resize(49)
+    await turn()
+    expect(accountsOf(held)).toEqual(['a', 'b', 'c'])
   })
 
-  it('gives others what one turns out not to need, and lets it have more within its share', async () => {
+  it('counts in full what an account has, however little was left for it when it came', async () => {
+    const budget = new AccountBudget({ size: 100, timesFree: 3 })
+    const held = acquired(budget, ['a', 'a', 'a', 'a'], 50)
+    await turn()
+    expect(held).toHaveLength(2)
+    for (const left of [40, 30]) {
+      held[0]?.resize(left)
+      await turn()
+      expect(held).toHaveLength(2)
+    }
+    held[0]?.resize(24)
+    await turn()
+    expect(held).toHaveLength(3)
+  })
+
+  it('gives others what one turns out not to need', async () => {
     const budget = new AccountBudget({ size: 100, timesFree: 1 })
     const held = acquired(budget, ['a'], 50)
     await turn()
     const later = acquired(budget, ['a'])
-    held[0]?.resize(100)
     await turn()
-    expect([held[0]?.amount, later.length]).toEqual([50, 0])
+    expect(later).toHaveLength(0)
     held[0]?.resize(10)
     await turn()
     expect(later).toHaveLength(1)

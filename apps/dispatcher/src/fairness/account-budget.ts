@@ -1,72 +1,69 @@
 import { FairQueue } from '@signet/db/fair-queue'
 import { AccountShares, type AccountSharesOptions } from './account-shares.js'
 
-/** `atLeast`: counts at least this much, even if the account has less room. */
-export type Claim = { amount: number; atLeast: number }
-
 /** What an account holds of a budget. */
 export type Holding = {
-  readonly amount: number
   readonly resize: (amount: number) => void
   /** Calling it twice is harmless. */
   readonly release: () => void
 }
 
-const ONE: Claim = { amount: 1, atLeast: 1 }
+/** Sums of fractions are not exact. */
+const NEARLY_NOTHING = 1e-6
 
 /**
  * Something that accounts share and give back, such as memory, threads or turns. Those that have no room in their shares wait, and
- * accounts get what becomes free in turn.
+ * accounts get what becomes free in turn. Any room is enough, also for something larger. All that an account holds then counts toward
+ * its own share; toward what is used, it counts as no more than one account alone may have, so that others still find room.
  */
 export class AccountBudget {
   readonly #shares: AccountShares
   readonly #waiting = new FairQueue<() => void>()
+  readonly #amounts = new Map<string, number>()
+  /** At least one of what is counted. */
+  readonly #most: number
 
   constructor(options: AccountSharesOptions) {
     this.#shares = new AccountShares(options)
+    this.#most = Math.max(1, this.#shares.most)
   }
 
   get waiting(): number {
     return this.#waiting.size
   }
 
-  /** Resolves once there is room for any of it; `claim` is asked then. */
-  acquire(accountId: string, claim: () => Claim = () => ONE): Promise<Holding> {
+  /** Resolves once there is room for any of it; `amountOf` is asked then. */
+  acquire(accountId: string, amountOf: () => number = () => 1): Promise<Holding> {
     return new Promise((resolve) => {
-      this.#waiting.push(accountId, () => resolve(this.#hold(accountId, claim())))
+      this.#waiting.push(accountId, () => resolve(this.#hold(accountId, amountOf())))
       this.#grantNext()
     })
   }
 
   #grantNext(): void {
-    for (;;) {
+    while (!this.#shares.isFull) {
       const grant = this.#waiting.shift((accountId) => this.#shares.hasRoomFor(accountId))
       if (!grant) return
       grant()
     }
   }
 
-  #hold(accountId: string, { amount, atLeast }: Claim): Holding {
-    let held = 0
-    const hold = (wanted: number, least = 0) => {
-      // It may be larger than the whole budget. Counted in full, it would keep all others out.
-      const next = Math.min(wanted, Math.max(least, held + this.#shares.roomFor(accountId)))
-      this.#shares.add(accountId, next - held)
-      held = next
+  #hold(accountId: string, amount: number): Holding {
+    this.#count(accountId, amount)
+    let held = amount
+    const resize = (wanted: number) => {
+      this.#count(accountId, wanted - held)
+      held = wanted
+      this.#grantNext()
     }
-    hold(amount, atLeast)
-    return {
-      get amount() {
-        return held
-      },
-      resize: (wanted) => {
-        hold(wanted)
-        this.#grantNext()
-      },
-      release: () => {
-        hold(0)
-        this.#grantNext()
-      },
-    }
+    return { resize, release: () => resize(0) }
+  }
+
+  #count(accountId: string, more: number): void {
+    const before = this.#amounts.get(accountId) ?? 0
+    const amount = before + more
+    if (amount > NEARLY_NOTHING) this.#amounts.set(accountId, amount)
+    else this.#amounts.delete(accountId)
+    this.#shares.add(accountId, Math.min(amount, this.#most) - Math.min(before, this.#most))
   }
 }

@@ -27,9 +27,20 @@ export class AccountShares {
     return this.#used
   }
 
+  /** What one account alone may have. */
+  get most(): number {
+    const { size, timesFree } = this.options
+    return (size * timesFree) / (timesFree + 1)
+  }
+
+  /** Nothing is left, for any account. */
+  get isFull(): boolean {
+    return this.#free() <= NEARLY_NOTHING
+  }
+
   hasRoomFor(accountId: string): boolean {
     const [held, free] = [this.#heldBy(accountId), this.#free()]
-    if (held === 0) return free > NEARLY_NOTHING
+    if (held === 0) return !this.isFull
     return held + NEARLY_NOTHING < this.#timesFree() * free
   }
 
