@@ -108,7 +108,7 @@ export const limitSettings = {
   rateLimitTokenRefresh: integer({
     env: 'AUTH_RATE_LIMIT_TOKEN_REFRESH',
     fallback: 150,
-    doc: '`/token` requests of one client in 5 minutes.',
+    doc: '`/token` requests of one client in 5 minutes, and separately the sign-ins that it begins at providers.',
   }),
   rateLimitFailedSignIns: integer({
     env: 'AUTH_RATE_LIMIT_FAILED_SIGN_INS',

@@ -4,6 +4,8 @@ import { authError, invalid } from '../errors/auth-error.js'
 import { challengeOf } from '../flows/pkce.js'
 import type { OAuthFlowStore } from '../flows/oauth-flow-store.js'
 import type { TokenHashes } from '../one-time-tokens/one-time-token.js'
+import type { KeyedLimit } from '../rate-limits/rate-limits.js'
+import type { RequestMeta } from '../requests/request-meta.js'
 import type { Live } from '../sessions/session.js'
 import { seal } from '../secrets/sealed-box.js'
 import type { Invitations } from './linking/invitations.js'
@@ -31,6 +33,8 @@ type Deps = {
   invitations: Invitations
   hashes: TokenHashes
   registry: ProviderRegistry
+  /** Anyone may begin a sign-in, and each one stores a row. */
+  limit: KeyedLimit
   encryption: KeyObject
   now: () => Date
 }
@@ -49,11 +53,15 @@ export class AuthorizeService {
   constructor(private readonly deps: Deps) {}
 
   /** Where to send the browser. The flow's row is stored before the redirect. */
-  async begin({ query, redirectTo, linkingTarget }: AuthorizeRequest): Promise<Departure> {
-    const { registry } = this.deps
+  async begin(
+    { query, redirectTo, linkingTarget }: AuthorizeRequest,
+    meta: Pick<RequestMeta, 'client' | 'requestId'>,
+  ): Promise<Departure> {
+    const { registry, limit } = this.deps
     const provider = registry.get(query['provider'] ?? '')
     const challenge = challengeOf(query)
     const parameters = authorizeParameters(provider, query)
+    await limit.consume(meta.client, meta.requestId)
     const flow = {
       id: randomUUID(),
       provider: provider.name,

@@ -50,16 +50,15 @@ export function identityRoutes({
         ],
         answer: { description: 'Where to go', schema: 'ProviderUrl' },
         alternatives: { 302: { description: 'To the confirmation page' } },
-        errors: [400, 401, 403, 404],
+        errors: [400, 401, 403, 404, 429],
       }),
       authenticate: bearer.toAddWayIn(authenticate),
       async handle({ caller, req }) {
         const parameters = textsOf(req.query)
-        const departure = await authorizations.begin({
-          query: parameters,
-          redirectTo: redirects.targetOf(req),
-          linkingTarget: caller,
-        })
+        const departure = await authorizations.begin(
+          { query: parameters, redirectTo: redirects.targetOf(req), linkingTarget: caller },
+          guard.metaOf(req),
+        )
         const url = linkConfirmation.addressOf({
           ...departure,
           provider: parameters['provider'] ?? '',

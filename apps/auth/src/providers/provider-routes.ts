@@ -43,7 +43,7 @@ export const authorizeParameters = [
 
 /** Sign-in through external providers (docs/specification.md#providers). */
 export function providerRoutes(deps: Deps): Route[] {
-  const { authorizations, redirects, flowCookies } = deps
+  const { authorizations, guard, redirects, flowCookies } = deps
   const back = {
     answer: {
       status: 302,
@@ -59,7 +59,7 @@ export function providerRoutes(deps: Deps): Route[] {
         tag: 'Sign-in',
         parameters: [...authorizeParameters, query('invite_token', 'Token of an invitation to accept.')],
         answer: { status: 302, description: 'To the provider' },
-        errors: [400, 404],
+        errors: [400, 404, 429],
       }),
       async handle({ req, res }) {
         const request = {
@@ -67,7 +67,7 @@ export function providerRoutes(deps: Deps): Route[] {
           redirectTo: redirects.targetOf(req),
           linkingTarget: null,
         }
-        const departure = await authorizations.begin(request)
+        const departure = await authorizations.begin(request, guard.metaOf(req))
         flowCookies.give(res, departure)
         return redirect(302, departure.url)
       },

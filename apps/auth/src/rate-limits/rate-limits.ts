@@ -23,6 +23,8 @@ export type FailureLimit = {
 /** One limiter for each bucket of docs/specification.md#rate-limits. */
 export type RateLimits = {
   token: ReturningLimit
+  /** Sign-ins that begin at a provider. Most end at `/token`, so that rate is theirs, too. */
+  authorize: KeyedLimit
   verify: KeyedLimit
   /** A bucket for each endpoint, e.g. `otp('/signup')`. */
   otp(endpoint: OtpEndpoint): KeyedLimit
@@ -114,6 +116,7 @@ export function createRateLimits(rules: RateLimitRules, deps: Deps): RateLimits 
   ) as Record<OtpEndpoint, KeyedLimit>
   return {
     token: returning('token', rules.tokenRefresh, 5 * MINUTE_MS),
+    authorize: keyed('authorize', rules.tokenRefresh, 5 * MINUTE_MS),
     verify: keyed('verify', rules.verify, 5 * MINUTE_MS),
     otp: (endpoint) => otp[endpoint],
     anonymous: keyed('anonymous', rules.anonymousUsers, HOUR_MS),

@@ -11,6 +11,7 @@ import type { Outbound } from '../outbound/outbound.js'
 import type { DerivedKeys } from '../secrets/derived-keys.js'
 import type { AddressHolders } from '../proofs/address-holders.js'
 import type { AddressProofs } from '../proofs/address-proofs.js'
+import type { KeyedLimit } from '../rate-limits/rate-limits.js'
 import type { SessionGate } from '../sessions/session-gate.js'
 import type { SessionService } from '../sessions/session-service.js'
 import type { Stores } from './stores.js'
@@ -41,6 +42,7 @@ type Parts = {
   issuer: TokenIssuer
   messages: SecretMessages
   hashes: TokenHashes
+  departures: KeyedLimit
   keys: DerivedKeys
   now: () => Date
 }
@@ -96,6 +98,7 @@ export function createProviderServices(parts: Parts) {
       invitations,
       hashes: parts.hashes,
       registry,
+      limit: parts.departures,
       encryption,
       now,
     }),

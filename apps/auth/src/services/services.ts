@@ -20,7 +20,11 @@ export function createServices(parts: Parts) {
   const acts = new AdminActs({ users: stores.users, gate, audit })
   const administration = createAdministrationServices(parts, foundation, { ...account, acts })
   return {
-    ...createProviderServices({ ...parts, ...foundation, keys: derived }),
+    ...createProviderServices({
+      ...{ ...parts, ...foundation },
+      keys: derived,
+      departures: parts.limits.authorize,
+    }),
     ...signIn,
     ...account,
     ...createPasskeyServices(parts, foundation, { acts }),

@@ -70,12 +70,12 @@ const linkingRoutes = (deps: UiDeps): Route[] => [
     await deps.identities.unlink(person, sent.text('identity'), meta)
     return backToAccount(deps, sent, 'unlinked')
   }),
-  homeForm(deps, '/ui/account/link', 'Add a sign-in method', ({ sent, person, res }) =>
+  homeForm(deps, '/ui/account/link', 'Add a sign-in method', ({ sent, person, meta, res }) =>
     onceProved(deps, sent, person, async () => {
       // The form token and the flow's cookie bind the flow to this browser, so no further confirmation is needed.
       const { challenge, redirectTo } = ownFlow(deps, sent, { ...sent.context, next: 'account' })
       const query = { provider: sent.text('provider'), ...challenge }
-      const departure = await deps.authorizations.begin({ query, redirectTo, linkingTarget: person })
+      const departure = await deps.authorizations.begin({ query, redirectTo, linkingTarget: person }, meta)
       deps.flowCookies.give(res, departure)
       return deps.pages.redirect(departure.url)
     }),

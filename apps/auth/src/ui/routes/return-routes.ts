@@ -22,7 +22,10 @@ export const returnRoutes = (deps: UiDeps): Route[] => [
         async () => {
           const { challenge, redirectTo } = ownFlow(deps, sent, sent.context)
           const query = { provider: sent.text('provider'), ...challenge }
-          const departure = await deps.authorizations.begin({ query, redirectTo, linkingTarget: null })
+          const departure = await deps.authorizations.begin(
+            { query, redirectTo, linkingTarget: null },
+            deps.guard.metaOf(req),
+          )
           deps.flowCookies.give(res, departure)
           return deps.pages.redirect(departure.url)
         },
