@@ -5,6 +5,7 @@ import {
   PATIENCE_MS,
   ROUNDS,
   STATES,
+  type Measurement,
   type State,
 } from './support/answer-times.js'
 import { anEmail, aPhone, PASSWORD, post, type Json } from './support/api.js'
@@ -82,6 +83,16 @@ async function expectSameWork(server: TestServer, work: RecordedWork, kind: Kind
   for (const steps of known) expect(steps).toEqual([...unknown, ...more].sort())
 }
 
+/** The same, from a server whose answer waits for the message. */
+const waitingFor = (measurement: Measurement): Measurement => ({
+  ...measurement,
+  async ask(address) {
+    const answer = await measurement.ask(address)
+    await measurement.server.settled()
+    return answer
+  },
+})
+
 describe('what strangers learn about an email address from time', () => {
   const work = new RecordedWork()
   let server: TestServer
@@ -113,15 +124,7 @@ describe('what strangers learn about an email address from time', () => {
 
   it(
     'is found out if the answer waits for the email',
-    async () => {
-      const measurement = measurementOf(['/recover', {}, 200])
-      const waiting = async (email: string) => {
-        const answer = await measurement.ask(email)
-        await server.settled()
-        return answer
-      }
-      await expectOtherTimes({ ...measurement, ask: waiting })
-    },
+    () => expectOtherTimes(waitingFor(measurementOf(['/recover', {}, 200]))),
     PATIENCE_MS,
   )
 
@@ -160,9 +163,23 @@ describe('what strangers learn about a phone number from time', () => {
     ['/resend', { type: 'sms' }, 200],
     [SIGN_IN, { password: 'wrong password' }, 400],
   ]
+  const measurementOf = ([path, body, status]: Request) => ({
+    server,
+    addresses: addressesOf(() => server, 'phone'),
+    ask: (phone: string) => post(server, path, { ...body, phone }, { settle: false }),
+    status,
+    settle: true,
+  })
 
   it.each(requests)('%s does the same work for every number', (...request) =>
     expectSameWork(server, work, 'phone', request),
+  )
+
+  it(
+    'is found out if the answer waits for the gateway',
+    // Without a version, this sends nothing to a number that has no account (docs/specification.md#versions).
+    () => expectOtherTimes(waitingFor(measurementOf(['/otp', { create_user: true }, 200]))),
+    PATIENCE_MS,
   )
 
   describe.each([
@@ -172,15 +189,9 @@ describe('what strangers learn about a phone number from time', () => {
   ] as const)('while the SMS gateway %s', (_, fault) => {
     it.each(requests)(
       '%s takes the same for every number',
-      async (path, body, status) => {
+      async (...request) => {
         gateway.refuse(fault)
-        await expectSameTimes({
-          server,
-          addresses: addressesOf(() => server, 'phone'),
-          ask: (phone) => post(server, path, { ...body, phone }, { settle: false }),
-          status,
-          settle: fault === false,
-        })
+        await expectSameTimes({ ...measurementOf(request), settle: fault === false })
       },
       PATIENCE_MS,
     )

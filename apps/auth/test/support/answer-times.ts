@@ -30,7 +30,7 @@ const toldApart = (rounds: readonly Round[]): string[] =>
     ({ slow, fast }) => `${slow} is slower than ${fast}`,
   )
 
-type Measurement = {
+export type Measurement = {
   server: TestServer
   /** As many addresses of a state as there are rounds, which nobody has asked about. */
   addresses: (state: State) => Promise<string[]>
