@@ -75,7 +75,7 @@ describe('mountRoutes', () => {
   const jsonOrForm = { body: { as: 'json-or-form', maxBytes: 100 } } as const
 
   it.each([
-    ['a form with bytes that are no UTF-8', form, '/echo/7', 'name=%C3%28', 'body_malformed'],
+    ['a form with bytes that are not UTF-8', form, '/echo/7', 'name=%C3%28', 'body_malformed'],
     ['such a form where JSON may stand', jsonOrForm, '/echo/7', 'name=%ff', 'body_malformed'],
     ['such a query', form, '/echo/7?name=%ff', 'name=a', 'body_query'],
   ])('refuses %s', async (_, extra, path, body, code) => {

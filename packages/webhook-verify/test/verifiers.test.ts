@@ -81,7 +81,7 @@ for case in json.load(sys.stdin):
     // What aiohttp makes of the bytes FF and FE.
     own: ['webhook-signature', 'webhook-id'].map((name) => ({
       ...standard,
-      name: `a ${name} that is no UTF-8`,
+      name: `a ${name} that is not UTF-8`,
       verdict: 'signature_mismatch',
       headers: { ...standard.headers, [name]: 'v1,\udcff\udcfe' },
     })),

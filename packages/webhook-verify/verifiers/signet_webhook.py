@@ -66,7 +66,7 @@ def verify(raw_body: bytes, headers, secret, tolerance_seconds: int = 300, now=t
 
 
 def _bytes(header: str) -> bytes:
-    # Some servers read bytes that are no UTF-8 as lone surrogates, which cannot be encoded.
+    # Some servers read bytes that are not UTF-8 as lone surrogates, which cannot be encoded.
     return header.encode("utf-8", "surrogatepass")
 
 

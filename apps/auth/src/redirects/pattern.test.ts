@@ -36,7 +36,7 @@ describe('an entry that cannot be meant', () => {
       'https://ok.example/%*',
     ].map((entry) => [
       entry,
-      'must not have encoded ?, #, ; or ., bytes that are no UTF-8 or ..; in a path with wildcards',
+      'must not have encoded ?, #, ; or ., bytes that are not UTF-8 or ..; in a path with wildcards',
     ]),
     ...['https://ok.example/a/%2e%2e/b', 'https://ok.example/%2E/b', 'https://ok.example/ü%3F'].map(
       (entry) => [entry, 'must have its path as browsers write it, where it has encoded ?, # or .'],

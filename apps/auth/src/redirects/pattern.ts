@@ -83,7 +83,7 @@ function matchesHost(pattern: Pattern['host'], host: string | null): boolean {
 function requireLiteral(written: string, read: string): void {
   if (written.includes('*') && !isPlainPath(written))
     throw new Error(
-      'must not have encoded ?, #, ; or ., bytes that are no UTF-8 or ..; in a path with wildcards',
+      'must not have encoded ?, #, ; or ., bytes that are not UTF-8 or ..; in a path with wildcards',
     )
   if (hasEncodedDelimiter(written) && read !== written)
     throw new Error('must have its path as browsers write it, where it has encoded ?, # or .')

@@ -8,7 +8,7 @@ const DOTS_WITH_PARAMETERS = /(^|\/)\.{1,2};/
 
 /**
  * Whether wildcards may stand for the path: no later server sees other segments in it than a browser does, however often it decodes it.
- * So nothing may decode to a delimiter, or to bytes that are no UTF-8: some servers read overlong ones, such as `%c0%af`, as slashes.
+ * So nothing may decode to a delimiter, or to bytes that are not UTF-8: some servers read overlong ones, such as `%c0%af`, as slashes.
  */
 export function isPlainPath(path: string): boolean {
   if (DOTS_WITH_PARAMETERS.test(path)) return false

@@ -156,7 +156,7 @@ describe('an entry of the allow-list', () => {
   })
 
   it.each([
-    // Bytes that are no UTF-8: some servers read overlong ones as / and dots.
+    // Bytes that are not UTF-8: some servers read overlong ones as / and dots.
     ...['%c0%af', '%C0%AE', '%e0%80%af', '%ff', '%c3', '%25c0%25af', '%', '%zz', '%u002f'],
     // Servers that know parameters of segments see `..` before the semicolon.
     ...['..;', '.;', '..;a=1', '%3b', '%3B', '%253b'],
