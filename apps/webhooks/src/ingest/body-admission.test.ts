@@ -1,6 +1,7 @@
 import { setImmediate as turn } from 'node:timers/promises'
 import { afterEach, describe, expect, it } from '@jest/globals'
 import type { BodySoFar } from '@signet/http'
+import { freezeTimeouts } from '@signet/testkit'
 import { BodyAdmission } from './body-admission.js'
 import type { BodyMemoryOptions } from './body-memory.js'
 import { MAX_BODY_BYTES, SMALL_BODY_BYTES } from './body-sizes.js'
@@ -201,22 +202,39 @@ describe('memory for large bodies', () => {
   })
 
   it('is refused to a body that has waited for too long', async () => {
-    const { flood } = aRoute({ sharedBytes: 0, waitMs: 1 })
-    const [first, second] = await flood({}, 2)
-    while (second?.state === 'waiting') await turn()
-    expect(second?.state).toContain('Too many large bodies')
-    expect(first?.state).toBe('reading')
+    const frozen = freezeTimeouts()
+    try {
+      const { flood } = aRoute({ sharedBytes: 0, waitMs: 1000 })
+      const [first, second] = await flood({}, 2)
+      frozen.advance(999)
+      await turn()
+      expect(second?.state).toBe('waiting')
+      frozen.advance(1)
+      await turn()
+      expect(second?.state).toContain('Too many large bodies')
+      expect(first?.state).toBe('reading')
+    } finally {
+      frozen.thaw()
+    }
   })
 
   it('is refused to a body that stalls where others wait to finish, and to no complete one', async () => {
-    const { flood } = aRoute({ sharedBytes: 0, finishMs: 1 })
-    const [first, second] = await flood({}, 2)
-    while (first?.state === 'reading') await turn()
-    expect(first?.state).toContain('Too many large bodies')
-    first?.leave()
-    await second?.handle()
-    for (let i = 0; i < 3; i += 1) await new Promise((resolve) => setTimeout(resolve, 1))
-    expect(second?.state).toBe('reading')
+    const frozen = freezeTimeouts()
+    try {
+      const { flood } = aRoute({ sharedBytes: 0, finishMs: 1000 })
+      const [first, second] = await flood({}, 2)
+      expect(first?.state).toBe('reading')
+      frozen.advance(1000)
+      await turn()
+      expect(first?.state).toContain('Too many large bodies')
+      first?.leave()
+      await second?.handle()
+      frozen.advance(1000)
+      await turn()
+      expect(second?.state).toBe('reading')
+    } finally {
+      frozen.thaw()
+    }
   })
 
   it.each(['end', 'fail'] as const)(
