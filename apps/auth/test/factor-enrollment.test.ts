@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { aUser, expectError, get, post, type Json, type Session } from './support/api.js'
 import { startServer, type TestServer } from './support/server.js'
 import { FACTOR_ENVIRONMENT, factorSteps, type Enrolled } from './support/factors.js'
+import { meetAtUser } from './support/locks.js'
 
 let server: TestServer
 beforeAll(async () => {
@@ -125,13 +126,12 @@ describe('POST /factors, totp', () => {
 
   it('leaves the last one of many parallel enrollments with a name', async () => {
     const user = await aUser(server)
-    const attempts = Array.from({ length: 8 })
     const options = { token: user.access_token }
-    // Opens the connections, so that the requests really meet.
-    await Promise.all(attempts.map(() => server.context.db.query('select pg_sleep(0.05)')))
-    const answers = await Promise.all(
-      attempts.map(() => post(server, '/factors', { factor_type: 'totp' }, options)),
+    const attempts = Array.from(
+      { length: 8 },
+      () => () => post(server, '/factors', { factor_type: 'totp' }, options),
     )
+    const answers = await meetAtUser(server, user.user.id, attempts)
     expect(answers.map(({ status }) => status)).toEqual(attempts.map(() => 200))
     const [held, ...others] = await factorsOf(user)
     expect(others).toEqual([])
@@ -155,12 +155,11 @@ describe('POST /factors, totp', () => {
     const user = await aUser(server)
     const kept = await enroll(user, { friendly_name: 'kept' })
     const { access_token: token } = await raise(user, kept)
-    const attempts = Array.from({ length: 8 }, (_, index) => ({
-      factor_type: 'totp',
-      friendly_name: String(index),
-    }))
-    await Promise.all(attempts.map(() => server.context.db.query('select pg_sleep(0.05)')))
-    await Promise.all(attempts.map((body) => post(server, '/factors', body, { token })))
+    const attempts = Array.from({ length: 8 }, (_, index) => () => {
+      const body = { factor_type: 'totp', friendly_name: String(index) }
+      return post(server, '/factors', body, { token })
+    })
+    await meetAtUser(server, user.user.id, attempts)
     const factors = await factorsOf({ access_token: token })
     expect(factors).toHaveLength(5)
     expect(factors).toContainEqual(expect.objectContaining({ id: kept.id, status: 'verified' }))

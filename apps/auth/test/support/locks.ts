@@ -10,3 +10,19 @@ export const waitForLocks = ({ context }: TestServer, count: number): Promise<un
     )
     return rows[0]?.waiting === count
   })
+
+/** Sends requests that lock a user, and lets none of them go on before all are there. */
+export async function meetAtUser<T>(
+  server: TestServer,
+  userId: string,
+  requests: readonly (() => Promise<T>)[],
+): Promise<T[]> {
+  const { answers } = await server.context.db.transaction(async (tx) => {
+    await tx.query('select 1 from users where id = $1 for update', [userId])
+    const sent = Promise.all(requests.map((request) => request()))
+    await waitForLocks(server, requests.length)
+    // In an object, which is not waited for: they end after this transaction.
+    return { answers: sent }
+  })
+  return answers
+}
