@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { describe, expect, it } from '@jest/globals'
 import {
   anEmail,
   aPhone,
@@ -13,23 +13,12 @@ import {
   type Json,
 } from './support/api.js'
 import { signInWith } from './support/fake-provider.js'
-import {
-  admin,
-  OWNER,
-  STRANGER,
-  STRANGERS_PASSWORD,
-  startProofSite,
-  type ProofSite,
-} from './support/proof-site.js'
+import { admin, OWNER, STRANGER, STRANGERS_PASSWORD, useProofSite } from './support/proof-site.js'
 import { anId, identitiesOf, link } from './support/provider-site.js'
 
 const GIVEN = 'given by the administrator'
 
-let site: ProofSite
-beforeAll(async () => {
-  site = await startProofSite({ AUTH_EXTERNAL_GITHUB_EMAIL_OPTIONAL: 'true' })
-})
-afterAll(() => site.close())
+const site = useProofSite({ AUTH_EXTERNAL_GITHUB_EMAIL_OPTIONAL: 'true' })
 
 const change = (id: unknown, body: Json) =>
   put(site.server, `/admin/users/${String(id)}`, body, { ...admin, versioned: true })

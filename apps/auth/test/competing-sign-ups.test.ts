@@ -1,20 +1,8 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { describe, expect, it } from '@jest/globals'
 import { anEmail, aPhone, expectError, PASSWORD, post, put, type Json } from './support/api.js'
-import {
-  admin,
-  OWNER,
-  STRANGER,
-  STRANGERS_PASSWORD,
-  startProofSite,
-  type Given,
-  type ProofSite,
-} from './support/proof-site.js'
+import { admin, OWNER, STRANGER, STRANGERS_PASSWORD, useProofSite, type Given } from './support/proof-site.js'
 
-let site: ProofSite
-beforeAll(async () => {
-  site = await startProofSite()
-})
-afterAll(() => site.close())
+const site = useProofSite()
 
 describe('several sign-ups with one address', () => {
   it.each([

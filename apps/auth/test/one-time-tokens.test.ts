@@ -1,19 +1,8 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { describe, expect, it } from '@jest/globals'
 import { anEmail, aPhone, expectError, mailTo, post, put, type Json } from './support/api.js'
-import {
-  admin,
-  OWNER,
-  STRANGER,
-  STRANGERS_PASSWORD,
-  startProofSite,
-  type ProofSite,
-} from './support/proof-site.js'
+import { admin, OWNER, STRANGER, STRANGERS_PASSWORD, useProofSite } from './support/proof-site.js'
 
-let site: ProofSite
-beforeAll(async () => {
-  site = await startProofSite()
-})
-afterAll(() => site.close())
+const site = useProofSite()
 
 describe('a token', () => {
   it('from an email link does not confirm a phone number', async () => {

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { describe, expect, it } from '@jest/globals'
 import { aPhone, aUser, expectError, get, post, put, type Json, type Session } from './support/api.js'
 import { factorSteps } from './support/factors.js'
 import {
@@ -6,18 +6,13 @@ import {
   ELSEWHERE,
   OWNER,
   STRANGER,
-  startProofSite,
+  useProofSite,
   userOfAnswer,
   type Given,
-  type ProofSite,
 } from './support/proof-site.js'
 import { identitiesOf } from './support/provider-site.js'
 
-let site: ProofSite
-beforeAll(async () => {
-  site = await startProofSite()
-})
-afterAll(() => site.close())
+const site = useProofSite()
 const { enroll, raise, refresh } = factorSteps(() => site.server)
 
 const byCode = async (phone: string) =>

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { describe, expect, it } from '@jest/globals'
 import { anEmail, aPhone, expectError, get, mailTo, PASSWORD, post, put, type Json } from './support/api.js'
 import { signInWith } from './support/fake-provider.js'
 import {
@@ -7,17 +7,12 @@ import {
   OWNER,
   STRANGER,
   STRANGERS_PASSWORD,
-  startProofSite,
-  type ProofSite,
+  useProofSite,
 } from './support/proof-site.js'
 import { anAuthenticator, passkeySteps } from './support/passkeys.js'
 import { anId, identitiesOf } from './support/provider-site.js'
 
-let site: ProofSite
-beforeAll(async () => {
-  site = await startProofSite()
-})
-afterAll(() => site.close())
+const site = useProofSite()
 const passkeys = passkeySteps(() => site.server)
 
 /** What sign-ups left that wait for their own proof. */

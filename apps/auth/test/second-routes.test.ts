@@ -1,21 +1,11 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { describe, expect, it } from '@jest/globals'
 import { anEmail, aPhone, call, get, mailTo, PASSWORD, post, put, type Json } from './support/api.js'
 import { signInWith, userOf } from './support/fake-provider.js'
 import { anAuthenticator, passkeySteps } from './support/passkeys.js'
-import {
-  admin,
-  EMAIL_PROOFS,
-  STRANGERS_PASSWORD,
-  startProofSite,
-  type ProofSite,
-} from './support/proof-site.js'
+import { admin, EMAIL_PROOFS, STRANGERS_PASSWORD, useProofSite } from './support/proof-site.js'
 import { anId, identitiesOf, link } from './support/provider-site.js'
 
-let site: ProofSite
-beforeAll(async () => {
-  site = await startProofSite({ AUTH_SMS_AUTOCONFIRM: 'true' })
-})
-afterAll(() => site.close())
+const site = useProofSite({ AUTH_SMS_AUTOCONFIRM: 'true' })
 const passkeys = passkeySteps(() => site.server)
 
 type Stranger = { email: string; github: string; token: string; refreshToken: string }

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { describe, expect, it } from '@jest/globals'
 import {
   anEmail,
   aPhone,
@@ -12,21 +12,10 @@ import {
   type Json,
 } from './support/api.js'
 import { signInWith } from './support/fake-provider.js'
-import {
-  admin,
-  OWNER,
-  STRANGER,
-  STRANGERS_PASSWORD,
-  startProofSite,
-  type ProofSite,
-} from './support/proof-site.js'
+import { admin, OWNER, STRANGER, STRANGERS_PASSWORD, useProofSite } from './support/proof-site.js'
 import { anId, identitiesOf } from './support/provider-site.js'
 
-let site: ProofSite
-beforeAll(async () => {
-  site = await startProofSite()
-})
-afterAll(() => site.close())
+const site = useProofSite()
 
 const network = (name: string) => ({ headers: { 'X-Client': name } })
 const [HOME, AWAY] = [network('home'), network('away')]

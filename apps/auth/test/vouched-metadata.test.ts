@@ -1,14 +1,10 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { describe, expect, it } from '@jest/globals'
 import { anEmail, get, post, put, type Json } from './support/api.js'
 import { signInWith, userOf } from './support/fake-provider.js'
-import { admin, EMAIL_PROOFS, startProofSite, type EmailProof, type ProofSite } from './support/proof-site.js'
+import { admin, EMAIL_PROOFS, useProofSite, type EmailProof } from './support/proof-site.js'
 import { anId } from './support/provider-site.js'
 
-let site: ProofSite
-beforeAll(async () => {
-  site = await startProofSite()
-})
-afterAll(() => site.close())
+const site = useProofSite()
 
 const BY_MESSAGE = EMAIL_PROOFS.filter((name) => name !== 'an administrator')
 const LARGE = 'x'.repeat(5000)

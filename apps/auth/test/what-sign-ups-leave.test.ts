@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals'
+import { beforeEach, describe, expect, it } from '@jest/globals'
 import { decodeJwt } from 'jose'
 import { anEmail, aPhone, get, PASSWORD, post, put, type Json } from './support/api.js'
 import { cookieFor, depart, targetOf } from './support/fake-provider.js'
@@ -8,9 +8,8 @@ import {
   EMAIL_PROOFS,
   OWNER,
   STRANGER,
-  startProofSite,
+  useProofSite,
   type EmailProof,
-  type ProofSite,
 } from './support/proof-site.js'
 import { anId } from './support/provider-site.js'
 import { claimsOf, serviceToken } from './support/tokens.js'
@@ -18,16 +17,12 @@ import { claimsOf, serviceToken } from './support/tokens.js'
 const FOR_PARTNERS = { 'X-JWT-AUD': 'partners' }
 const BY_STRANGER = { headers: { ...FOR_PARTNERS, ...ELSEWHERE.headers } }
 
-let site: ProofSite
-beforeAll(async () => {
-  site = await startProofSite({
-    AUTH_JWT_ALLOWED_AUDIENCES: 'partners',
-    AUTH_RATE_LIMIT_EMAIL_SENT: '100000',
-    AUTH_RATE_LIMIT_EMAIL_SENT_PER_CLIENT: '100000',
-    AUTH_RATE_LIMIT_VERIFY: '100000',
-  })
+const site = useProofSite({
+  AUTH_JWT_ALLOWED_AUDIENCES: 'partners',
+  AUTH_RATE_LIMIT_EMAIL_SENT: '100000',
+  AUTH_RATE_LIMIT_EMAIL_SENT_PER_CLIENT: '100000',
+  AUTH_RATE_LIMIT_VERIFY: '100000',
 })
-afterAll(() => site.close())
 // However high a limit, so many requests of one client may come at once.
 beforeEach(() => site.server.clock.advance(1000))
 

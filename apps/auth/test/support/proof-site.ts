@@ -1,4 +1,4 @@
-import { expect } from '@jest/globals'
+import { afterAll, beforeAll, expect } from '@jest/globals'
 import { mailTo, PASSWORD, post, put, type ApiAnswer, type CallOptions, type Json } from './api.js'
 import { signInWith, userOf } from './fake-provider.js'
 import { anId, startProviderSite, type ProviderSite } from './provider-site.js'
@@ -32,7 +32,15 @@ export type ProofSite = ProviderSite & {
   prove(proof: EmailProof, email: string): Promise<Json>
 }
 
-export async function startProofSite(env: Record<string, string> = {}): Promise<ProofSite> {
+/** One for all tests of a file. */
+export function useProofSite(env: Record<string, string> = {}): ProofSite {
+  const site = {} as ProofSite
+  beforeAll(async () => void Object.assign(site, await startProofSite(env)))
+  afterAll(() => site.close())
+  return site
+}
+
+async function startProofSite(env: Record<string, string>): Promise<ProofSite> {
   const gateway = await startSmsGateway()
   const providers = await startProviderSite(
     {
