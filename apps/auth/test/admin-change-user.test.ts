@@ -179,4 +179,26 @@ describe('DELETE /admin/users/{id}', () => {
     )
     expect((await post(server, '/signup', { email: user.email, password: PASSWORD })).status).toBe(200)
   })
+
+  it('soft-deletes for good: nothing is written into the account any more, and no address is taken for it', async () => {
+    const { user } = await aUser(server)
+    const path = `/admin/users/${user.id}`
+    const softly = { ...admin, body: { should_soft_delete: true } }
+    expect((await call(server, 'DELETE', path, softly)).status).toBe(200)
+    const [before, email] = [await get(server, path, admin), anEmail()]
+    for (const change of [
+      { email, email_confirm: true },
+      { phone: aPhone(), phone_confirm: true },
+      { user_metadata: { name: 'Ada' } },
+      { password: PASSWORD },
+      { ban_duration: 'none' },
+      {},
+    ])
+      expectError(await put(server, path, change, { ...admin, versioned: true }), 404, 'user_not_found')
+    expect((await get(server, path, admin)).body).toEqual(before.body)
+    expect((await aUser(server, { email })).email).toBe(email)
+    expect((await call(server, 'DELETE', path, softly)).status).toBe(200)
+    expect((await call(server, 'DELETE', path, admin)).status).toBe(200)
+    expectError(await get(server, path, admin), 404, 'user_not_found')
+  })
 })

@@ -32,7 +32,7 @@ export class UserRemovalService {
     // Not in one transaction: the rows of ended sessions may be too many for one statement.
     const removeSome = () => acts.transaction(admin, {}, meta, ({ tx }) => bounds.removeEnded(tx, id))
     if (!softly) while (!meta.signal?.aborted && (await removeSome()));
-    await acts.onUser(admin, { id }, meta, async ({ tx, record, user }) => {
+    await acts.onUser(admin, { id, evenDeleted: true }, meta, async ({ tx, record, user }) => {
       record('user_deleted', traitsOf(user))
       if (!softly) await users.remove(tx, id)
       else if (user.deletedAt === null) await this.#forget(tx, user)

@@ -20,6 +20,8 @@ export type AdminAct = {
 /** Accounts that the transaction will lock, as far as they are known before it begins. */
 type Concerned = { users?: readonly string[]; addresses?: readonly Address[] }
 
+type Subject = { id: string; addresses?: readonly Address[]; evenDeleted?: boolean }
+
 type Deps = { users: UserStore; gate: SessionGate; audit: AuditLog }
 
 /**
@@ -43,16 +45,19 @@ export class AdminActs {
     })
   }
 
-  /** The same with one user, whose row is locked. */
+  /**
+   * The same with one user, whose row is locked. What is left of an account that was deleted softly does not change any more: it would be
+   * about a person again, or keep an address from its owner.
+   */
   onUser<T>(
     admin: Admin,
-    { id, addresses = [] }: { id: string; addresses?: readonly Address[] },
+    { id, addresses = [], evenDeleted = false }: Subject,
     meta: RequestMeta,
     work: (act: AdminAct & { readonly user: User }) => Promise<T>,
   ): Promise<T> {
     return this.transaction(admin, { users: [id], addresses }, meta, async (act) => {
       const user = await this.deps.users.lockById(act.tx, id)
-      if (user === null) throw userNotFound()
+      if (user === null || (user.deletedAt !== null && !evenDeleted)) throw userNotFound()
       return work({ ...act, user })
     })
   }
