@@ -70,6 +70,7 @@ describe('rate limits by client (docs/specification.md#rate-limits)', () => {
     ['verify: 30 in 5 minutes', (limits) => limits.verify, MINUTE, 6],
     ['otp: 30 in 5 minutes', (limits) => limits.otp('/signup'), MINUTE, 6],
     ['anonymous: 30 in 1 hour', (limits) => limits.anonymous, 10 * MINUTE, 5],
+    ['factor enrollment: 15 in 1 minute', (limits) => limits.mfaEnroll, MINUTE, 15],
     ['factor challenge: 15 in 1 minute', (limits) => limits.mfaChallenge, MINUTE, 15],
     ['factor verify: 15 in 1 minute', (limits) => limits.mfaVerify, MINUTE, 15],
   ])('%s, after a burst of 30', async (_name, pick, afterMs, more) => {

@@ -134,7 +134,7 @@ export const limitSettings = {
   mfaRateLimitChallengeAndVerify: integer({
     env: 'AUTH_MFA_RATE_LIMIT_CHALLENGE_AND_VERIFY',
     fallback: 15,
-    doc: 'Factor challenges, and separately verifications, of one client in a minute.',
+    doc: 'Factor challenges, and separately enrollments and verifications, of one client in a minute.',
   }),
   rateLimitPasskey: integer({
     env: 'AUTH_RATE_LIMIT_PASSKEY',

@@ -59,8 +59,9 @@ function ownRoutes({ bearer, guard, limits, enrollments, challenges, accessToken
           },
         }),
         answer: { description: 'The factor; it counts once it is verified', schema: 'EnrolledFactor' },
-        errors: [400, 401, 403, 422],
+        errors: [400, 401, 403, 422, 429],
       }),
+      limit: guard.limit(limits.mfaEnroll),
       authenticate: bearer.toAddWayIn(authenticate),
       body: jsonBody(enrollFields),
       handle: async ({ caller, body, req }) => ({

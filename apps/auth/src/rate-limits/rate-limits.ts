@@ -30,6 +30,7 @@ export type RateLimits = {
   otp(endpoint: OtpEndpoint): KeyedLimit
   anonymous: KeyedLimit
   failedSignIns: FailureLimit
+  mfaEnroll: KeyedLimit
   mfaChallenge: KeyedLimit
   mfaVerify: KeyedLimit
   passkeySignIn: KeyedLimit
@@ -121,6 +122,7 @@ export function createRateLimits(rules: RateLimitRules, deps: Deps): RateLimits 
     otp: (endpoint) => otp[endpoint],
     anonymous: keyed('anonymous', rules.anonymousUsers, HOUR_MS),
     failedSignIns,
+    mfaEnroll: keyed('mfa-enroll', rules.mfaChallengeAndVerify, MINUTE_MS),
     mfaChallenge: keyed('mfa-challenge', rules.mfaChallengeAndVerify, MINUTE_MS),
     mfaVerify: keyed('mfa-verify', rules.mfaChallengeAndVerify, MINUTE_MS),
     passkeySignIn: keyed('passkey-sign-in', rules.passkey, 5 * MINUTE_MS),
