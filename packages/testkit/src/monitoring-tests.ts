@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from '@jest/globals'
 import { AlertRules, countsMissing, exportedOn, metricsDrawn, metricsIn } from './alert-rules.js'
@@ -24,12 +24,13 @@ export function describeMonitoring({ service, page, drawn }: Monitored, more: ()
 
   describe(`monitoring of apps/${service}`, () => {
     it.each(rules.alerts.map((alert) => [alert.alert, alert] as const))(
-      '%s looks at metrics that a running service exports, and names a runbook that exists',
-      (_name, { expr, annotations }) => {
+      '%s looks at metrics that a running service exports, and names a runbook that lists it',
+      (name, { expr, annotations }) => {
         expect(missing(metricsIn(expr))).toEqual([])
         expect(countsMissing(expr, page())).toEqual([])
         expect(annotations.runbook).toMatch(new RegExp(`^apps/${service}/docs/runbooks/[a-z-]+\\.md$`))
-        expect(existsSync(`${root}/${annotations.runbook}`)).toBe(true)
+        const [symptoms] = readFileSync(`${root}/${annotations.runbook}`, 'utf8').split('\n## ')
+        expect(symptoms).toContain(`\`${name}\``)
       },
     )
 
