@@ -1,8 +1,9 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, expect, it } from '@jest/globals'
 import { readEnvironment, readVariables } from './environment.js'
+import { ConfigError } from './settings.js'
 
 const directory = mkdtempSync(join(tmpdir(), 'signet-env-'))
 afterAll(() => rmSync(directory, { recursive: true }))
@@ -42,4 +43,12 @@ it('reads a key of several lines, and line breaks that are written as \\n', () =
 
 it('does without a .env file', () => {
   expect(readEnvironment({ A: '1' }, join(directory, 'missing'))).toEqual({ A: '1' })
+})
+
+it('reports a .env that cannot be read, such as the directory that Docker makes of a mount of a missing file', () => {
+  const mounted = join(directory, 'mounted')
+  mkdirSync(join(mounted, '.env'), { recursive: true })
+  expect(() => readEnvironment({}, mounted)).toThrow(
+    new ConfigError([`${mounted}/.env cannot be read: EISDIR: illegal operation on a directory, read`]),
+  )
 })

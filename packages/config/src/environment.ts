@@ -1,5 +1,7 @@
 import { readFileSync } from 'node:fs'
+import { resolve } from 'node:path'
 import { parse } from 'dotenv'
+import { ConfigError } from './settings.js'
 
 /**
  * The process environment on top of the `.env` file in `directory`. The environment wins, and the file is optional.
@@ -23,7 +25,9 @@ function readOptional(path: string): string {
   try {
     return readFileSync(path, 'utf8')
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return ''
-    throw error
+    const { code, message } = error as NodeJS.ErrnoException
+    if (code === 'ENOENT') return ''
+    // Not every message names the file.
+    throw new ConfigError([`${resolve(path)} cannot be read: ${message}`])
   }
 }
