@@ -32,10 +32,9 @@ export {
 } from './signature/secret-box.js'
 
 export { DEFAULT_RETRY_DELAYS_SECONDS, RetrySchedule } from './delivery/retry-schedule.js'
+export { FAILURES_TO_DISABLE, FAILURES_TO_WARN } from './delivery/disabling.js'
 export {
   countsAgainstEndpoint,
-  FAILURES_TO_DISABLE,
-  FAILURES_TO_WARN,
   type AttemptFailure,
   type CancelReason,
   type FailureReason,

@@ -20,9 +20,3 @@ export type FailureReason = AttemptFailure | CancelReason | `http_${number}`
 /** Failures on our side say nothing about the receiver and do not count toward disabling it. */
 export const countsAgainstEndpoint = (reason: FailureReason): boolean =>
   reason !== 'internal_error' && reason !== 'interrupted'
-
-/** Consecutive failed attempts that disable an endpoint. */
-export const FAILURES_TO_DISABLE = 20
-
-/** Consecutive failed attempts at which the owner of an endpoint is warned; being disabled is the last warning. */
-export const FAILURES_TO_WARN = [10, 15] as const

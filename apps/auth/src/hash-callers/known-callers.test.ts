@@ -1,7 +1,7 @@
 import { expect, it } from '@jest/globals'
 import { programOf } from '../administrators/admin.js'
 import type { Live } from '../sessions/session.js'
-import { authorized, inNetwork, stranger } from './hash-caller.js'
+import { authorized, inNetwork, stranger } from './known-callers.js'
 
 const client = { key: '192.0.2.1' }
 const { signal } = new AbortController()
