@@ -30,8 +30,9 @@ describe('QueueWorker', () => {
   })
   afterAll(() => connection.disconnect())
 
-  function work(capacity: number): QueueWorker<Data> {
+  function work(capacity: number, { longestWaitMs = 60_000 } = {}): QueueWorker<Data> {
     const worker = new QueueWorker<Data>('units', {
+      longestWaitMs,
       applyPause: () => Promise.resolve(),
       queue: { connection, prefix },
       parse: (data) => (hasName(data) ? data : null),
@@ -106,6 +107,28 @@ describe('QueueWorker', () => {
     const { socketTimeout = 0 } = (connection as Redis).options
     expect(Math.max(...blocked) * 1000).toBeLessThan(socketTimeout / 2)
     monitor.disconnect()
+  })
+
+  it('goes on while BullMQ waits for a job without end, and afterwards', async () => {
+    const worker = work(10, { longestWaitMs: 50 })
+    const endless = gate()
+    let waits = 0
+    const waitForJob = async () => {
+      waits += 1
+      await endless.opened
+      return null
+    }
+    Object.assign(Reflect.get(worker, 'backend'), { waitForJob })
+    await waitFor(() => waits === 1, { describe: 'the wait' })
+    for (const name of ['first', 'second']) {
+      await add({ name, units: 1 })
+      await hasStarted(name)
+    }
+    expect(waits).toBe(1)
+    endless.open()
+    await waitFor(() => waits > 1, { describe: 'another wait' })
+    await add({ name: 'third', units: 1 })
+    await hasStarted('third')
   })
 
   it('takes a job that is larger than all of it', async () => {

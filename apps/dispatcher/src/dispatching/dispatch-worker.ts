@@ -10,7 +10,8 @@ import { bullmq } from '../queues/bullmq.js'
 import type { Observer } from '../observers/observer.js'
 import { parseEventsJob, type DispatchJob } from '../queues/job-data.js'
 import { UnrecordedRequests, type Unrecorded } from '../attempts/unrecorded-requests.js'
-import { internalFailureDelayMs, QueueWorker, type WorkerConnection } from '../queues/queue-worker.js'
+import { internalFailureDelayMs } from '../queues/job-backoff.js'
+import { QueueWorker, type WorkerConnection } from '../queues/queue-worker.js'
 import type { EventService } from './event-service.js'
 
 type DispatchWorkerDeps = {

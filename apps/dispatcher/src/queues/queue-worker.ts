@@ -1,8 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { DELIVERY_BACKOFF, jobOptions } from '@signet/webhook-core/queue'
+import { jobOptions } from '@signet/webhook-core/queue'
 import type { Job, JobJson, WorkerOptions } from 'bullmq'
 import type { Cluster, Redis } from 'ioredis'
+import pTimeout from 'p-timeout'
 import { bullmq } from './bullmq.js'
+import { backoffOf, internalFailureDelayMs } from './job-backoff.js'
 import { parseJson } from './job-data.js'
 import { QueueRepair } from './queue-repair.js'
 
@@ -24,6 +26,8 @@ export type QueueWorkerOptions<Data> = {
   process: (job: Job<Data, void>, token: string, release: () => void) => Promise<void>
   /** Delay before a failed job runs again. */
   backoff?: (failures: number, error?: Error) => number
+  /** After this BullMQ's wait for a job counts as lost. */
+  longestWaitMs?: number
 }
 
 /** After a Redis error. The default of 15 s would prolong every outage. */
@@ -31,6 +35,9 @@ const RETRY_DELAY_MS = 500
 
 /** Shorter than the time after which a connection that does not answer counts as lost (packages/redis). BullMQ's default is up to 10 s. */
 const MAX_BLOCK_SECONDS = 2
+
+/** BullMQ gives up a blocking read after {@link MAX_BLOCK_SECONDS} and another second, and then needs a connection. */
+const LONGEST_WAIT_MS = 8_000
 
 /**
  * Another worker takes over a lost worker's job once its lock has expired and the next check for stalled jobs has run: at
@@ -60,13 +67,16 @@ export class QueueWorker<Data> extends bullmq.Worker<Data, void> {
   /** Units in progress. */
   #used = 0
   #fetches = 0
+  #isWaitLost = false
+  readonly #longestWaitMs: number
+  readonly #running = new Set<Promise<void>>()
   #roomWanted: (() => void) | undefined
   readonly #releases: WeakMap<object, () => void>
   readonly #unreadable: WeakSet<object>
 
   constructor(name: string, options: QueueWorkerOptions<Data>) {
     const { queue, parse, onDropped, applyPause, process, capacity } = options
-    const { unitsOf = () => 1, backoff = internalFailureDelayMs } = options
+    const { unitsOf = () => 1, backoff = internalFailureDelayMs, longestWaitMs = LONGEST_WAIT_MS } = options
     const releases = new WeakMap<object, () => void>()
     const unreadable = new WeakSet()
     const run = async (job: Job<Data, void>, token = ''): Promise<void> => {
@@ -76,6 +86,7 @@ export class QueueWorker<Data> extends bullmq.Worker<Data, void> {
     }
     super(name, run, { ...workerOptions, ...queue, settings: { backoffStrategy: backoffOf(backoff) } })
     this.#options = { parse, capacity, unitsOf }
+    this.#longestWaitMs = longestWaitMs
     this.#repair = new QueueRepair({
       connection: queue.connection,
       toKey: (name) => this.toKey(name),
@@ -190,14 +201,16 @@ export class QueueWorker<Data> extends bullmq.Worker<Data, void> {
   }
 
   async #takeJobs(): Promise<void> {
-    const running = new Set<Promise<void>>()
     while (!this.closing) {
       const job = this.#hasRoom() ? await this.#fetch() : await this.#untilThereIsRoom()
-      if (!job) continue
-      const work = this.#work(job).finally(() => running.delete(work))
-      running.add(work)
+      if (job) this.#start(job)
     }
-    await Promise.all(running)
+    await Promise.all(this.#running)
+  }
+
+  #start(job: Job<Data, void>): void {
+    const work = this.#work(job).finally(() => this.#running.delete(work))
+    this.#running.add(work)
   }
 
   #hasRoom(): boolean {
@@ -215,13 +228,31 @@ export class QueueWorker<Data> extends bullmq.Worker<Data, void> {
 
   async #fetch(): Promise<Job<Data, void> | undefined> {
     try {
-      return await this.getNextJob(`${this.id}:${(this.#fetches += 1)}`)
+      const next = this.getNextJob(`${this.id}:${(this.#fetches += 1)}`)
+      if (!this.#isWaitLost) return await this.#unlessLost(next)
+      const job = await next
+      if (!job && !this.closing) await sleep(RETRY_DELAY_MS)
+      return job
     } catch (error) {
       if (this.closing) return undefined
       this.emit('error', error as Error)
       await sleep(RETRY_DELAY_MS)
       return undefined
     }
+  }
+
+  /**
+   * BullMQ's wait may have no end: when a node of a cluster is gone, it can wait for its blocking connection to become ready after that
+   * has happened. While one wait is lost, BullMQ answers without another. What the lost one brings in the end is run as well.
+   */
+  #unlessLost(next: Promise<Job<Data, void> | undefined>): Promise<Job<Data, void> | undefined> {
+    const fallback = () => {
+      this.#isWaitLost = true
+      const late = next.then((job) => job && this.#start(job))
+      void late.catch((error: Error) => this.emit('error', error)).finally(() => (this.#isWaitLost = false))
+      return undefined
+    }
+    return pTimeout(next, { milliseconds: this.#longestWaitMs, fallback })
   }
 
   /** Runs a job, then the next one, which Redis returns when the first is finished, and so on. */
@@ -265,15 +296,3 @@ export class QueueWorker<Data> extends bullmq.Worker<Data, void> {
     return { release, releaseAll }
   }
 }
-
-/** Jobs name the strategy in their options; all of ours name this one. */
-const backoffOf =
-  (backoff: (failures: number, error?: Error) => number) =>
-  (attemptsMade: number, type?: string, error?: Error): number => {
-    if (type !== DELIVERY_BACKOFF) throw new Error(`unknown backoff ${type}`)
-    return backoff(attemptsMade, error)
-  }
-
-/** Delay after the nth consecutive failure on our side: 1 s, doubling up to a minute. */
-export const internalFailureDelayMs = (failures: number): number =>
-  Math.min(1000 * 2 ** Math.min(failures - 1, 10), 60_000)
