@@ -85,7 +85,8 @@ export class Model extends Facts {
     return null
   }
   bar(how: Bar): Why | null {
-    // Whoever is deleted stays so, whether or not they are also banned.
+    // Nothing but a removal changes an account that was deleted.
+    if (this.barred === 'deleted' && how === 'deleted') return null
     if (this.barred === 'erased' || (this.barred === 'deleted' && how !== 'erased')) return this.barred
     this.barred = how
     if (how !== null) this.end(how === 'banned' ? 'ban' : 'deletion')
@@ -122,7 +123,7 @@ const WORDS: Record<Asked, Readonly<Record<string, Outcome>>> = {
   // The token of a session that was logged out still reads the user.
   read: { ...GONE, logout: 'ok', expired: 'ok', other: 'session_not_found' },
   change: { ...CHANGES, other: 'session_not_found' },
-  administer: { erased: 'user_not_found', deleted: 'ok' },
+  administer: GONE,
 }
 export const outcomeOf = (asked: Asked, result: Token | Why | null): Outcome =>
   typeof result === 'string' ? (WORDS[asked][result] ?? WORDS[asked]['other'] ?? result) : (result ?? 'ok')
