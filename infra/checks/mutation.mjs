@@ -11,7 +11,7 @@ const LEAST_PERCENT = 90
  */
 const cores = {
   redirects: {
-    'apps/auth/src/redirects/{pattern,wildcards}.ts': 'apps/auth/src/redirects/pattern.test.ts',
+    'apps/auth/src/redirects/{pattern,plain-path,wildcards}.ts': 'apps/auth/src/redirects/pattern.test.ts',
     'apps/auth/src/redirects/redirects.ts': 'apps/auth/src/redirects/redirects.test.ts',
     'apps/auth/src/redirects/target.ts': 'apps/auth/src/redirects/target.test.ts',
   },
