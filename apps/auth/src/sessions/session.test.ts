@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals'
-import { isExpired, type Session, type SessionLimits } from './session.js'
+import { isExpired, limitTimesAt, type Session, type SessionLimits } from './session.js'
 
 const MINUTE = 60_000
 const SIGNED_IN = new Date('2026-05-01T12:00:00Z')
@@ -53,5 +53,24 @@ describe('a session', () => {
     const active = { ...session, refreshedAt: after(10 * MINUTE) }
     expect(isExpired(active, limits, after(11 * MINUTE))).toBe(false)
     expect(isExpired(active, limits, after(11 * MINUTE + 1))).toBe(true)
+  })
+})
+
+describe('the earliest times that limits accept', () => {
+  it('are none without limits', () => {
+    expect(limitTimesAt(SIGNED_IN, unlimited)).toEqual({
+      createdAfter: null,
+      activeAfter: null,
+      lowAalCreatedAfter: null,
+    })
+  })
+
+  it('are each limit ago', () => {
+    const limits = { ...unlimited, timeboxMs: 3 * MINUTE, inactivityMs: 2 * MINUTE, lowAalMs: MINUTE }
+    expect(limitTimesAt(SIGNED_IN, limits)).toEqual({
+      createdAfter: after(-3 * MINUTE),
+      activeAfter: after(-2 * MINUTE),
+      lowAalCreatedAfter: after(-MINUTE),
+    })
   })
 })
