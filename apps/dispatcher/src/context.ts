@@ -257,7 +257,7 @@ export function createContext(config: DispatcherConfig, ports: Partial<Ports> = 
     redisWatch,
     engine,
     admin,
-    /** Of wrong operator tokens. */
+    /** Limits wrong operator tokens. */
     operatorLimiter: createLimiter({ prefix: `${config.queuePrefix}:limit`, redis: producerRedis, now }),
     history,
     observer,

@@ -3,10 +3,10 @@ import { availableParallelism, cpus, loadavg, platform, release, totalmem } from
 import { readVariables } from '@signet/config'
 import pg from 'pg'
 
-/** What results depend on, by its name for people. */
+/** The properties of a machine that results depend on, by display name. */
 export type Machine = Readonly<Record<string, string>>
 
-/** Whether other work takes part of the processor from what is measured. */
+/** Whether other processes are competing for the CPU. */
 export const isBusy = (): boolean => (loadavg()[0] ?? 0) > availableParallelism() / 2
 
 type Servers = { databaseUrl: string; redis: string; root: string }
@@ -37,7 +37,7 @@ async function postgresVersion(connectionString: string): Promise<string> {
   return rows[0]?.server_version ?? 'unknown'
 }
 
-/** With a word about changes that are not in it. */
+/** The current commit, marked if there are uncommitted changes. */
 function commit(root: string): string {
   const git = (...args: string[]) => execFileSync('git', ['-C', root, ...args], { encoding: 'utf8' }).trim()
   try {

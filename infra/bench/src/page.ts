@@ -99,7 +99,7 @@ const plotOf = ({ bench, plot: { title, unit, parts } }: Section, results: Resul
   return plotSvg({ title, unit, groups })
 }
 
-/** Numbers to the right. */
+/** Numbers are right-aligned. */
 function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
   const isNumber = (column: number) => rows.every((row) => /^[\d.,–]+$/.test(row[column] ?? ''))
   return markdownTable([head, ...rows], { align: head.map((_, column) => (isNumber(column) ? 'r' : null)) })

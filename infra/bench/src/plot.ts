@@ -1,7 +1,7 @@
 /** Horizontal bars in groups; a bar of several parts is stacked. */
 export type Plot = {
   title: string
-  /** Behind each number. */
+  /** Shown after each number. */
   unit: string
   groups: readonly { label: string; bars: readonly Bar[] }[]
 }

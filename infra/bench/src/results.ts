@@ -11,15 +11,15 @@ export type Measured = {
   others: Readonly<Record<string, number>>
 }
 
-/** How a peer was set up, in its own words. */
+/** How a peer was configured, as its bench describes it. */
 export type Setting = { who: string; settings: string }
 
 export type Results = {
   machine: Machine
-  /** Other work went on beside it. */
+  /** Other processes were using the CPU. */
   wasBusy: boolean
   rounds: number
-  /** The part of the usual number of events. */
+  /** Fraction of the usual number of events. */
   scale: number
   measured: readonly Measured[]
   settings: readonly Setting[]

@@ -15,10 +15,10 @@ const require = createRequire(import.meta.url)
 const circus = require('jest-circus/runner').default
 const NEEDS_OWN_MODULES = /mock$|^(isolate|reset)Modules/i
 const runs = new Map()
-/** Of jest-worker, which exports neither. */
+/** Constants of jest-worker, which exports neither. */
 const CHILD_MESSAGE_END = 2
 const SIGTERM_EXIT_CODE = 143
-/** Below the limit of jest.config.js. */
+/** Lower than the memory limit in jest.config.js. */
 const MUCH_MEMORY = 900_000_000
 setFlagsFromString('--expose-gc')
 const collectGarbage = runInNewContext('gc')

@@ -2,16 +2,16 @@ import { parseArgs } from 'node:util'
 import { InvalidSecretError, secretsOf } from '@signet/webhook-verify'
 
 export type Options = {
-  /** Of the ingest, `…/internal/v1/summary-ready`. */
+  /** The ingest endpoint, `…/internal/v1/summary-ready`. */
   url: URL
   token: string
   accounts: readonly string[]
   perSecond: number
   seconds: number
-  /** Length of the transcript's text. */
+  /** Length of the transcript text. */
   bytes: number
   connections: number
-  /** Null measures the ingest alone. */
+  /** Null to measure only the ingest endpoint. */
   receiver: { host: string; port: number; secrets: readonly string[]; arrivalTimeoutMs: number } | null
   json: boolean
 }

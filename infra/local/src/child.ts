@@ -8,7 +8,7 @@ export interface GuardedOptions {
   args: readonly string[]
   /** Signal that asks this program to stop in an orderly way. */
   stopSignal: 'INT' | 'TERM'
-  /** Receives stdout and stderr, appended. */
+  /** stdout and stderr are appended to this file. */
   logFile: string
   cwd?: string
   env?: NodeJS.ProcessEnv
@@ -21,7 +21,7 @@ export interface Exit {
   signal: NodeJS.Signals | null
 }
 
-/** A program that ends with this process. */
+/** A child process that ends when this process ends. */
 export type Guarded = Awaited<ReturnType<typeof startGuarded>>
 
 /** `npm start` stops everything within ten seconds. */
@@ -61,7 +61,7 @@ export async function startGuarded({ command, args, stopSignal, logFile, ...plac
   return {
     pid: child.pid ?? NaN,
     exited,
-    /** What it has printed so far. */
+    /** Everything it has printed so far. */
     log: (): string => readFileSync(logFile).subarray(before).toString('utf8'),
     get running(): boolean {
       return child.exitCode === null && child.signalCode === null

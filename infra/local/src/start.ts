@@ -8,7 +8,7 @@ import { walkThrough, type WalkthroughResult } from './walkthrough/index.js'
 const INTERRUPTED = 130
 const NPM_POLL_MS = 500
 
-/** As start-options.mjs reads them. */
+/** Options of `npm start`, as parsed by start-options.mjs. */
 interface Options {
   reset: boolean
   once: boolean

@@ -10,7 +10,7 @@ interface WaitOptions {
 
 const FIRST_INTERVAL_MS = 20
 const LAST_INTERVAL_MS = 250
-/** Of the time waited so far: what takes seconds need not be asked for fifty times in each. */
+/** Polling interval as a fraction of the time waited so far, so that slow operations are polled less often. */
 const INTERVAL_SHARE = 0.05
 
 /**

@@ -17,7 +17,7 @@ function composeWorld(): World {
 
 const NOTED = ['AUTH', 'WEBHOOKS', 'INTERNAL', 'INBOX', 'INGEST_TOKEN']
 
-/** Of the running `npm start` of this folder, as it noted them for shells. */
+/** Addresses of the `npm start` that runs in this folder, from the file that it writes for shells. */
 export function localWorld(root: string): World | undefined {
   const noted = readVariables(join(root, '.data/env/addresses.sh'))
   const [auth, webhooks = '', internal = '', inbox = '', internalToken = ''] = NOTED.map(

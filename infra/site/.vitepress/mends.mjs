@@ -1,4 +1,4 @@
-// What axe-core finds wrong in the components of VitePress, mended while the site is built. Each mend has to find what it replaces, so that a
+// Fixes what axe-core reports in VitePress's components while the site is built. Each fix must find the text that it replaces, so that a
 // new version of VitePress that needs another one fails the build.
 const MENDS = {
   // A heading of the sidebar is a button, and so is the arrow inside of it: a button in a button, of which the outer says nothing.

@@ -2,9 +2,9 @@ import { readableOn } from './contrast.js'
 
 /** Colors by their purpose. */
 export type Palette = {
-  /** Behind everything. */
+  /** Background of the page. */
   bg: string
-  /** What content stands on. */
+  /** Background of the boxes with content. */
   card: string
   field: string
   text: string
@@ -56,7 +56,7 @@ export const measures = {
   space: '1rem',
 } as const
 
-/** Where text in the accent color may stand. */
+/** Backgrounds on which text in the accent color must be readable. */
 export const lightGrounds = [LIGHT.bg, LIGHT.card] as const
 
 /** Both palettes for an accent color that is readable on light grounds; on dark ones it is lightened until it is. */

@@ -53,7 +53,7 @@ function defaultOf(setting: Setting<unknown>): string {
   return value === '' ? '–' : `\`${value}\``
 }
 
-/** As it would be set. A setting that parses to more than a word has its default in its documentation. */
+/** The default as an operator would write it. For a structured value, that is the code in its documented default. */
 function plain({ fallback, fallbackDoc, kind }: Setting<unknown>): string {
   if (fallback === undefined || fallback === null) return ''
   if (isRecord(fallback)) return /^`([^`]+)`$/.exec(fallbackDoc ?? '')?.[1] ?? ''

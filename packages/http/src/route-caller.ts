@@ -39,7 +39,7 @@ export function routeCaller(
   }
 }
 
-/** Of one call: several may run in a request, which has its own fields in the log. */
+/** The context of one call. A request may run several calls, and its own log line has other fields. */
 const innerContext = (
   outer: RequestContext,
   own: Pick<RequestContext, 'route' | 'params' | 'maxAnswerLength'>,

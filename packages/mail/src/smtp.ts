@@ -31,7 +31,7 @@ export type SmtpTransport = {
    * an email that is sent again in the meantime arrives twice (RFC 5321 section 4.5.3.2.6).
    */
   send(mail: OutgoingMail, signal: AbortSignal): Promise<void>
-  /** Ends all connections, in the midst of an email too. */
+  /** Ends all connections, even in the middle of an email. */
   close(): void
 }
 
@@ -57,7 +57,7 @@ const IMPLICIT_TLS_PORT = 465
 const CONNECT_TIMEOUT_MS = 4000
 /** How long a connection is kept for the next email. */
 const IDLE_TIMEOUT_MS = 5000
-/** The longest of a timer. */
+/** The longest delay that a timer supports. */
 const NEVER_MS = 2 ** 31 - 1
 
 export function openSmtpTransport(smtp: SmtpConfig, options: Options): SmtpTransport {

@@ -14,7 +14,7 @@ type Field = {
   hint?: string
   /** The field that the notice of the page is about. */
   fault?: string | undefined
-  /** Where typing starts, unless something is wrong elsewhere. */
+  /** Gets the focus, unless another field has an error. */
   first?: boolean
 }
 
@@ -65,7 +65,7 @@ export const codeField = (t: PageTexts, { fault, first = true }: CodeField = {})
       ${fieldState({ name: 'code', fault, first })}
     />`
 
-/** Attributes of a field: what is wrong is announced together with it, and it gets the focus. */
+/** Attributes of a field. If it has an error, screen readers read the error with it, and it gets the focus. */
 export function fieldState({
   name,
   hint,

@@ -5,7 +5,7 @@ import { redisLimiter } from './redis-limiter.js'
 import { withFallback } from './with-fallback.js'
 
 export type LimiterOptions = {
-  /** Of the keys in Redis. */
+  /** The keys in Redis begin with this. */
   prefix: string
   /** Shared by all replicas when given; otherwise each process counts for itself. */
   redis?: Redis | Cluster | undefined

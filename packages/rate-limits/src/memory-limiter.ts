@@ -4,7 +4,7 @@ import type { Limit, Limiter } from './limit.js'
 /** Maximum number of keys; the least recently used are dropped. */
 const MAX_KEYS = 50_000
 
-/** Of a window, how many were used and when it ends; of a bucket, when it will be full again. */
+/** For a window: how many were used, and when it ends. For a bucket: when it will be full again. */
 type State = { used: number; endsAt: number }
 
 /**

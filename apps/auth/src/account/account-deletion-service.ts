@@ -43,7 +43,7 @@ type Deps = {
   mailer: Mailer
   rules: DeletionRules
   now: () => Date
-  /** Decides when an account goes, which nothing brings back. */
+  /** Decides when an account is deleted, which cannot be undone. */
   databaseNow: DatabaseClock
 }
 
@@ -63,7 +63,7 @@ export class AccountDeletionService {
     return isProven(user) ? 'nonce' : 'none'
   }
 
-  /** Signs out everywhere and returns when the account goes; null when it is gone already. */
+  /** Signs out everywhere and returns when the account will be deleted; null if it is deleted already. */
   async request(
     caller: Live,
     proof: { password: string; nonce: string },

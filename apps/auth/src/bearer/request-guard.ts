@@ -10,7 +10,7 @@ import { captchaTokenOf } from '../requests/json-body.js'
 import { requestLanguage } from '../requests/request-language.js'
 import type { Client, RequestMeta } from '../requests/request-meta.js'
 
-/** Browsers need less; the header is anybody's, and goes into rows. */
+/** Browsers send less. Anyone can send this header, and it is stored. */
 const MAX_USER_AGENT_LENGTH = 300
 
 /**

@@ -5,7 +5,7 @@ export type Challenge = {
   readonly id: string
   readonly factorId: string
   readonly ip: string
-  /** Of the code that was sent; null for totp. */
+  /** Hash of the code that was sent; null for totp. */
   readonly otpHash: Buffer | null
   readonly verifiedAt: Date | null
   readonly createdAt: Date

@@ -21,7 +21,7 @@ export type KeySettings = {
   readonly keys?: string | undefined
   /** The only algorithms accepted in tokens; by default those of all keys and HS256. */
   readonly validMethods?: readonly string[]
-  /** Of the key that `withKeys` lets sign later; default HS256, the secret. */
+  /** Algorithm of the key that `withKeys` lets sign later; by default HS256, with the secret. */
   readonly signingAlgorithm?: string | undefined
 }
 

@@ -42,7 +42,7 @@ type Deps = {
 /** Turns a kind and its variables into subject and bodies (docs/specification.md#template-variables). */
 export class MailRenderer {
   readonly #config: RenderConfig
-  /** Of the languages that were needed so far. */
+  /** Built-in emails in the languages that were needed so far. */
   readonly #builtIn = new Map<Language, ReadonlyMap<Kind, BuiltIn>>()
   readonly #custom: ReadonlyMap<Kind, Custom>
 

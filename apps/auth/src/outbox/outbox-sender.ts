@@ -6,7 +6,7 @@ import { SenderPresence, type PresenceDeps } from './sender-presence.js'
 
 /** Timers may fire a little early, and what is not due yet would wait for the next poll. */
 const TIMER_TOLERANCE_MS = 5
-/** The longest of PostgreSQL's. */
+/** PostgreSQL's maximum. */
 const MAX_TIMEOUT_MS = 2 ** 31 - 1
 
 type Deps = OutboxWorkerDeps & PresenceDeps & { pollMs: number; handlers: readonly OutboxHandler<object>[] }

@@ -58,7 +58,7 @@ type Deps = {
   observer: Pick<Observer, 'sharedLimitReached'>
   /** Shared counts (AUTH_RATE_LIMIT_REDIS_URL, see `connectLimitRedis`); without it each process counts for itself. */
   redis?: Redis | Cluster | undefined
-  /** Of the keys in it (AUTH_RATE_LIMIT_REDIS_PREFIX). */
+  /** The keys in Redis begin with this (AUTH_RATE_LIMIT_REDIS_PREFIX). */
   prefix: string
   now?: () => Date
 }

@@ -33,7 +33,7 @@ export class SessionEnds {
     // again from home.
     if (reason !== 'logout') await store.forgetNetworks(tx, userId, null)
     // Read the clock after the update: it waits for refreshes in progress, whose tokens must count as issued before the sign-out.
-    if (!TOLD_BY_THE_USER.has(reason) && knownElsewhere) await accountEvents.signedOut(tx, userId, now())
+    if (!REPORTED_BY_TRIGGER.has(reason) && knownElsewhere) await accountEvents.signedOut(tx, userId, now())
   }
 
   /** False for a session that is not the user's, or over. */
@@ -89,4 +89,4 @@ export class SessionEnds {
 }
 
 /** Triggers on the users table report these, and lifting a ban restores access. */
-const TOLD_BY_THE_USER: ReadonlySet<EndReason> = new Set(['ban', 'deletion'])
+const REPORTED_BY_TRIGGER: ReadonlySet<EndReason> = new Set(['ban', 'deletion'])

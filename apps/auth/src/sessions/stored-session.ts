@@ -15,7 +15,7 @@ export type StoredSessionRow = AccountRow & {
 /** The column `amr`, newest first. */
 export type AmrJson = readonly { method: string; at: string; is_new?: boolean }[]
 
-/** Of session `s`. */
+/** Columns of session `s`. */
 export const STORED_COLUMNS =
   's.id as session_id, s.aal, s.created_at as session_created_at, s.amr, s.refresh_salt, s.refresh_counter'
 

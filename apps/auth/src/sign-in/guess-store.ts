@@ -40,7 +40,7 @@ export type GuessLimits = Delays & {
 }
 export type Counted = {
   user: User | null
-  /** Of a sign-up with this address that nobody has confirmed. */
+  /** Password hash of an unconfirmed sign-up with this address. */
   pendingHash: string | null
   /** The row that counted the guess; null when it may not be tried. */
   countedIn: Buffer | null

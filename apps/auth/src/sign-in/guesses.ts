@@ -25,9 +25,9 @@ export type GuessRules = {
 /** A password that may be tried. It counts as wrong until `takeBack` says otherwise. */
 export type Attempt = {
   readonly user: User | null
-  /** Of a sign-up with this address that nobody has confirmed: the client's newest, otherwise the newest of all. */
+  /** Password hash of an unconfirmed sign-up with this address: the client's newest, otherwise the newest of all. */
   readonly pendingHash: string | null
-  /** For the hasher. Strangers are the same to it, whether or not there is an account. */
+  /** For the hasher, which treats strangers the same whether or not there is an account. */
   readonly caller: HashCaller
   /** Compares. A password that could not be compared, because the server was busy or the client left first, is not a guess. */
   check<T>(compare: () => Promise<T>): Promise<T>

@@ -111,7 +111,7 @@ export class VouchedSignUps {
         addressKind: kinds.length === 1 ? kinds[0] : undefined,
       } as const
       await signUps.insert(tx, word, now())
-      // Of an account that a stranger's sign-up made, too: administrators find it in their list.
+      // Also for an account that a stranger's sign-up created, because administrators find it in their list.
       await users.update(tx, userId, { aud }, now())
       return { id, isNew: true }
     }

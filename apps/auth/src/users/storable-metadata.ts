@@ -28,7 +28,7 @@ export class StorableMetadata implements Metadata {
     return this.#both.appMetadata
   }
 
-  /** Of an account for an address. */
+  /** Metadata of a new account with an address of this kind. */
   static ofNew(kind: Address['kind'], userMetadata: JsonObject = {}): StorableMetadata {
     return StorableMetadata.limited({ userMetadata, appMetadata: { provider: kind, providers: [kind] } })
   }

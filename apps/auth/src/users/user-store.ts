@@ -61,7 +61,7 @@ export type SentAt =
   | 'phoneChangeSentAt'
   | 'reauthenticationSentAt'
 
-/** A trigger makes account events of changes of these, and of the end of a row. */
+/** A trigger writes an account event when one of these changes, and when a row is deleted. */
 const REPORTED = ['bannedUntil', 'deletedAt'] as const satisfies (keyof UserChanges)[]
 
 /** No change of an address of this kind is pending. */

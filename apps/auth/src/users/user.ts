@@ -30,7 +30,7 @@ export type User = {
   readonly isSsoUser: boolean
   readonly bannedUntil: Date | null
   readonly deletedAt: Date | null
-  /** When the account goes, after its owner asked for that. */
+  /** When the account will be deleted, if its owner requested that. */
   readonly deletionDueAt: Date | null
   readonly createdAt: Date
   readonly updatedAt: Date

@@ -136,7 +136,7 @@ export class DispatchService {
     outcomes: ReadonlyMap<EventId, DispatchOutcome>,
   ): void {
     const { bodies, observer, now } = this.deps
-    /** Of those that share statements by their mean size. */
+    /** Bodies of the events that share statements, whose number per statement follows from their mean size. */
     const sizes: number[] = []
     for (const { id, type, createdAt, body: stored } of events) {
       const prepared = items.get(id)?.prepared
@@ -157,7 +157,7 @@ type Size = Pick<DispatchItem, 'bytes' | 'prepared'>
 
 const bytesOf = ({ bytes, prepared }: Size): number => prepared?.body.byteLength ?? bytes ?? 0
 
-/** Of a body that was just built the size is known; otherwise the job says only that it is 256 KiB or more. */
+/** The size of a body that was just built is known. For all others, the job says only whether it is 256 KiB or more. */
 const isLarge = (item: Size): boolean => item.bytes !== undefined || bytesOf(item) > LARGE_PREPARED_BYTES
 
 const addTo = <Outcome>({ small, large }: BySize<Outcome>, item: DispatchItem): Promise<Outcome> =>

@@ -7,7 +7,7 @@ export type AccountSharesOptions = {
 
 /** Sums of fractions are not exact. */
 const NEARLY_NOTHING = 1e-6
-/** Of the last tenth an account may take more only while it has less than a quarter of what is free. */
+/** An account may take from the last tenth only while it has less than a quarter of what is free. */
 const LAST_PART = 0.1
 const TIMES_FREE_OF_LAST_PART = 0.25
 

@@ -12,7 +12,7 @@ export type RedisOutage = {
 
 export type RedisWatchDeps = {
   connection: Redis | Cluster
-  /** Of the key that exists until Redis is emptied. */
+  /** Name of the key that exists until Redis is emptied. */
   key: string
   now: () => Date
   /** Redis works again, or still does and was emptied. Called once for both reasons. */

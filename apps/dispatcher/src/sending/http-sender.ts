@@ -86,7 +86,7 @@ class ExchangeHandler implements Dispatcher.DispatchHandler, Exchange {
     else awaitSocket(this)
   }
 
-  /** Of a connection that may still be under way when the time is up. */
+  /** Phases of a connection that may still be opening when the time limit is reached. */
   opening(phases: ConnectionPhases): void {
     this.#opening = phases
   }

@@ -20,7 +20,7 @@ export function printable(bytes: Buffer, contentType = ''): string {
   return isText(text) ? text.replace(UNPRINTABLE, escaped) : ''
 }
 
-/** Of the charset that the receiver names, if that is known; else UTF-8 (decision 0234). */
+/** Decodes the charset that the receiver names; UTF-8 if that is unknown (decision 0234). */
 function decoderFor(contentType: string) {
   const [, charset = 'utf-8'] = /;\s*charset\s*=\s*"?([^\s";]+)/i.exec(contentType) ?? []
   try {

@@ -19,7 +19,7 @@ export type Caller = {
   readonly authenticatedAt: Date
   readonly scope: string
   readonly kind: 'access' | 'personal'
-  /** Of the personal token; empty for an access token. */
+  /** Empty for an access token. */
   readonly personalTokenId: string
 }
 

@@ -8,7 +8,7 @@ import { insertHandover, takeHandover } from './handover-store.js'
 /** Why a form was refused. */
 export type Refusal = {
   readonly message: string
-  /** Of the message. */
+  /** Language of the message. */
   readonly language?: Language
   readonly status: number
   /** Name of the field that it is about. */
@@ -16,7 +16,7 @@ export type Refusal = {
   readonly retryAfterSeconds?: number | undefined
 }
 
-/** Of one signature, in words. */
+/** The result of checking one signature, explained to a person. */
 export type Verdict = { readonly header: string; readonly isRight: boolean; readonly explanation: string }
 
 /** What a form hands to the page that it leads to (docs/specification.md#portal-forms). */

@@ -5,7 +5,7 @@ const BRACE = 0x7b
 const BRACKET = 0x5b
 
 /**
- * Whether UTF-8 JSON text holds more than `limit` values, found without building any of them. A heap limit cannot take
+ * Whether UTF-8 JSON text holds more than `limit` values, found without building any of them. A heap limit cannot
  * replace this: V8 aborts the whole process instead of the thread when memory runs out inside `JSON.parse`.
  */
 export function hasMoreValuesThan(limit: number, bytes: Uint8Array): boolean {

@@ -13,7 +13,7 @@ import { notJson, sortOut, type Rejection } from './message-check.js'
 import { inWordsForPeople, isCallOfTool, refusalOf } from './params-check.js'
 
 export type McpMessageDeps = McpServerDeps & {
-  /** Of the server itself. */
+  /** URL of the MCP server. */
   url: string
 }
 

@@ -99,7 +99,7 @@ async function callTool(
   }
 }
 
-/** A call that does not get as far as its route, which counts those that do, is counted here. */
+/** Counts a call that fails before it reaches its route. The route counts all others. */
 async function prepare(
   tools: McpServerDeps['tools'],
   { name, given }: { name: string; given: Record<string, unknown> },

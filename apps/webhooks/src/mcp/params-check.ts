@@ -41,7 +41,7 @@ export function isCallOfTool(message: unknown): boolean {
 
 const NO_SUBSCRIPTIONS = 'There are no subscriptions here: what is offered does not change'
 
-/** Of a revision since 2026-07-28: there are no subscriptions, which the library would call an internal error. */
+/** Refuses `subscriptions/listen`, which exists since revision 2026-07-28. The library would answer with an internal error. */
 export const refusalOf = (message: unknown): Response | undefined =>
   isJSONRPCRequest(message) && message.method === 'subscriptions/listen'
     ? errorResponse(404, message.id, { code: ProtocolErrorCode.MethodNotFound, message: NO_SUBSCRIPTIONS })

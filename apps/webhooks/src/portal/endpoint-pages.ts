@@ -78,7 +78,7 @@ export function secretPage(portal: PortalContext, { id }: Endpoint): Answer {
   return portal.render({ title, section: 'endpoints', body })
 }
 
-/** Of a first secret, or of one that replaces another after this many hours. */
+/** Explains a first secret, or one that replaces another after this many hours. */
 function explanationOf(t: Texts, hours: string | undefined): string {
   if (hours === undefined) return t('portal.secret.first')
   return hours === '0' ? t('portal.secret.now') : t('portal.secret.later', { hours })

@@ -7,7 +7,7 @@ import type { Refusal } from '../handovers/handover-service.js'
 import type { Parameters } from '../oauth/parameters.js'
 import { textsIn, type PageKey, type Texts } from '../pages/texts.js'
 
-/** What a page itself refuses. It says so in the language of its reader. */
+/** A refusal by a page itself, worded in the reader's language. */
 export class PageRefusal extends AppError {
   constructor(
     readonly key: PageKey,

@@ -10,7 +10,7 @@ export type ClaimedWarning = {
   endpointId: EndpointId
   accountId: string
   url: string
-  /** Of the page on which the owner last saved the endpoint. */
+  /** Language of the page on which the owner last saved the endpoint. */
   language: string | null
   /** Failures in a row that caused it. */
   threshold: number

@@ -9,7 +9,7 @@ export class Clock {
     this.#push({ at: this.now + ms, order: this.#asked, act })
   }
 
-  /** Until nothing is left to happen. */
+  /** Runs until no event is left. */
   run(): void {
     for (let next = this.#pop(); next; next = this.#pop()) {
       this.now = next.at

@@ -36,9 +36,9 @@ export type Layout = {
   dispatcher: readonly number[]
   postgres: number
   redis: number
-  /** Of the load and the receiver; left out when they are elsewhere. */
+  /** The machine that generates the load and receives deliveries; omitted if neither runs on one of these machines. */
   outside?: number
-  /** What the disk takes to make one commit, or a group of them, durable. */
+  /** How long the disk takes to make one commit, or a group of commits, durable. */
   flushMs: number
 }
 

@@ -3,12 +3,12 @@ import { simulate, type Simulated } from './simulate.js'
 
 const SECONDS = 6
 const GOAL_P99_MS = 1000
-/** A deployment that has to live with a busy minute runs at this part of what it can do. */
+/** A deployment that must survive a busy minute normally runs at this fraction of its capacity. */
 const HEADROOM = 0.7
-/** Of one core for an hour, in any currency. */
+/** Price of one core for an hour, in any currency. */
 const CORE_HOUR = 0.04
 
-/** Beside what was measured: `npm run bench -- pipeline` on two cores. */
+/** Rates at which `npm run bench -- pipeline` was measured on two cores, for comparison. */
 const MEASURED_RATES = [200, 500]
 
 export type Capacity = { perSecond: number; first: string; costOfMillion: number }

@@ -34,7 +34,7 @@ type StationOptions<T> = {
   /** The work on a batch; calls `done` with its length in ms when the next batch may begin. */
   serve: (batch: readonly T[], done: (ms: number) => void) => void
   largest: number
-  /** From the beginning of a batch to that of the next one, at least. */
+  /** Minimum time between the starts of two batches. */
   gapMs?: number
 }
 

@@ -9,7 +9,7 @@ import type { Mail } from './mail.js'
 const SANDBOX = 'allow-popups allow-popups-to-escape-sandbox'
 const MAIL_POLICY = `sandbox ${SANDBOX}; default-src 'none'; style-src 'unsafe-inline'; img-src data:`
 
-/** What the inbox got. For people: a list, and each email. For programs: `GET /api/messages?to=`, the newest first. */
+/** What the inbox received. For people: a list, and each email. For programs: `GET /api/messages?to=`, the newest first. */
 export const inboxRoutes =
   ({ messages }: Pick<Inbox, 'messages'>): Routes =>
   (router) => {

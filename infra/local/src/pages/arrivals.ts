@@ -5,14 +5,14 @@ import { servePage, type Tool } from './local-page.js'
 /** What one of the tools received, and how its pages show it. */
 interface Arrivals<T> {
   tool: Tool
-  /** What they are called. */
+  /** Plural name of the items, for headings. */
   plural: string
   /** The pages of single arrivals are at this path and a number. */
   itemPath: string
   /** Oldest first. */
   all: () => readonly T[]
   numberOf: (one: T) => number
-  /** What the filter looks at, and what that is for people. */
+  /** The text that the filter searches, and a label for that text. */
   textOf: (one: T) => string
   filter: string
   /** The title of its page. In the list it is the link there, before the cells. */

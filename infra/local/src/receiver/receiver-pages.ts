@@ -12,7 +12,7 @@ export type DeliveryView = Omit<ReceivedDelivery, 'body' | 'event'> & {
 }
 
 /**
- * What the receiver got. For people: a list, and each delivery with its body. For programs: `PUT /api/hooks`
+ * Every delivery that the receiver got. For people: a list, and each delivery with its body. For programs: `PUT /api/hooks`
  * `{path, secret?, answers?, otherwise?}`, `GET /api/deliveries?path=&after=`, `GET /api/deliveries/:number` for the body as it came.
  */
 export const receiverRoutes =

@@ -67,7 +67,7 @@ export async function findRedis({
   )
 }
 
-/** What the first candidate gives that does not fail, or the reasons of all. */
+/** The result of the first candidate that succeeds; if all fail, one error with every reason. */
 async function firstThatWorks<T, R>(candidates: readonly T[], use: (candidate: T) => Promise<R>) {
   const reasons: string[] = []
   for (const candidate of candidates)
@@ -101,7 +101,7 @@ async function findInstalled({ env, usualFolders }: Search): Promise<RedisProgra
   throw new Error(reasons.join('; ') || `no ${NAMES.join(', no ')}`)
 }
 
-/** The one that was unpacked earlier, else the distribution's. */
+/** The Redis that was unpacked earlier, otherwise the distribution's package. */
 async function findUnpacked({ cacheDir, env, say }: Search): Promise<RedisProgram> {
   const unpacked = () => checked(unpackedProgram(cacheDir, NAMES) ?? '', unpackedEnvironment(cacheDir))
   return unpacked().catch(async () => {

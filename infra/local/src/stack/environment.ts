@@ -23,7 +23,7 @@ const HOST = '127.0.0.1'
 /** Every start runs the walk-through, which sends an email and registers a client: hourly limits would stop it. */
 const PLENTY = '1000'
 
-/** All settings of the three services on a developer's machine; there are no others. */
+/** Every setting of the three services on a developer's machine. */
 export function serviceEnvironments(input: EnvironmentInput): Record<ServiceName, Variables> {
   const { addresses, secrets, authorityFile, retryDelaysSeconds } = input
   const { auth, webhooks, internal, dispatcher, smtp, postgres, redis } = addresses

@@ -16,7 +16,7 @@ export type LocalSecrets = ReturnType<typeof newSecrets>
 
 export function loadSecrets(file: string): LocalSecrets {
   const kept = existsSync(file) ? (JSON.parse(readFileSync(file, 'utf8')) as Partial<LocalSecrets>) : {}
-  // A file of an earlier version gets what it lacks, and nothing that was encrypted becomes unreadable.
+  // Adds secrets that a file from an earlier version lacks. The others stay, so that encrypted data stays readable.
   const secrets: LocalSecrets = { ...newSecrets(), ...kept }
   writeFileSync(file, JSON.stringify(secrets, null, 2), { mode: 0o600 })
   return secrets

@@ -9,9 +9,9 @@ export interface Service {
   root: string
   env: Readonly<Record<string, string>>
   logFile: string
-  /** Left out: it brings its database up to date, and serves. */
+  /** If omitted, the service migrates its database and then serves. */
   command?: 'migrate' | 'serve'
-  /** For Node, before the program. */
+  /** Arguments for Node itself, before the program. */
   nodeArguments?: readonly string[]
 }
 
@@ -35,7 +35,7 @@ function launch({ name, root, env, logFile, command, nodeArguments = [] }: Servi
   })
 }
 
-/** Only brings its database up to date, for those who copy it. */
+/** Only migrates the service's database, for callers that use it as a template. */
 export async function migrateService(service: Service): Promise<void> {
   const { exited, log } = await launch({ ...service, command: 'migrate' })
   if ((await exited).code !== 0) throw new Error(`${service.name} migrate failed:\n${lastLines(log())}`)

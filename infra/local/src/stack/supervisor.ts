@@ -1,7 +1,7 @@
 import type { Exit } from '../child.js'
 import { reported } from '../terminal.js'
 
-/** Something that runs as part of the stack. Without `stop` it is not ours to stop. */
+/** Something that runs as part of the stack. Without `stop`, it belongs to someone else and keeps running. */
 export interface Part {
   name: string
   /** For processes: settles when it ends, wanted or not. */
@@ -11,7 +11,7 @@ export interface Part {
   lastOutput?: () => string
 }
 
-/** Holds what runs. What was started last stops first: services before what they depend on. */
+/** Starts and stops the parts of the stack. The last one started stops first: services before their dependencies. */
 export class Supervisor {
   readonly #parts: Part[] = []
   #stopping: Promise<void> | undefined
@@ -35,7 +35,7 @@ export class Supervisor {
     return part
   }
 
-  /** Stops everything, once, however often it is asked. */
+  /** Stops everything. Calling it again has no effect. */
   stop(): Promise<void> {
     this.#stopping ??= this.#stopAll()
     return this.#stopping

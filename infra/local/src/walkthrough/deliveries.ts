@@ -11,11 +11,11 @@ const ONE_MIB = 1_048_576
 const EXCERPT_LINES = 12
 const LINE_LENGTH = 96
 
-/** What the steps after the third one work with. */
+/** What all steps after the third one need. */
 export interface Walk {
   world: World
   person: Person
-  /** Of the application. */
+  /** The application's access token. */
   accessToken: string
   subscription: Awaited<ReturnType<typeof subscribe>>
 }

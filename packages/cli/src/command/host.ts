@@ -11,7 +11,7 @@ export type Host = {
   interruption: () => AbortSignal
 }
 
-/** Of the real process: its streams can fail at any time. */
+/** The host of the real process, whose streams can fail at any time. */
 export type ProcessHost = Host & { outputFailed: (error: NodeJS.ErrnoException) => void }
 
 export function processHost(): ProcessHost {

@@ -2,12 +2,12 @@ import { DEFAULT_IDENTITY_URL, DEFAULT_SERVICE_URL } from './addresses.js'
 import type { Context } from './context.js'
 import { UsageError } from '../errors.js'
 
-/** The service to talk to: option, variable, the one signed in to last, else a checkout's own. */
+/** The service to talk to: from the option, the variable, or the last sign-in; otherwise the one that `npm start` runs. */
 export async function serviceUrlOf({ settings, store }: Context): Promise<string> {
   return settings.serviceUrl ?? (await store.currentService()) ?? DEFAULT_SERVICE_URL
 }
 
-/** The identity service that was named for it, now or at an earlier sign-in. */
+/** The identity service that was given for a service, now or at an earlier sign-in. */
 export async function knownIdentityUrlOf({ settings, store }: Context, serviceUrl: string) {
   return settings.identityUrl ?? (await store.find(serviceUrl))?.identityUrl
 }

@@ -9,15 +9,15 @@ export type Environment = Readonly<Record<string, string | undefined>>
 
 /** What the command line and the environment say, before anything that is stored. */
 export type Settings = {
-  /** Unset: the service signed in to last. */
+  /** If unset, the service that the person last signed in to. */
   serviceUrl: string | undefined
-  /** Unset: the identity service remembered for the service. */
+  /** If unset, the identity service that is stored with the service. */
   identityUrl: string | undefined
   /** From SIGNET_TOKEN: used in place of the stored one. */
   token: string | undefined
   /** From SIGNET_WEBHOOK_SECRET, for `listen`. */
   webhookSecret: string | undefined
-  /** Which sign-ins count: `default` unless another is named. */
+  /** The profile whose sign-ins are used: `default` unless another one is named. */
   profile: string
   store: StorePreference
   configDir: string

@@ -50,7 +50,7 @@ export class CredentialStore {
     this.#openKeychain = openKeychain
   }
 
-  /** The service signed in to last, also after signing out. */
+  /** The service that the person last signed in to, even if they have signed out since. */
   async currentService(): Promise<string | undefined> {
     return (await this.#read()).current
   }
@@ -103,7 +103,7 @@ export class CredentialStore {
     return place
   }
 
-  /** Forgets the token. Its service stays the one signed in to last. */
+  /** Deletes the token. Its service stays the current one. */
   async remove({ serviceUrl, place }: StoredSignIn): Promise<void> {
     if (place === 'keychain') await this.#forget(serviceUrl)
     const records = await this.#read()

@@ -1,7 +1,7 @@
 /** What is stored about a sign-in to one service, except the token itself. */
 export type SignIn = {
   serviceUrl: string
-  /** For later sign-ins with a password. */
+  /** Used by later sign-ins with a password. */
   identityUrl?: string
   /** May be empty; for display only. */
   email: string
@@ -14,7 +14,7 @@ export type StoredSignIn = SignIn & { place: TokenPlace }
 /** The file's content. `token` holds the secret only where `place` is `file`. */
 export type Records = {
   version: 1
-  /** The service signed in to last, which commands use when no address is given, also after signing out. */
+  /** The service of the last sign-in. Commands use it when no address is given, even after signing out. */
   current?: string
   signIns: Record<string, Omit<StoredSignIn, 'serviceUrl'> & { secret?: string }>
 }

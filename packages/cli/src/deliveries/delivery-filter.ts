@@ -32,7 +32,7 @@ export function queryOf({ status, eventType, eventId, since, until }: FilterOpti
   }
 }
 
-/** As the service wants it. A time without a zone is the one of this computer. */
+/** Converts a time to the form that the service expects. Without a zone, it is local time. */
 export function parseTime(text: string): string {
   const [, count, unit] = /^(\d{1,6})([mhd])$/.exec(text) ?? []
   const time =

@@ -57,7 +57,7 @@ export function listenCommand(parent: Command, host: Host): void {
     .action(run<Options>(host, listen))
 }
 
-/** From the start of the receiver to the end of the webhook; each step is always undone, in reverse order. */
+/** Starts the receiver and creates the webhook. Every step is undone at the end, in reverse order. */
 async function listen(context: Context, options: Options): Promise<void> {
   const webhookSecret = webhookSecretOf(context.settings)
   const interrupted = context.interruption()

@@ -12,7 +12,7 @@ type Options = {
   json: boolean
 }
 
-/** Results go to stdout, everything said about them to stderr, so that a pipe carries results only. */
+/** Results go to stdout and messages about them to stderr, so that a pipe carries only results. */
 export class Output {
   readonly json: boolean
   /** For text on stdout. */
@@ -29,7 +29,7 @@ export class Output {
     this.#paintNotes = paintFor(stderr, env)
   }
 
-  /** Whether a person at a terminal sees what is said. */
+  /** Whether messages go to a person at a terminal. */
   get isSeen(): boolean {
     return this.#stderr.isTTY === true
   }

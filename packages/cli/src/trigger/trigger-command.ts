@@ -51,7 +51,7 @@ async function byService(context: Context, type: string, webhook: string): Promi
   await sendTestEvent(context, webhook)
 }
 
-/** A sample under a new id and time, so that an application that drops repeats takes it. */
+/** A sample with a new id and time, so that an application that drops repeats accepts it. */
 async function fromHere(context: Context, type: string, to: URL): Promise<void> {
   const secret = webhookSecretOf(context.settings)
   // Before a secret is asked for: only the service knows whether there is such a type.

@@ -19,7 +19,7 @@ import { printable } from '../output/text.js'
 type Headers = Record<string, string[]>
 type Options = { header: Headers; toleranceSeconds: number }
 
-/** For a request that was kept: which of secret, bytes and time is wrong. */
+/** Checks a saved request, and says whether its secret, its bytes or its time is wrong. */
 export function verifyCommand(parent: Command, host: Host): void {
   defineCommand(parent, 'verify', 'check the signature of a request that your application received', {
     usesService: false,

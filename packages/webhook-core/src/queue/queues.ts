@@ -29,7 +29,7 @@ export const DELIVERY_BACKOFF = 'delivery'
 /** Deterministic, so that adding a job twice is harmless (see `eventJobId`). */
 export const deliveryJobId = (id: DeliveryId): string => `dlv_${id}`
 
-/** Of every job of both queues. */
+/** Options of every job in both queues. */
 export const jobOptions: DefaultJobOptions = {
   removeOnComplete: true,
   removeOnFail: true,

@@ -74,9 +74,9 @@ export async function* releasedDeliveries(
   }
 }
 
-/** Of either kind, because each has an index of its own. */
+/** Endpoints of the account, live or deleted. Both cases are spelled out because each has its own partial index. */
 const OF_ACCOUNT = `account_id = $1 and (deleted_at is null or deleted_at is not null)`
-/** Begins at the account's own rows: there may be millions of deliveries of others. */
+/** Starts from the account's own rows, because other accounts may have millions of deliveries. */
 const DELIVERIES = `
   select d.id from webhook_endpoints e join webhook_deliveries d on d.endpoint_id = e.id where e.${OF_ACCOUNT}
   union

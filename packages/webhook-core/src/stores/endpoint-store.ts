@@ -69,7 +69,7 @@ export type NewEndpoint = {
   events: readonly string[]
   /** Maximum endpoints of the account, including disabled ones. */
   maxPerAccount: number
-  /** Of the page on which the owner adds it. */
+  /** Language of the page on which the owner adds the endpoint. */
   language?: string | undefined
   /** Encrypts the signing secret for the endpoint's new id. Synchronous, because locks are held. */
   seal: (id: EndpointId) => SealedSecret

@@ -10,11 +10,11 @@ export type LinkOrigin = {
   readonly device: Device
   readonly ip: string
   readonly at: number
-  /** Of the request, as the page has it that waits for the link. */
+  /** Identifies the request. The page that waits for the link has the same nonce. */
   readonly nonce: string
 }
 
-/** Said to the page to which people return, so that it believes the reason why a flow failed. */
+/** Tells the page to which people return that the flow began here, so that it trusts the reason for a failure. */
 export const LEFT = 'left-for-provider'
 
 const labelOf = (challenge: string): string => `link origin ${challenge}`
