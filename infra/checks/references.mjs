@@ -1,5 +1,5 @@
 // References that a reader can follow: anchors of documents, decision records, test files and relative links in Markdown must exist,
-// every record is cited where a reader would ask, the map in an app's README names each folder of its sources, and nothing may cite a
+// every record is cited where a reader would ask, the maps in the READMEs of apps and in the overview name each folder, and nothing may cite a
 // document that is not in the repository.
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join, normalize } from 'node:path'
@@ -122,23 +122,33 @@ function indexProblems() {
   })
 }
 
-/** The table "Folder of `src`" of an app's README has each folder once, and no other. */
+/**
+ * Tables that begin with "Folder of" name each folder there once, and no other: the sources of an app in its README, packages and infra in
+ * the overview.
+ */
 function mapProblems() {
-  return readdirSync(join(folder, 'apps')).flatMap((app) => {
-    const path = `apps/${app}/README.md`
-    const rows = /^\| Folder of `src`[^]*?\n\n/m.exec(readFileSync(join(folder, path), 'utf8'))?.[0] ?? ''
-    const cells = rows
-      .split('\n')
-      .slice(2)
-      .map((row) => row.split('|')[1] ?? '')
-    const named = cells.flatMap((cell) => [...cell.matchAll(/`([\w-]+)`/g)].map(([, name]) => name)).sort()
-    const sources = readdirSync(join(folder, `apps/${app}/src`), { withFileTypes: true })
-    const folders = sources.filter((entry) => entry.isDirectory()).map(({ name }) => name)
-    return [
-      ...folders.filter((name) => !named.includes(name)),
-      ...named.filter((name, i) => !folders.includes(name) || name === named[i + 1]),
-    ].map((name) => `${path}  must name the folder ${name} of src once, if there is one`)
-  })
+  const overview = 'infra/site/overview.md'
+  const apps = readdirSync(join(folder, 'apps'))
+  return [
+    ...apps.flatMap((app) => tableProblems(`apps/${app}/README.md`, 'src', `apps/${app}/src`)),
+    ...(existsSync(join(folder, overview))
+      ? ['packages', 'infra'].flatMap((name) => tableProblems(overview, name, name))
+      : []),
+  ]
+}
+
+function tableProblems(path, title, place) {
+  const lines = readFileSync(join(folder, path), 'utf8').split('\n')
+  const [, , ...rows] = lines.slice(lines.findIndex((line) => line.startsWith(`| Folder of \`${title}\``)))
+  const end = rows.findIndex((row) => !row.startsWith('|'))
+  const cells = rows.slice(0, end).map((row) => row.split('|')[1] ?? '')
+  const named = cells.flatMap((cell) => [...cell.matchAll(/`([\w-]+)`/g)].map(([, name]) => name)).sort()
+  const entries = readdirSync(join(folder, place), { withFileTypes: true })
+  const folders = entries.filter((entry) => entry.isDirectory()).map(({ name }) => name)
+  return [
+    ...folders.filter((name) => !named.includes(name)),
+    ...named.filter((name, i) => !folders.includes(name) || name === named[i + 1]),
+  ].map((name) => `${path}  must name the folder ${name} of ${title} once, if there is one`)
 }
 
 /** The anchors GitHub gives the headings of a Markdown file. */

@@ -77,3 +77,20 @@ it('wants every record cited and in the index, and every folder of sources in th
     'apps/auth/README.md  must name the folder keys of src once, if there is one',
   ])
 })
+
+it('wants every package, and every folder of infra, in the tables of the overview', () => {
+  const overview =
+    '| Folder of `packages` | What |\n| - | - |\n| `db`, `gone` | SQL |\n\n| Folder of `infra` | What |\n| - | - |\n'
+  const { problems } = check({
+    'infra/site/overview.md': `${overview}| \`decisions\` | Why |\n`,
+    'packages/db/package.json': '',
+    'packages/http/package.json': '',
+  })
+  expect(
+    problems.map((problem) => problem.replace('infra/site/overview.md  must name the folder ', '')),
+  ).toEqual([
+    'http of packages once, if there is one',
+    'gone of packages once, if there is one',
+    'site of infra once, if there is one',
+  ])
+})
