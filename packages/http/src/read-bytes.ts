@@ -8,7 +8,7 @@ import type { RequestEnd } from './request-end.js'
 export type BodySoFar = {
   end: RequestEnd
   bytes: number
-  /** The first bytes of it, so many if they have arrived. */
+  /** At most this many of its first bytes. */
   beginning: (bytes: number) => Buffer
   /** Refuses the body while nothing of it arrives. */
   refuse: (error: Error) => void
@@ -21,79 +21,115 @@ type Options = {
   makeRoom?: ((soFar: BodySoFar) => Promise<void> | undefined) | undefined
 }
 
-/** Reads a body whole. Errors say in their `type` what is wrong with it. */
-export function readBytes(
-  req: IncomingMessage,
-  { maxBytes, end, makeRoom = () => undefined }: Options,
-): Promise<Buffer> {
+/** Reads a whole body. The `type` of an error says what is wrong with it. */
+export function readBytes(req: IncomingMessage, options: Options): Promise<Buffer> {
   return new Promise((resolve, reject) => {
-    const decoder = decoderOf(req)
-    const source: Readable = decoder ?? req
-    const chunks = new BodyChunks()
-    const beginning = (size: number) => chunks.beginning(size)
-    let bytes = 0
-    let compressedBytes = 0
-    let isOver = false
-
-    const stop = () => {
-      isOver = true
-      source.off('data', onData)
-      if (decoder) req.unpipe()
-      decoder?.destroy()
-      // Takes the rest off the connection, so that the client gets to the answer, and its next request to us.
-      req.resume()
-    }
-    const refuse = (error: Error) => {
-      if (isOver) return
-      stop()
-      // A connection may outlive its request, and must not keep what nobody will use.
-      chunks.clear()
-      reject(error)
-    }
-    const refuseTooLarge = () => refuse(failure('entity.too.large'))
-    const onData = (chunk: Buffer) => {
-      bytes += chunk.length
-      if (bytes > maxBytes) return refuseTooLarge()
-      chunks.add(chunk)
-      let room: Promise<void> | undefined
-      try {
-        room = makeRoom({ end, bytes, beginning, refuse })
-      } catch (error) {
-        // Thrown in a listener of the socket, it would end the process.
-        return refuse(error as Error)
-      }
-      if (room === undefined) return
-      source.pause()
-      end.awaitsBody = false
-      room.then(() => {
-        end.awaitsBody = true
-        if (!isOver) source.resume()
-      }, refuse)
-    }
-
-    const abort = () => {
-      // Also called when a request ends that was read long ago, where nobody needs an error with its stack.
-      if (!isOver) refuse(failure('request.aborted'))
-    }
-    if (end.isGone) return abort()
-    end.onceGone(abort)
-    source.on('error', () => refuse(failure('encoding.malformed')))
-    source.once('end', () => {
-      if (isOver) return
-      // Of these formats, only gzip's decoder minds what follows the end.
-      if (decoder && decoder.bytesWritten < compressedBytes) return refuse(failure('encoding.malformed'))
-      stop()
-      resolve(chunks.all())
-      // The request may go on for long, and must not keep what its handler drops.
-      chunks.clear()
-    })
-    // Its length is known, and too large.
-    if (!decoder && Number(req.headers['content-length'] ?? 0) > maxBytes) return refuseTooLarge()
-    source.on('data', onData)
-    if (!decoder) return
-    req.on('data', (chunk: Buffer) => (compressedBytes += chunk.length))
-    req.pipe(decoder)
+    new BodyReader(req, options, { resolve, reject }).start()
   })
+}
+
+type Outcome = { resolve: (body: Buffer) => void; reject: (error: Error) => void }
+
+class BodyReader {
+  readonly #decoder: Decoder | undefined
+  readonly #source: Readable
+  readonly #chunks = new BodyChunks()
+  #bytes = 0
+  #compressedBytes = 0
+  #isOver = false
+
+  constructor(
+    private readonly req: IncomingMessage,
+    private readonly options: Options,
+    private readonly outcome: Outcome,
+  ) {
+    this.#decoder = decoderOf(req)
+    this.#source = this.#decoder ?? req
+  }
+
+  start(): void {
+    const { end, maxBytes } = this.options
+    if (end.isGone) return this.#abort()
+    end.onceGone(this.#abort)
+    this.#source.on('error', () => this.#refuse(failure('encoding.malformed')))
+    this.#source.once('end', () => this.#complete())
+    // A length is known before anything is read.
+    if (!this.#decoder && Number(this.req.headers['content-length'] ?? 0) > maxBytes)
+      return this.#refuseTooLarge()
+    this.#source.on('data', this.#add)
+    if (!this.#decoder) return
+    this.req.on('data', (chunk: Buffer) => (this.#compressedBytes += chunk.length))
+    this.req.pipe(this.#decoder)
+  }
+
+  readonly #add = (chunk: Buffer): void => {
+    this.#bytes += chunk.length
+    if (this.#bytes > this.options.maxBytes) return this.#refuseTooLarge()
+    this.#chunks.add(chunk)
+    try {
+      const room = this.options.makeRoom?.(this.#soFar())
+      if (room !== undefined) this.#pauseUntil(room)
+    } catch (error) {
+      // Thrown in a listener of the socket, it would end the process.
+      this.#refuse(error as Error)
+    }
+  }
+
+  #soFar(): BodySoFar {
+    return {
+      end: this.options.end,
+      bytes: this.#bytes,
+      beginning: (size) => this.#chunks.beginning(size),
+      refuse: this.#refuse,
+    }
+  }
+
+  #pauseUntil(room: Promise<void>): void {
+    const { end } = this.options
+    this.#source.pause()
+    end.awaitsBody = false
+    room.then(() => {
+      end.awaitsBody = true
+      if (!this.#isOver) this.#source.resume()
+    }, this.#refuse)
+  }
+
+  #complete(): void {
+    if (this.#isOver) return
+    // Of the supported encodings, only gzip's decoder reports data after the end by itself.
+    if (this.#decoder && this.#decoder.bytesWritten < this.#compressedBytes)
+      return this.#refuse(failure('encoding.malformed'))
+    this.#stop()
+    this.outcome.resolve(this.#chunks.all())
+    // The request may stay open for a long time, and must not keep what its handler drops.
+    this.#chunks.clear()
+  }
+
+  #refuseTooLarge(): void {
+    this.#refuse(failure('entity.too.large'))
+  }
+
+  readonly #refuse = (error: Error): void => {
+    if (this.#isOver) return
+    this.#stop()
+    // A connection may outlive its request, and must not keep what nobody will use.
+    this.#chunks.clear()
+    this.outcome.reject(error)
+  }
+
+  readonly #abort = (): void => {
+    // Also called when a request ends that was read long ago, and then needs no error with a stack.
+    if (!this.#isOver) this.#refuse(failure('request.aborted'))
+  }
+
+  #stop(): void {
+    this.#isOver = true
+    this.#source.off('data', this.#add)
+    if (this.#decoder) this.req.unpipe()
+    this.#decoder?.destroy()
+    // Drains the connection, so that the client reads the answer and its next request reaches us.
+    this.req.resume()
+  }
 }
 
 function decoderOf(req: IncomingMessage): Decoder | undefined {
@@ -114,5 +150,5 @@ const DECODERS: ReadonlyMap<string, () => Decoder> = new Map(
   }),
 )
 
-/** An error of a body, by its type. */
+/** An error about a body, told apart by its `type`. */
 export const failure = (type: string) => Object.assign(new Error(type), { type })
