@@ -3,17 +3,17 @@ import type { Context } from '../command/context.js'
 import type { Paint } from '../output/style.js'
 import { printable, readableTime } from '../output/text.js'
 import { deliveryStatus } from '../webhooks/webhook-view.js'
-import { Looks, type Source } from './looks.js'
+import { DeliveryFeed, type Source } from './delivery-feed.js'
 import { poll } from './poll.js'
 
 /** Prints deliveries as they appear and as they change, oldest first, until it is interrupted. */
 export function watchDeliveries(context: Context, source: Source): Promise<void> {
-  const looks = new Looks(source)
+  const feed = new DeliveryFeed(source)
   return poll(context, {
-    load: () => looks.next(),
+    load: () => feed.next(),
     show({ news, isCut }) {
       if (isCut)
-        context.output.warn('There are more new deliveries than one look reads. --all shows every one.')
+        context.output.warn('There are more new deliveries than can be read at once. --all shows every one.')
       for (const delivery of news.toReversed())
         context.output.streamed(delivery, (paint) => lineOf(delivery, paint))
       return { over: false }

@@ -3,39 +3,39 @@ import { RefusedError } from '../errors.js'
 import { PENDING } from '../webhooks/webhook-view.js'
 
 export type Source = {
-  /** The filters of the user, and how many deliveries the first look shows. */
+  /** The filters of the user, and how many deliveries the first poll shows. */
   query: DeliveryQuery
   list: (query: DeliveryQuery) => Promise<{ items: readonly Delivery[]; next_cursor: string }>
   get: (id: string) => Promise<DeliveryDetail>
 }
 
-type Known = { state: string; createdAt: number; isOpen: boolean; lookedAt: number }
+type Known = { state: string; createdAt: number; isOpen: boolean; polledAt: number }
 type ReadBack = { found: Delivery[]; pages: number; end: number; isCut: boolean }
 
 /** A delivery is in the log once it has been written, which may be after newer ones. */
 const LATE_MS = 60_000
-/** Requests of one look, of which a minute has 30: half of what an account may make. */
+/** Requests of one poll. A minute has 30 polls, so this is half of what an account may make. */
 const MAX_REQUESTS = 10
 
 /**
- * Looks at a delivery log again and again, for what is new or has changed. The first look is one page. Each later one reads back to a
- * minute before the newest delivery that is known, and asks for deliveries further back that may still change one by one: all
- * pages up to the oldest of them would be more requests than an account has.
+ * Polls a delivery log for deliveries that are new or have changed. The first poll reads one page. Each later one reads back to a minute
+ * before the newest known delivery. Older deliveries that may still change are requested one by one, because reading all pages back to
+ * the oldest of them would take more requests than an account may make.
  */
-export class Looks {
+export class DeliveryFeed {
   readonly #known = new Map<string, Known>()
-  #looks = 0
+  #polls = 0
   #newest = -Infinity
-  /** An unknown delivery from before this time is not new: it existed before the first look, or was forgotten since. */
+  /** An unknown delivery from before this time is not new: it existed before the first poll, or was forgotten since. */
   #floor = -Infinity
 
   constructor(private readonly source: Source) {}
 
   /** Newest first. `isCut`: there were more new ones. */
   async next(): Promise<{ news: Delivery[]; isCut: boolean }> {
-    const isFirst = this.#looks === 0
+    const isFirst = this.#polls === 0
     const { found, isCut } = isFirst ? await this.#first() : await this.#later()
-    this.#looks += 1
+    this.#polls += 1
     return { news: found.filter((delivery) => this.#isNews(delivery)), isCut }
   }
 
@@ -54,10 +54,10 @@ export class Looks {
     const unseen = [...this.#known].filter(([id]) => !seen.has(id))
     const behind = unseen.filter(([, { isOpen, createdAt }]) => isOpen && createdAt <= read.end)
     // They take turns.
-    behind.sort(([, a], [, b]) => a.lookedAt - b.lookedAt || a.createdAt - b.createdAt)
+    behind.sort(([, a], [, b]) => a.polledAt - b.polledAt || a.createdAt - b.createdAt)
     const refreshed: Delivery[] = []
     for (const [id, known] of behind.slice(0, Math.max(1, MAX_REQUESTS - read.pages))) {
-      known.lookedAt = this.#looks
+      known.polledAt = this.#polls
       const fresh = await this.#refresh(id)
       if (fresh) refreshed.push(fresh)
       else this.#known.delete(id)
@@ -86,7 +86,7 @@ export class Looks {
     }
   }
 
-  /** As in a list; undefined if it was deleted or no longer passes the filters. */
+  /** The delivery as lists show it; undefined if it was deleted or no longer passes the filters. */
   async #refresh(id: string): Promise<Delivery | undefined> {
     const { status } = this.source.query
     try {
@@ -101,7 +101,7 @@ export class Looks {
   /** A delivery that is missing from the pages was deleted, or no longer passes a filter. One that ended long ago does not change. */
   #forget(
     id: string,
-    { isOpen, createdAt, until, end }: Omit<Known, 'state' | 'lookedAt'> & { until: number; end: number },
+    { isOpen, createdAt, until, end }: Omit<Known, 'state' | 'polledAt'> & { until: number; end: number },
   ) {
     if (isOpen ? createdAt <= end : createdAt >= until) return
     this.#known.delete(id)
@@ -111,11 +111,11 @@ export class Looks {
   #isNews(delivery: Delivery): boolean {
     const { id, status, attempts, last_error } = delivery
     const known = this.#known.get(id)
-    if (!known && createdAt(delivery) <= this.#floor && this.#looks > 1) return false
+    if (!known && createdAt(delivery) <= this.#floor && this.#polls > 1) return false
     const state = `${status} ${attempts} ${last_error}`
     const isOpen = status === PENDING
     this.#newest = Math.max(this.#newest, createdAt(delivery))
-    this.#known.set(id, { state, createdAt: createdAt(delivery), isOpen, lookedAt: this.#looks })
+    this.#known.set(id, { state, createdAt: createdAt(delivery), isOpen, polledAt: this.#polls })
     return known?.state !== state
   }
 }
