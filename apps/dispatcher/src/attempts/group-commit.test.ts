@@ -1,9 +1,13 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals'
 import type { Queryable } from '@signet/db'
 import { newEventId, type DeliveryId, type EndpointId } from '@signet/webhook-core'
 import type { AttemptResult } from '../deliveries/attempt-store.js'
+import type { DeliverySnapshot } from '../deliveries/delivery-store.js'
+import { PendingRows } from '../dispatching/pending-rows.js'
 import { ResultRecorder } from './result-recorder.js'
 import { createSnapshotLoader } from './snapshot-loader.js'
+import { UnwrittenEvent } from './unwritten-event.js'
 
 /** Notes the deliveries of each statement, and finds nothing until the test lets it answer. */
 function heldDatabase() {
@@ -38,8 +42,17 @@ function aRecorder() {
     startedAt: new Date(),
     finishedAt: new Date(),
   })
-  return { statements, take: (n: number) => recorder.record(result(n), 'account') }
+  return { statements, recorder, result, take: (n: number) => recorder.record(result(n), 'account') }
 }
+
+function someRows() {
+  const { db, statements } = heldDatabase()
+  const rows = new PendingRows({ db, retryWhileUnavailable: (work) => work(), now: () => new Date() })
+  return { statements, take: (n: number) => rows.write([snapshot(n)]) }
+}
+
+const snapshot = (n: number) =>
+  ({ id: id(n), eventId: newEventId(new Date()), endpoint: {} }) as DeliverySnapshot
 
 function aLoader() {
   const { db, statements } = heldDatabase()
@@ -50,6 +63,7 @@ function aLoader() {
 describe.each([
   { items: 'results', start: aRecorder, waitsMs: 15, atMost: 400 },
   { items: 'snapshots', start: aLoader, waitsMs: 1, atMost: 200 },
+  { items: 'rows of slow deliveries', start: someRows, waitsMs: 2, atMost: 64 },
 ])('a statement with $items', ({ start, waitsMs, atMost }) => {
   beforeEach(() => void jest.useFakeTimers())
   afterEach(() => void jest.useRealTimers())
@@ -76,4 +90,62 @@ describe.each([
     await jest.advanceTimersByTimeAsync(2 * waitsMs)
     expect(statements.slice(1).map(({ ids }) => ids)).toEqual([numbers(atMost, atMost + 10)])
   })
+})
+
+describe('rows of slow deliveries, while a statement records results of their event,', () => {
+  beforeEach(() => void jest.useFakeTimers())
+  afterEach(() => void jest.useRealTimers())
+
+  async function recording(count: number) {
+    const { statements, recorder, result } = aRecorder()
+    const snapshots = Array.from({ length: count }, (_, n) => snapshot(n))
+    const writes: string[] = []
+    const event = new UnwrittenEvent(newEventId(new Date()), snapshots, () =>
+      Promise.resolve(writes.push('')),
+    )
+    const [first] = snapshots
+    if (first) void recorder.record(result(0), 'account', { snapshot: first, event })
+    await jest.advanceTimersByTimeAsync(20)
+    expect(statements).toHaveLength(1)
+    const written = event.write()
+    await jest.advanceTimersByTimeAsync(400)
+    expect(writes).toEqual([])
+    return { statement: statements[0], written, writes, event }
+  }
+
+  it('are written after it', async () => {
+    const { statement, written, writes } = await recording(2)
+    statement?.answer()
+    await written
+    expect(writes).toHaveLength(1)
+  })
+
+  it('are not written if it wrote the last of them', async () => {
+    const { statement, written, writes, event } = await recording(1)
+    event.wrote(1, true)
+    statement?.answer()
+    await written
+    expect(writes).toEqual([])
+    expect(event).toMatchObject({ isWritten: true, isListed: false })
+  })
+
+  it('wait for it no longer than their owner may wait to see them', async () => {
+    const { written, writes } = await recording(2)
+    await jest.advanceTimersByTimeAsync(100)
+    await written
+    expect(writes).toHaveLength(1)
+  })
+})
+
+it('records results of others while the rows of an event cannot be written', async () => {
+  const { statements, recorder, result } = aRecorder()
+  const locked = snapshot(0)
+  const event = new UnwrittenEvent(locked.eventId, [locked], () => new Promise(() => undefined))
+  void recorder.record(result(0), 'account', { snapshot: locked, event })
+  void event.write()
+  const other = recorder.record(result(1), 'other')
+  while (statements.length === 0) await nextTurn()
+  expect(statements.map(({ ids }) => ids)).toEqual([[id(1)]])
+  statements[0]?.answer()
+  await other
 })

@@ -36,6 +36,7 @@ type Item = { result: AttemptResult; accountId: string; withoutRow?: WithoutRow 
 type FirstItem = Item & { withoutRow: WithoutRow }
 
 type Recorded = RecordedAttempt | null
+type Answer = Recorded | typeof BEING_WRITTEN
 
 const MAX_BATCH = 400
 /** How long a result waits for others. Only its own job waits with it. */
@@ -59,6 +60,7 @@ class TimedOut extends Error {
 }
 const ONE_AT_A_TIME = { size: 1, timesFree: 1 }
 const APART = Symbol('to be recorded with others of its account only')
+const BEING_WRITTEN = Symbol('to be recorded once its row is written')
 
 /**
  * Group commit: records the results of many attempts in one statement. Each caller waits for the commit that contains its own result.
@@ -70,9 +72,9 @@ const APART = Symbol('to be recorded with others of its account only')
  * few or many, delay the others of their batch only until they are found.
  */
 export class ResultRecorder {
-  readonly #shared: Batches<Item, Recorded | typeof APART>
+  readonly #shared: Batches<Item, Answer | typeof APART>
   /** The batches of accounts that have statements of their own. */
-  readonly #apart = new Map<string, Batches<Item, Recorded | TimedOut>>()
+  readonly #apart = new Map<string, Batches<Item, Answer | TimedOut>>()
   /** Accounts whose own statement timed out. */
   readonly #blocked = new Set<string>()
   readonly #turns = new AccountBudget(ONE_AT_A_TIME)
@@ -90,17 +92,25 @@ export class ResultRecorder {
   ): Promise<RecordedAttempt | null> {
     const item = { result, accountId, withoutRow }
     return this.options.retryTimeouts(async () => {
-      if (!this.#apart.has(accountId)) {
-        const recorded = await this.#shared.add(item)
-        if (recorded !== APART) return recorded
+      for (;;) {
+        // A row that is being written would not be visible yet. It may be locked for long, so no batch waits for it.
+        if (isBeingWritten(item)) await withoutRow?.event.write().catch(() => undefined)
+        const recorded = await this.#recordOnce(item)
+        if (recorded instanceof TimedOut) throw recorded.cause
+        if (recorded !== BEING_WRITTEN) return recorded
       }
-      const recorded = await this.#batchesOf(accountId).add(item)
-      if (recorded instanceof TimedOut) throw recorded.cause
-      return recorded
     })
   }
 
-  async #sendShared(items: readonly Item[]): Promise<(Recorded | typeof APART)[]> {
+  async #recordOnce(item: Item): Promise<Answer | TimedOut> {
+    if (!this.#apart.has(item.accountId)) {
+      const recorded = await this.#shared.add(item)
+      if (recorded !== APART) return recorded
+    }
+    return this.#batchesOf(item.accountId).add(item)
+  }
+
+  async #sendShared(items: readonly Item[]): Promise<(Answer | typeof APART)[]> {
     // Some may have arrived before the statement of their account timed out. They would make this batch time out, too.
     const shared = items.filter(({ accountId }) => !this.#apart.has(accountId))
     const recorded = await this.#commit(shared, this.options.db)
@@ -110,10 +120,10 @@ export class ResultRecorder {
     return items.map(() => APART)
   }
 
-  #batchesOf(accountId: string): Batches<Item, Recorded | TimedOut> {
+  #batchesOf(accountId: string): Batches<Item, Answer | TimedOut> {
     const known = this.#apart.get(accountId)
     if (known) return known
-    const batches = new Batches<Item, Recorded | TimedOut>({
+    const batches = new Batches<Item, Answer | TimedOut>({
       ...batchOptions,
       send: (items) => this.#sendApart(items, accountId),
     })
@@ -121,12 +131,10 @@ export class ResultRecorder {
     return batches
   }
 
-  async #sendApart(items: readonly Item[], accountId: string): Promise<(Recorded | TimedOut)[]> {
-    // Before taking a turn: writing the rows may wait for the same lock, and may wait longer than a turn lasts.
-    await written(items)
+  async #sendApart(items: readonly Item[], accountId: string): Promise<(Answer | TimedOut)[]> {
     const turns = this.#blocked.has(accountId) ? this.#turnsOfBlocked : this.#turns
     const { release: endTurn } = await turns.acquire(accountId)
-    let recorded: Map<Item, Recorded> | TimedOut | undefined
+    let recorded: Map<Item, Answer> | TimedOut = new Map()
     try {
       recorded = await this.#commit(items, this.options.dbApart)
     } finally {
@@ -135,7 +143,7 @@ export class ResultRecorder {
         this.#blocked.add(accountId)
         // An earlier statement of the account may have returned it to the shared batches.
         this.#batchesOf(accountId)
-      } else {
+      } else if (!wereAllBeingWritten(recorded)) {
         this.#blocked.delete(accountId)
         this.#apart.delete(accountId)
       }
@@ -144,25 +152,28 @@ export class ResultRecorder {
     return items.map((item) => (answers instanceof TimedOut ? answers : (answers.get(item) ?? null)))
   }
 
-  async #commit(items: readonly Item[], db: Queryable): Promise<Map<Item, Recorded> | TimedOut> {
+  async #commit(items: readonly Item[], db: Queryable): Promise<Map<Item, Answer> | TimedOut> {
     const startedAt = performance.now()
+    const ready = items.filter((item) => !isBeingWritten(item))
+    const answers = new Map<Item, Answer>(items.map((item) => [item, BEING_WRITTEN]))
+    if (ready.length === 0) return answers
     try {
-      const recorded = await this.#record(items, db)
-      if (items.length > 0) this.options.onCommit?.(items.length, performance.now() - startedAt)
-      return recorded
+      for (const [item, recorded] of await this.#record(ready, db)) answers.set(item, recorded)
+      this.options.onCommit?.(ready.length, performance.now() - startedAt)
+      return answers
     } catch (error) {
       if (!(error instanceof TimedOut)) throw error
-      this.options.onTimeout?.(items.length, error.cause)
+      this.options.onTimeout?.(ready.length, error.cause)
       return error
     }
   }
 
   async #record(items: readonly Item[], db: Queryable): Promise<Map<Item, Recorded>> {
-    // A row that is being written would not be visible yet, and the failure of its delivery would count twice.
-    await written(items)
     const recorded = new Map<string, RecordedAttempt>()
-    for (const one of await this.#recordFirst(items.filter(isWithoutRow), db))
-      recorded.set(one.deliveryId, one)
+    const first = items.filter(isWithoutRow)
+    const recordingFirst = this.#recordFirst(first, db)
+    for (const { withoutRow } of first) withoutRow.event.recordedBy(recordingFirst)
+    for (const one of await recordingFirst) recorded.set(one.deliveryId, one)
     // Includes deliveries whose row already existed: it was written while they were in flight, or by a commit whose response got
     // lost.
     const others = items.map(({ result }) => result).filter(({ deliveryId }) => !recorded.has(deliveryId))
@@ -240,12 +251,11 @@ export class ResultRecorder {
   }
 }
 
-/** Resolves when none of these events is being written. */
-async function written(items: readonly Item[]): Promise<void> {
-  const beingWritten = items.filter(isWithoutRow).filter(({ withoutRow: { event } }) => event.isBeingWritten)
-  await Promise.allSettled(beingWritten.map(({ withoutRow: { event } }) => event.write()))
-}
+/** Then there was no statement, so nothing is known about the account. */
+const wereAllBeingWritten = (answers: ReadonlyMap<Item, Answer>): boolean =>
+  answers.size > 0 && [...answers.values()].every((answer) => answer === BEING_WRITTEN)
 
+const isBeingWritten = ({ withoutRow }: Item): boolean => withoutRow?.event.isBeingWritten === true
 const isWithoutRow = (item: Item): item is FirstItem => item.withoutRow?.event.isWritten === false
 
 function countByEvent(items: readonly FirstItem[]): Map<UnwrittenEvent, number> {

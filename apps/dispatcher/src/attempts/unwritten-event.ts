@@ -1,5 +1,9 @@
 import type { EventId } from '@signet/webhook-core'
+import pTimeout from 'p-timeout'
 import type { DeliverySnapshot } from '../deliveries/delivery-store.js'
+
+/** How long rows wait for a statement that records results of their event. Another half a second has passed before. */
+const RECORDING_MS = 500
 
 /**
  * An event whose deliveries are being attempted before they have rows: the first result writes the row of each, and the last
@@ -8,14 +12,17 @@ import type { DeliverySnapshot } from '../deliveries/delivery-store.js'
  */
 export class UnwrittenEvent {
   #withoutRow: number
+  #recording: Promise<unknown> = Promise.resolve()
   #written: Promise<void> | undefined
+  #isBeingWritten = false
+  #isListed = false
   #isWritten = false
   #isDispatched = false
 
   constructor(
     readonly id: EventId,
     private readonly deliveries: readonly DeliverySnapshot[],
-    private readonly store: (deliveries: readonly DeliverySnapshot[]) => Promise<void>,
+    private readonly store: (deliveries: readonly DeliverySnapshot[]) => Promise<unknown>,
   ) {
     this.#withoutRow = deliveries.length
   }
@@ -25,9 +32,14 @@ export class UnwrittenEvent {
     return this.#isWritten
   }
 
-  /** True once `write` was called. */
+  /** True from when `write` is called until it has ended. */
   get isBeingWritten(): boolean {
-    return this.#written !== undefined
+    return this.#isBeingWritten
+  }
+
+  /** True once a statement that lists the event in `webhook_first_attempts` may have begun. */
+  get isListed(): boolean {
+    return this.#isListed
   }
 
   /** True if no delivery would be left without a row after the results of `count` of them. */
@@ -38,6 +50,11 @@ export class UnwrittenEvent {
   /** True once a statement has made the event dispatched. */
   get isDispatched(): boolean {
     return this.#isDispatched
+  }
+
+  /** `statement` records results of the event, and calls `wrote` before it ends. */
+  recordedBy(statement: Promise<unknown>): void {
+    this.#recording = statement.catch(() => undefined)
   }
 
   /** `count` deliveries got their row with a result. `isComplete`: the statement knew them to be the last. */
@@ -51,10 +68,23 @@ export class UnwrittenEvent {
    * longer.
    */
   write(): Promise<void> {
-    this.#written ??= this.store(this.deliveries).then(() => {
+    this.#written ??= this.#write()
+    return this.#written
+  }
+
+  /** A row that is written while a statement waits to write it with a result makes that statement fail, with the results of others. */
+  async #write(): Promise<void> {
+    this.#isBeingWritten = true
+    try {
+      await pTimeout(this.#recording, { milliseconds: RECORDING_MS, fallback: () => undefined })
+      if (!this.#isDispatched) {
+        this.#isListed = true
+        await this.store(this.deliveries)
+      }
       this.#isWritten = true
       this.#isDispatched = true
-    })
-    return this.#written
+    } finally {
+      this.#isBeingWritten = false
+    }
   }
 }

@@ -9,7 +9,8 @@ import type { PreparedBody } from '../preparing/preparation.js'
 import { UnwrittenEvent } from '../attempts/unwritten-event.js'
 import type { DeliverySnapshot } from '../deliveries/delivery-store.js'
 import { dispatchEvents, type DispatchedEvent, type UnfinishedDelivery } from './dispatch-store.js'
-import { findEventSnapshots, writeDeliveries } from './first-attempt-store.js'
+import { findEventSnapshots } from './first-attempt-store.js'
+import { PendingRows } from './pending-rows.js'
 
 export type DispatchDeps = {
   db: Queryable
@@ -61,11 +62,13 @@ type BySize<Outcome> = Record<'small' | 'large', Batches<DispatchItem, Outcome>>
 export class DispatchService {
   readonly #reads: BySize<DispatchOutcome | undefined>
   readonly #writes: BySize<DispatchOutcome>
+  readonly #pendingRows: PendingRows
   readonly #size = new BatchSize()
 
   constructor(private readonly deps: DispatchDeps) {
     this.#reads = this.#bySize((items) => this.#findSnapshots(items))
     this.#writes = this.#bySize((items) => this.#dispatchInRows(items))
+    this.#pendingRows = new PendingRows(deps)
   }
 
   async run(item: DispatchItem): Promise<DispatchOutcome> {
@@ -92,10 +95,9 @@ export class DispatchService {
 
   /** Undefined for those whose rows have to be written first. */
   async #findSnapshots(items: readonly DispatchItem[]): Promise<(DispatchOutcome | undefined)[]> {
-    const { db, retryWhileUnavailable, now } = this.deps
+    const { db, retryWhileUnavailable } = this.deps
     const outcomes = new Map<EventId, DispatchOutcome>()
-    const store = (snapshots: readonly DeliverySnapshot[]) =>
-      retryWhileUnavailable(() => writeDeliveries(db, snapshots, now()))
+    const store = (snapshots: readonly DeliverySnapshot[]) => this.#pendingRows.write(snapshots)
     const byId = new Map(items.map((item) => [item.id, item]))
     const { readAt, events } = await retryWhileUnavailable(async () => {
       const readAt = performance.now()

@@ -55,17 +55,18 @@ export async function findEventSnapshots(db: Queryable, ids: readonly EventId[])
 /**
  * Inserts the missing rows of these deliveries as pending and makes their events dispatched. The caller continues with the first
  * attempts: until it calls `concludeFirstAttempts`, the events are in `webhook_first_attempts`. A delivery that has a row keeps it.
- * Nothing is written for an event that was purged or is gone. Throws a unique violation if one of the ids belongs to another
- * delivery.
+ * Nothing is written for an event that was purged or is gone. With `skipLocked` nothing is written for one that somebody has locked, and
+ * these events are returned. Throws a unique violation if one of the ids belongs to another delivery.
  */
 export async function writeDeliveries(
   db: Queryable,
   snapshots: readonly DeliverySnapshot[],
   now: Date,
-): Promise<void> {
-  await db.query(
+  { skipLocked = false } = {},
+): Promise<ReadonlySet<EventId>> {
+  const { rows } = await db.query<{ id: EventId }>(
     {
-      name: 'write-deliveries',
+      name: skipLocked ? 'write-deliveries-skip-locked' : 'write-deliveries',
       // Events before deliveries (packages/webhook-core/README.md#lock-order).
       text: `
       with delivery as (
@@ -73,7 +74,8 @@ export async function writeDeliveries(
           as p (id, endpoint_id, event_id, event_type, created_at)
       ),
       event as materialized (
-        select id from webhook_events where id = any ($3::text[]) and state <> 'purged' order by id for no key update
+        select id from webhook_events where id = any ($3::text[]) and state <> 'purged' order by id
+        for no key update${skipLocked ? ' skip locked' : ''}
       ),
       dispatched as (
         update webhook_events set state = 'dispatched', dispatched_at = now()
@@ -86,10 +88,14 @@ export async function writeDeliveries(
         order by p.id
         on conflict (event_id, endpoint_id, replay) do nothing
         returning event_id
+      ),
+      listed as (
+        insert into webhook_first_attempts (event_id, since)
+        select distinct event_id, $6::timestamptz from written
+        on conflict (event_id) do nothing
       )
-      insert into webhook_first_attempts (event_id, since)
-      select distinct event_id, $6::timestamptz from written
-      on conflict (event_id) do nothing`,
+      select id from webhook_events
+      where id = any ($3::text[]) and state <> 'purged' and id <> all (array(select id from event))`,
     },
     [
       snapshots.map(({ id }) => id),
@@ -100,6 +106,7 @@ export async function writeDeliveries(
       now,
     ],
   )
+  return new Set(skipLocked ? rows.map(({ id }) => id) : [])
 }
 
 /**

@@ -99,7 +99,7 @@ export class FirstAttempts {
       this.deps.bodies.drop(eventId)
     if (unwritten) {
       // The last result made the event dispatched. Without rows it was never listed in `webhook_first_attempts`, so nothing is left to do.
-      if (unwritten.isDispatched && !unwritten.isBeingWritten) return
+      if (unwritten.isDispatched && !unwritten.isListed) return
       // Results that were recorded in parallel, because their batch failed, cannot tell which of them is the last.
       await unwritten.write()
     }

@@ -76,6 +76,12 @@ describe('hot queries use their index and read no table in full', () => {
       ['webhook_events_pkey'],
     ],
     [
+      'writing deliveries that take long beside locked events',
+      async (db) =>
+        writeDeliveries(db, await findDeliverySnapshots(db, deliveryIds), NOW, { skipLocked: true }),
+      ['webhook_events_pkey'],
+    ],
+    [
       'recording first attempts, disabling included',
       (db) =>
         recordFirstAttempts(
