@@ -29,6 +29,10 @@ const PHRASES = [
   [/\brow of failures\b/i, 'say consecutive failures'],
   [/\bas [A-Z]\w+ has it\b/, 'say as … says'],
   [/\b(thereby|thereof|therein|wherein|whereby|whereof|hence|upon|nowadays)\b/i, 'say it in modern English'],
+  [/\bmend(s|ed|ing)?\b/i, 'say fix, or repair'],
+  [/\binside of\b/i, 'say inside'],
+  [/\bin the midst of\b/i, 'say in the middle of'],
+  [/\b(hears?|heard|learn(s|ed)?) of\b/i, 'say hears from, or is told about'],
   [/\be-mails?\b/i, 'say email'],
   // What this service called things before it used the words of its field.
   [/\bjudg(e|es|ed|ing|ment)\b/i, 'say check, or decide'],
@@ -63,6 +67,7 @@ const SPELLINGS = [
   [/fulfil(?!l)|enrolment/i, 'fulfill, enrollment'],
   [/(acknowledg|judg)ement/i, '…gment'],
   [/\btowards\b/i, 'toward'],
+  [/\bfor ever\b/i, 'forever'],
   [/\b(centre|metre|litre|theatre|grey|programme)s?\b/, 'American spelling'],
 ]
 

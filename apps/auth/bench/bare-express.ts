@@ -16,7 +16,7 @@ app.get('/user/:id', async (req, res) => {
   res.json(rows[0]?.account)
 })
 
-// Its turn comes again after those of the others, on the same connections.
+// It gets its next turn after the others, on the same connections.
 const server = app.listen(Number(process.env['PORT']), '127.0.0.1')
 server.keepAliveTimeout = 0
 

@@ -45,7 +45,7 @@ async function answer(req: IncomingMessage): Promise<unknown> {
   return { access_token: tokenOf({ ...row, aud: 'authenticated', exp: 4_000_000_000 }), ...row }
 }
 
-// Its turn comes again after those of the others, on the same connections.
+// It gets its next turn after the others, on the same connections.
 const server = createServer({ keepAliveTimeout: 0 }, (req, res) => {
   answer(req).then(
     (body) => {

@@ -134,7 +134,7 @@ describe('a code that has yet to be exchanged', () => {
     })
     await late.change
     const answer = await late.exchanged
-    // Whichever was first: no session of before the change is left, and nobody had to wait for the other for ever.
+    // Whichever was first: no session of before the change is left, and nobody had to wait for the other forever.
     expect([200, 404]).toContain(answer.status)
     const refreshed = await post(server, '/token?grant_type=refresh_token', {
       refresh_token: String(answer.body['refresh_token']),

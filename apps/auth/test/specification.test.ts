@@ -79,7 +79,7 @@ describe('the table of what the clean-up deletes', () => {
     ({ kept, rule }) => {
       const [, number, unit = ''] = /^(\d+) (hour|day)s?\b/.exec(kept) ?? []
       if (number !== undefined) return expect(defaults.get(rule)).toBe(Number(number) * (HOURS[unit] ?? NaN))
-      expect(kept).toMatch(/^(until|for ever)/)
+      expect(kept).toMatch(/^(until|forever)/)
       expect(defaults.get(rule)).toBe(kept.startsWith('until') ? 0 : undefined)
     },
   )

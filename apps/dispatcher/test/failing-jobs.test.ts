@@ -158,7 +158,7 @@ it('delivers an event with another id when the one it drew was issued twice, as 
   expect(rows).toMatchObject([{ event_id: earlier, attempts: 1 }])
 })
 
-it('counts an attempt whose result PostgreSQL refuses, and does not repeat it for ever', async () => {
+it('counts an attempt whose result PostgreSQL refuses, and does not repeat it forever', async () => {
   const { db } = dispatcher
   await db.query(
     `create function refuse() returns trigger language plpgsql as $$ begin raise exception 'refused'; end $$`,

@@ -97,7 +97,7 @@ describe('the program of docs/publishing.md', () => {
     const body = JSON.stringify({ error: { code: 'unavailable', message: 'Later' } })
     res.writeHead(503, { 'retry-after': '0' }).end(body)
   }
-  /** Stored, but the producer never hears of it. */
+  /** Stored, but the producer is never told. */
   const lostAnswer: Turn = async (_req, res, forward) => {
     res.end = () => res.destroy()
     await forward()

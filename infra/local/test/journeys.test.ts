@@ -24,7 +24,7 @@ import { describeTutorials } from './tutorials.js'
 const NEW_PASSWORD = 'staple battery horse'
 /** So many consecutive failures disable an endpoint. */
 const LOST = 20
-const REASON = 'the receiver is being mended'
+const REASON = 'the receiver is being repaired'
 
 /** Those that `npm start` runs, started once for all that people do with them. */
 let stack: RunningStack
@@ -131,7 +131,7 @@ describeInBrowser('a person', () => {
     }
   })
 
-  it('whose endpoint fails learns of it by email, mends it, and gets every event that was lost', async () => {
+  it('whose endpoint fails is told by email, fixes it, and gets every event that was lost', async () => {
     const [email, path] = ['owner@journeys.test', '/hooks/broken']
     const { world } = journey.stack
     const page = await journey.device(LAPTOP)
@@ -208,7 +208,7 @@ describeInBrowser('an operator', () => {
     )
   }
 
-  it('sees why an event fails, pauses until the receiver is mended, and sees it arrive and come again', async () => {
+  it('sees why an event fails, pauses until the receiver is repaired, and sees it arrive, and arrive again', async () => {
     const { world } = journey.stack
     const person = await signUp(world, 'followed')
     const accessToken = await connectApplication(world, person)
@@ -230,7 +230,7 @@ describeInBrowser('an operator', () => {
     await page.click(`a[href="/admin/endpoints/${endpointId}"]`)
     expect(await page.textContent('main')).toContain('1 consecutive failure')
     await setHook(world, path, { secret })
-    await ops('resume', '--why', 'it is mended')
+    await ops('resume', '--why', 'it is repaired')
 
     // The retry is due a minute after the first attempt. To ask for that often costs less at the receiver than in a browser.
     await waitUntil(async () => (await journey.received(path)).length > 1 || undefined, {

@@ -34,11 +34,20 @@ it('finds a phrase in Markdown, comments and YAML', () => {
 })
 
 it('finds each phrase of a page', () => {
-  const text = ['This is to be done.', 'They were not to be sent.', 'Such a one is sent.', 'Well done.']
+  const text = [
+    'This is to be done.',
+    'They were not to be sent.',
+    'Such a one is sent.',
+    'It mends the list.',
+    'The owner hears of it.',
+    'Well done.',
+  ]
   expect(check({ 'page.md': text.join('\n') }).problems).toEqual([
     'page.md:1  "is to be": say must be, or will be',
     'page.md:2  "were not to be": say must be, or will be',
     'page.md:3  "Such a one": name it',
+    'page.md:4  "mends": say fix, or repair',
+    'page.md:5  "hears of": say hears from, or is told about',
   ])
 })
 
@@ -58,11 +67,12 @@ it('finds what this service called things before it used the words of its field'
 })
 
 it('finds British spelling, in names and texts of code too, and the variants that we do not use', () => {
-  const text = ['const wantsColour = normaliseEmail(x)', "it('is canceled', run)"]
+  const text = ['const wantsColour = normaliseEmail(x)', "it('is canceled for ever', run)"]
   expect(check({ 'code.ts': text.join('\n') }).problems).toEqual([
     'code.ts:1  "Colour": color',
     'code.ts:1  "normalise": …ize',
     'code.ts:2  "canceled": cancelled',
+    'code.ts:2  "for ever": forever',
   ])
 })
 

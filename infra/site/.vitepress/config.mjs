@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { diagrams } from './diagrams.mjs'
 import { copyLinkedFiles, repositoryLinks } from './links.mjs'
-import { mends } from './mends.mjs'
+import { componentFixes } from './component-fixes.mjs'
 import { copyPages, HOME, root, sidebar } from './pages.mjs'
 import { withPolicy } from './policy.mjs'
 
@@ -26,7 +26,7 @@ export default {
   },
   transformHtml: withPolicy,
   buildEnd: ({ outDir }) => copyLinkedFiles(outDir),
-  vite: { plugins: [mends], build: { chunkSizeWarningLimit: 3000 } },
+  vite: { plugins: [componentFixes], build: { chunkSizeWarningLimit: 3000 } },
   themeConfig: {
     sidebar: sidebar(),
     outline: [2, 3],

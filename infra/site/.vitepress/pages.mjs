@@ -54,7 +54,7 @@ const SECTIONS = [
 /** Folders that begin with a dot hold forms and rules for the code host, not pages. */
 export const markdownFiles = () => tracked('*.md').filter((file) => !file.startsWith('.'))
 
-/** VitePress finds Vue only from inside of this package, so the build reads a copy of the pages and their pictures. */
+/** VitePress finds Vue only from inside this package, so the build reads a copy of the pages and their pictures. */
 export function copyPages() {
   rmSync(PAGES, { recursive: true, force: true })
   for (const file of [...markdownFiles(), ...tracked('*.png', '*.svg', '*.gif')])

@@ -91,9 +91,10 @@ describe('deliveries show', () => {
     const { stdout } = await world.machine.run(args, world.signedIn())
     expect(stdout).toMatch(/Event +summary\.completed {2}evt_7\n/)
     expect(stdout).toMatch(/1 +2026-01-01 00:00:01Z +http_503 +37 +dns 1, first byte 20 +93\.184\.215\.14/)
+    expect(stdout).toMatch(/2 +2026-01-01 00:01:01Z +certificate_expired +9 +- /)
     expect(stdout).toContain('Response to attempt 1\nNot \\u001b[31mnow')
     const { stdout: text } = await world.machine.run([...args, '--json'], world.signedIn())
-    expect(JSON.parse(text)).toMatchObject({ id: '7', attempt_log: [{ number: 1 }] })
+    expect(JSON.parse(text)).toMatchObject({ id: '7', attempt_log: [{ number: 1 }, { number: 2 }] })
   })
 
   it('names the delivery that is not there', async () => {
@@ -234,7 +235,7 @@ describe('deliveries list --watch', () => {
     expect(await running.ended).toMatchObject({ code: 0 })
   })
 
-  it('ends at once when the first look fails', async () => {
+  it('ends at once when the first poll fails', async () => {
     const ended = await world.machine.run(['deliveries', 'list', '7', '--watch'], world.signedIn())
     expect(ended.code).toBe(1)
   })

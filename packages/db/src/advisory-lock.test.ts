@@ -27,7 +27,7 @@ describe('withAdvisoryLock', () => {
     expect(await withAdvisoryLock(db, 'job', () => Promise.resolve('next'))).toBe('next')
   })
 
-  it('is free again once its holder was not heard of, and tells that holder', async () => {
+  it('is free again once its holder has gone silent, and tells that holder', async () => {
     const line = await startLine(url)
     const holder = new Db({ connectionString: line.url, max: 1 })
     const inside = deferred()

@@ -4,7 +4,7 @@ import type { Db, Tx } from './db.js'
 import { noAnswer } from './pg-errors.js'
 
 export type AdvisoryLockOptions = {
-  /** The server gives the lock to others when it has not heard of the holder for this long, in milliseconds; 5000 by default. */
+  /** The server gives the lock to others when it has not heard from the holder for this long, in milliseconds; 5000 by default. */
   timeoutMs?: number
 }
 

@@ -187,7 +187,7 @@ describe('claims', () => {
   })
 })
 
-describe('headers that come again', () => {
+describe('repeated headers', () => {
   const ring = () => ringOf()
 
   it('are verified by their key and signature each time', async () => {

@@ -152,7 +152,7 @@ describe('an email of which the server has nothing', () => {
   })
 })
 
-it('closes connections in the midst of an email too', async () => {
+it('closes connections even in the middle of an email', async () => {
   const server = await aMailServer({ 'end of DATA': () => undefined })
   const transport = aTransport(server)
   const failure = failureOf(transport.send(aMail('a'), nobody()))

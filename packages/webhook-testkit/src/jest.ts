@@ -11,7 +11,7 @@ export function useWebhooksDatabase({ connections = 25 } = {}): { readonly db: D
   let db: Db | undefined
   beforeAll(async () => {
     database = await webhooksDatabase()
-    // Tests that start a hundred transactions at once need as many of them to wait, on a busy machine for long.
+    // Tests that start a hundred transactions at once need as many of them to wait, on a busy machine for a long time.
     db = new Db({ connectionString: database.url, max: connections, connectionTimeoutMs: 150_000 })
   })
   afterAll(async () => {

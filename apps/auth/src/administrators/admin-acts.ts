@@ -64,7 +64,7 @@ export class AdminActs {
 
   /**
    * Locks all rows known to be needed at once, users before the session; locking another user later may make the transaction start again.
-   * The lock on the administrator is exclusive: with shared locks, a steady stream of their requests could keep a ban waiting for ever.
+   * The lock on the administrator is exclusive: with shared locks, a steady stream of their requests could keep a ban waiting forever.
    */
   async #lock(tx: Tx, { live }: Admin, { users: ids = [], addresses = [] }: Concerned): Promise<void> {
     const known = [...(live === null ? [] : [live.user.id]), ...ids, ...(await this.#holders(tx, addresses))]

@@ -142,14 +142,14 @@ export const serverSettings = {
     env: 'AUTH_AUDIT_LOG_RETENTION',
     optional: true,
     minMs: 1000,
-    fallbackDoc: 'for ever',
+    fallbackDoc: 'forever',
     doc: 'How long the clean-up keeps entries of the audit log in the database.',
   }),
   unconfirmedUserRetention: span({
     env: 'AUTH_UNCONFIRMED_USER_RETENTION',
     optional: true,
     minMs: 1000,
-    fallbackDoc: 'for ever',
+    fallbackDoc: 'forever',
     doc: 'How long the clean-up keeps users who never confirmed an address, since the last confirmation sent to them.',
   }),
   logLevel: choice({

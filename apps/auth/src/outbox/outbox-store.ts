@@ -155,7 +155,7 @@ export class OutboxStore {
     )
   }
 
-  /** Shows others that a sender lives, until `tx` ends or the server has not heard of it for `silentMs`. */
+  /** Shows others that a sender lives, until `tx` ends or the server has not heard from it for `silentMs`. */
   async showSender(tx: Tx, sender: string, silentMs: number): Promise<void> {
     await tx.query(
       `select set_config('idle_in_transaction_session_timeout', $2, true), set_config('tcp_user_timeout', $2, true),

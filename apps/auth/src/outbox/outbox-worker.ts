@@ -24,7 +24,7 @@ export type OutboxWorkerDeps = {
   stopMs?: number | undefined
 }
 
-/** How long a claim lasts if nothing is heard of its sender. */
+/** How long a claim lasts if its sender is silent. */
 export const claimMs = ({ attemptMs, reportMs = REPORT_MS }: OutboxHandler<object>): number =>
   attemptMs + reportMs
 

@@ -28,7 +28,7 @@ export class SenderPresence {
   #absentSince: ReadonlyMap<string, number> = new Map()
   #isShown = false
 
-  /** `silentMs`: how long a sender of which nothing is heard, because it is frozen or cut off, may still be sending. */
+  /** `silentMs`: how long a silent sender, which may be frozen or cut off, may still be sending. */
   constructor(
     private readonly deps: PresenceDeps,
     private readonly silentMs: number,

@@ -65,7 +65,7 @@ describe('with wrong passwords in the queue', () => {
     expect(answered.filter((answer) => answer === 'wrong -1')).toHaveLength(30)
   })
 
-  it('does not keep them waiting for ever behind new ones', async () => {
+  it('does not keep them waiting forever behind new ones', async () => {
     const hashes = Array.from({ length: 30 }, () => async () => `new ${await hasher.hash('a')}`)
     const answered = await answersBeside(5, ...hashes)
     expect(answered.lastIndexOf('wrong -1')).toBeLessThan(30)

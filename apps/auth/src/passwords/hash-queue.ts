@@ -8,7 +8,7 @@ type Waiting = {
   readonly done: number
 }
 
-/** Every second turn is for known callers. Every fourth is for second comparisons, so that they do not wait for ever. */
+/** Every second turn is for known callers. Every fourth is for second comparisons, so that they do not wait forever. */
 const TURNS = ['second', 'known', 'strangers', 'known'] as const
 
 /**

@@ -27,7 +27,7 @@ const unlimited: SessionLimits = {
 }
 
 describe('a session', () => {
-  it('without limits lasts for ever', () => {
+  it('without limits lasts forever', () => {
     expect(isExpired(session, unlimited, SIGNED_IN)).toBe(false)
     expect(isExpired(session, unlimited, after(1e12))).toBe(false)
     expect(isExpired({ ...session, refreshedAt: after(MINUTE) }, unlimited, after(1e12))).toBe(false)

@@ -200,7 +200,7 @@ export async function browse(start: URL | string, callback = CALLBACK): Promise<
       return { method: 'GET', parameters: Object.fromEntries(new URLSearchParams(search || hash.slice(1))) }
     }
   }
-  throw new Error('the provider redirects for ever')
+  throw new Error('the provider redirects forever')
 }
 
 /** Fields of the page that posts itself back. */

@@ -31,7 +31,7 @@ const killDispatchersAt = (
   },
 })
 
-/** False if no dispatcher came by in time: the API waits for the same lock, so it cannot be held for long. */
+/** False if no dispatcher came by in time: the API waits for the same lock, so it cannot be held for a long time. */
 const killedAt = (stack: ChaosStack, table: string, statement: string): Promise<boolean> =>
   stack.db.transaction(async (tx) => {
     const blocked = `from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'
@@ -71,7 +71,7 @@ export const killBeforeResults = killDispatchersAt(
 /** ReadyForQuery outside of a transaction: PostgreSQL sends it when the statement and its commit are done. */
 const READY = Buffer.from('Z\0\0\0\x05I')
 
-/** The notice is durable, and its sender never learns of it. */
+/** The notice is durable, but its sender is never told. */
 export const killApi: Fault = {
   name: 'kill the API between commit and answer',
   repeats: 'never',
@@ -83,7 +83,7 @@ export const killApi: Fault = {
   },
 }
 
-/** Until one of them was in the midst of a document, which then goes out unchanged. */
+/** Repeats until a process was killed in the middle of a document, which is then sent unchanged. */
 export const killConversionThreads: Fault = {
   name: 'kill the threads that convert HTML',
   repeats: 'never',

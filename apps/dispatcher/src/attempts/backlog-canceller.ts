@@ -15,7 +15,7 @@ export type BacklogCancellerDeps = {
 const PAGE = 1000
 
 /**
- * Cancels the pending deliveries of endpoints that were disabled or deleted, a page at a time: a receiver that was down for long may
+ * Cancels the pending deliveries of endpoints that were disabled or deleted, a page at a time: a receiver that was down for days may
  * have millions, and results must not wait for them. Endpoints take turns. If a process dies, the sweeper requests the rest again; an
  * attempt that runs first ends its delivery the same way.
  */

@@ -30,7 +30,7 @@ export function createPools(databaseUrl: string, onIdleError: (error: Error) => 
       connectionTimeoutMs: CONNECTION_TIMEOUT_MS,
       closeSilent: true,
     }),
-    /** For results of accounts that may be blocked: their waits must not take turns from others for long. */
+    /** For results of accounts that may be blocked: while they wait, they must not hold up others for long. */
     apart: pool('-apart', {
       max: 2,
       planOnce: true,

@@ -189,7 +189,7 @@ export class EndpointLimiter {
     return new Promise((resolve) => this.#enqueue({ reservation, resolve }))
   }
 
-  /** It may wait for long while the process is busy, but not for an endpoint that hangs meanwhile. */
+  /** It may wait for a long time while the process is busy, but not for an endpoint that hangs meanwhile. */
   #enqueue(caller: QueuedCaller): void {
     const { endpoint } = caller.reservation
     this.#queue.push(endpoint.accountId, caller)

@@ -8,7 +8,7 @@ it.each([
   ['a conflict of transactions', '40001'],
   ['a statement that took too long', '57014'],
   ['a database that is shutting down', '57P01'],
-])('asks to come again after %s', (_, code) => {
+])('asks to retry after %s', (_, code) => {
   const error = Object.assign(new Error('from PostgreSQL'), { code })
   expect(translate(error)).toMatchObject({
     kind: 'unavailable',
@@ -18,6 +18,6 @@ it.each([
   })
 })
 
-it('leaves alone what coming again would not mend', () => {
+it('leaves errors alone that a retry would not fix', () => {
   expect(translate(Object.assign(new Error('syntax'), { code: '42601' }))).toBeUndefined()
 })

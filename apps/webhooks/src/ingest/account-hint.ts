@@ -1,5 +1,5 @@
 export const SEARCHED_BYTES = 2048
-// Inside of a string the quotes would have backslashes before them.
+// Inside a string, the quotes would be preceded by backslashes.
 const ACCOUNT_ID = /"account_id"\s*:\s*"([0-9A-Fa-f-]{36})"/
 
 /**

@@ -4,7 +4,7 @@ const NEWLINE = 0x0a
 /** The results of all lines have to fit into the buffers of a connection whose client reads slowly. */
 export const MAX_LINES = 1000
 
-/** The lines of NDJSON that are not blank, without copying them. A newline inside of a JSON text is always escaped. */
+/** The lines of NDJSON that are not blank, without copying them. A newline inside a JSON text is always escaped. */
 export function linesOf(bytes: Uint8Array): Uint8Array[] {
   const lines: Uint8Array[] = []
   for (let start = 0; start < bytes.length;) {

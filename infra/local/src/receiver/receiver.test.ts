@@ -83,7 +83,7 @@ describe('receiver', () => {
     await expect(deliver('/bad', SECRET, BODY, { headersTimeout: 500 })).rejects.toMatchObject({ name })
   })
 
-  it('can answer at once and then drip its body for ever', async () => {
+  it('can answer at once and then drip its body forever', async () => {
     receiver.hook('/drip', { answers: [{ kind: 'drip-body', everyMs: 5 }] })
     const response = await request(receiver.url('/drip'), { dispatcher: agent, method: 'POST' })
     expect(response.statusCode).toBe(200)

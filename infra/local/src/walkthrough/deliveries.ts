@@ -119,7 +119,7 @@ export async function retry(walk: Walk): Promise<void> {
   check(inBoth('x-service-delivery'), 'both attempts carry the same delivery id')
   check(!inBoth('x-service-signature'), 'the second attempt is signed again')
   const waitedSeconds = ((Date.parse(second.receivedAt) - Date.parse(first.receivedAt)) / 1000).toFixed(1)
-  tell(`It came again ${waitedSeconds} s later, with the same ids and a new signature, and was accepted.`)
+  tell(`It was sent again ${waitedSeconds} s later, with the same ids and a new signature, and was accepted.`)
 
   type Log = { items: { status: number; attempts: number; last_error: string }[] }
   const url = `${world.webhooks}/v1/webhooks/${endpointId}/deliveries?event_id=${eventId}`

@@ -23,7 +23,7 @@ export async function walkThrough(world: World): Promise<WalkthroughResult | und
     const walk = { world, person, accessToken, subscription }
     await step('d', 'A test event arrives', () => ping(walk))
     await step('e', 'Recordings are summed up', () => summaries(walk))
-    await step('f', 'The receiver stumbles, and the event comes again', () => retry(walk))
+    await step('f', 'The receiver fails once, and the event is sent again', () => retry(walk))
     await step('g', 'Somebody signs out everywhere', () => signOutEverywhere(world, `ben-${suffix}`))
     say(`\n  ${green(`All seven steps passed in ${secondsSince(startedAt)}.`)}`)
     return { person, accessToken }

@@ -6,7 +6,7 @@ const VARIABLE = /^\$(?:\w+|\{[^}]*\}|[@*])/
  */
 export function unquotedVariables(script: string): string[] {
   const found: string[] = []
-  /** What the place is inside of: double quotes, or a `(`, whose commands have quotes of their own. */
+  /** What the place is enclosed in: double quotes, or a `(`, whose commands have quotes of their own. */
   const inside: ('"' | '(')[] = []
   let word = ''
   for (let at = 0; at < script.length; at += 1) {

@@ -105,7 +105,7 @@ async function confirm(deps: UiDeps, { sent, person, meta }: AccountStep, kind: 
   return backToAccount(deps, sent, verified.kind === 'first_half' ? 'email-half' : kind)
 }
 
-/** The API ignores an address that is the current one; a person wants to hear of it. */
+/** The API ignores an address that is the current one; a page tells the person. */
 function refuseUnchanged(kind: Kind, address: string, { user }: Person): void {
   if (kind === 'email' && address.toLowerCase() === user.email)
     throw new PageRefusal('invalid', 'me.email.same')

@@ -196,7 +196,7 @@ async function open(
   return { link, preview, from: isHere ? 'here' : 'elsewhere', origin, asked }
 }
 
-/** The application waits in another browser, where its verifier is; here a code would be of no use to it. */
+/** The application waits in another browser, where its verifier is; a code would be useless in this one. */
 const withoutVerifier = (context: SignInContext): SignInContext =>
   context.challenge === null ? context : { ...context, target: null, challenge: null, state: null }
 

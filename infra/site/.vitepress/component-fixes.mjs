@@ -1,7 +1,7 @@
 // Fixes what axe-core reports in VitePress's components while the site is built. Each fix must find the text that it replaces, so that a
 // new version of VitePress that needs another one fails the build.
-const MENDS = {
-  // A heading of the sidebar is a button, and so is the arrow inside of it: a button in a button, of which the outer says nothing.
+const FIXES = {
+  // A heading in the sidebar is a button, and so is the arrow inside it. Screen readers get one button that says whether it is open.
   'VPSidebarItem.vue': [
     [':role="itemRole"', ':role="itemRole" :aria-expanded="isLink ? undefined : !collapsed"'],
     [/role="button"\s+aria-label="toggle section"/, 'aria-hidden="true"'],
@@ -9,17 +9,17 @@ const MENDS = {
   ],
 }
 
-/** A plug-in of Vite. */
-export const mends = {
-  name: 'signet-mends',
+/** A Vite plug-in. */
+export const componentFixes = {
+  name: 'signet-component-fixes',
   enforce: 'pre',
   transform(code, id) {
-    const found = MENDS[/\/theme-default\/components\/(\w+\.vue)$/.exec(id)?.[1]]
+    const found = FIXES[/\/theme-default\/components\/(\w+\.vue)$/.exec(id)?.[1]]
     return found?.reduce((text, [from, to]) => {
-      const mended = text.replace(from, to)
-      if (mended === text)
-        throw new Error(`${id} has no ${from}: mends.mjs fits another version of VitePress`)
-      return mended
+      const fixed = text.replace(from, to)
+      if (fixed === text)
+        throw new Error(`${id} has no ${from}: component-fixes.mjs fits another version of VitePress`)
+      return fixed
     }, code)
   },
 }
