@@ -34,5 +34,10 @@ describe('TLS 1.2 at least', () => {
     })
     expect(row).toMatchObject({ status: 0, attempts: 1, last_error: 'tls_error' })
     expect(receiver.requests).toBe(0)
+    const { rows } = await dispatcher.db.query<{ problem: string }>(
+      `select exchange ->> 'tls_problem' as problem from webhook_attempts where delivery_id = $1`,
+      [row.id],
+    )
+    expect(rows).toEqual([{ problem: 'old_tls_version' }])
   })
 })

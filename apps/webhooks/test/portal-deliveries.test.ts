@@ -41,6 +41,26 @@ describe('the delivery log', () => {
     expect(twice.status).toBe(409)
   })
 
+  it('says what was wrong with a certificate, and no more than that about a cause it does not know', async () => {
+    const visit = await visitor()
+    const { id } = await anEndpoint(visit)
+    const failed = await aDelivery(harness, id, { status: 2 })
+    const shownWith = async (problem: string) => {
+      await harness.db.query(
+        `update webhook_attempts set error = 'tls_error', exchange = jsonb_build_object('tls_problem', $2::text)
+         where delivery_id = $1`,
+        [failed.id, problem],
+      )
+      return (await visit.open(`/endpoints/${id}/deliveries/${failed.id}`)).text
+    }
+    expect(await shownWith('certificate_expired')).toContain(
+      'Failed: the certificate has expired (<code>certificate_expired</code>)',
+    )
+    expect(await shownWith('from_the_next_version')).toContain(
+      'Failed: the certificate or the TLS handshake failed (<code>from_the_next_version</code>)',
+    )
+  })
+
   it.each(['status=9', 'cursor=x', 'event_id=x'])('refuses %s as a page with a way back', async (query) => {
     const visit = await visitor()
     const { id } = await anEndpoint(visit)

@@ -29,7 +29,8 @@ it('shows a delivery as the log does, with when it is tried next and every attem
        (delivery_id, number, started_at, duration_ms, http_status, error, url_version, exchange, answer)
      values
        ($1, 2, '2026-01-01T00:01:00Z', 7, null, 'interrupted', 1, null, null),
-       ($1, 1, '2026-01-01T00:00:00Z', 5000, null, 'timeout', 1, '{"dns": 12, "connect": 3}', null),
+       ($1, 1, '2026-01-01T00:00:00Z', 5000, null, 'tls_error', 1,
+        '{"dns": 12, "connect": 3, "tls_problem": "certificate_expired"}', null),
        ($1, 3, '2026-01-01T00:02:00Z', 40, 503, 'http_503', 2,
         '{"dns": 1, "connect": 2, "tls": 0, "first_byte": 30, "peer": "93.184.215.14"}', 'down\\u001b')`,
     [deliveryId],
@@ -50,7 +51,8 @@ it('shows a delivery as the log does, with when it is tried next and every attem
             started_at: started(0),
             duration_ms: 5000,
             phases: { dns_ms: 12, connect_ms: 3 },
-            error: 'timeout',
+            error: 'tls_error',
+            tls_problem: 'certificate_expired',
             peer_address: '',
             answer: '',
           },

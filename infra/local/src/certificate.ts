@@ -6,6 +6,9 @@ import type { SelfsignedOptions } from 'selfsigned'
 /** A certificate authority of one machine. Clients that should trust its servers get `cert`, never `key`. */
 export type Authority = Awaited<ReturnType<typeof createAuthority>>
 
+/** Days from now. It begins a day ago by default: the clock of a container may be a little behind. */
+type Validity = { days: number; from?: number }
+
 const DAY_MS = 24 * 60 * 60 * 1000
 const AUTHORITY_DAYS = 3650
 /** Some clients refuse server certificates that are valid for longer. */
@@ -14,12 +17,16 @@ export const LOOPBACK = ['localhost', '127.0.0.1', '::1']
 
 /** Makes a new authority, in memory only. */
 export const createAuthority = () =>
-  generate('Signet local development authority', AUTHORITY_DAYS, {
-    extensions: [
-      { name: 'basicConstraints', cA: true, pathLenConstraint: 0, critical: true },
-      { name: 'keyUsage', keyCertSign: true, cRLSign: true, critical: true },
-    ],
-  })
+  generate(
+    'Signet local development authority',
+    { days: AUTHORITY_DAYS },
+    {
+      extensions: [
+        { name: 'basicConstraints', cA: true, pathLenConstraint: 0, critical: true },
+        { name: 'keyUsage', keyCertSign: true, cRLSign: true, critical: true },
+      ],
+    },
+  )
 
 /** The authority kept in a folder; made on first use, so that a browser told to trust it once keeps doing so. */
 export async function loadAuthority(folder: string): Promise<Authority> {
@@ -35,9 +42,13 @@ export async function loadAuthority(folder: string): Promise<Authority> {
   return authority
 }
 
-/** A server certificate, signed by the authority, for DNS names and IP addresses. */
-export const issueCertificate = (ca: Authority, hosts: readonly string[] = LOOPBACK) =>
-  generate(hosts[0] ?? 'localhost', SERVER_DAYS, {
+/** A server certificate, signed by the authority, for DNS names and IP addresses, that ends in so many days. */
+export const issueCertificate = (
+  ca: Authority,
+  hosts: readonly string[] = LOOPBACK,
+  validity: Validity = { days: SERVER_DAYS },
+) =>
+  generate(hosts[0] ?? 'localhost', validity, {
     ca,
     extensions: [
       { name: 'basicConstraints', cA: false, critical: true },
@@ -50,13 +61,12 @@ export const issueCertificate = (ca: Authority, hosts: readonly string[] = LOOPB
     ],
   })
 
-async function generate(commonName: string, days: number, options: SelfsignedOptions) {
+async function generate(commonName: string, { days, from = -1 }: Validity, options: SelfsignedOptions) {
   const selfsigned = await import('selfsigned') // on demand, because it brings some 250 files
   const now = Date.now()
   const made = await selfsigned.generate([{ name: 'commonName', value: commonName }], {
     ...{ keyType: 'ec', curve: 'P-256', algorithm: 'sha256' },
-    // It begins a day ago: the clock of a container may be a little behind.
-    ...{ notBeforeDate: new Date(now - DAY_MS), notAfterDate: new Date(now + days * DAY_MS) },
+    ...{ notBeforeDate: new Date(now + from * DAY_MS), notAfterDate: new Date(now + days * DAY_MS) },
     ...options,
   })
   return { key: made.private, cert: made.cert }

@@ -35,9 +35,11 @@ export { DEFAULT_RETRY_DELAYS_SECONDS, RetrySchedule } from './delivery/retry-sc
 export { FAILURES_TO_DISABLE, FAILURES_TO_WARN } from './delivery/disabling.js'
 export {
   countsAgainstEndpoint,
+  tlsProblems,
   type AttemptFailure,
   type CancelReason,
   type FailureReason,
+  type TlsProblem,
 } from './delivery/failure-reasons.js'
 export {
   deliveryStatus,

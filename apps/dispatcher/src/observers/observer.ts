@@ -45,6 +45,7 @@ export function createObserver(log: Logger, registry: Registry) {
         endpoint_id: snapshot.endpoint.id,
         attempt: number,
         result: label,
+        tls_problem: result.facts?.tls_problem,
         status: recorded?.status,
         http_status: result.httpStatus,
         duration_ms: durationMs,

@@ -1,5 +1,6 @@
 import { BlockedAddressError, NameNotResolvedError } from '@signet/address-guard'
 import type { AttemptFailure } from '@signet/webhook-core'
+import { shapeOf, wrappedIn } from './error-shape.js'
 
 /** The result of sending one request. Failures are values. */
 export type SendResult = { kind: 'answered'; status: number } | { kind: 'failed'; error: AttemptFailure }
@@ -36,14 +37,14 @@ const TLS_CODE =
 export function attemptFailureOf(error: unknown): AttemptFailure | 'http_101' {
   if (error instanceof BlockedAddressError) return 'blocked_address'
   if (error instanceof NameNotResolvedError) return 'dns_error'
-  const { name, message, code, cause, errors } = shapeOf(error)
+  const shape = shapeOf(error)
+  const { name, message, code } = shape
   if (name === 'TimeoutError' || name === 'AbortError') return 'timeout'
   // undici reports an unsolicited 101 only through this error.
   if (message === 'bad upgrade') return 'http_101'
   if (message === 'bad response' || name === 'HTTPParserError') return 'invalid_response'
   if (typeof code === 'string') return failureOfCode(code)
-  // Several addresses were tried (AggregateError), or another layer wrapped the cause.
-  const inner = Array.isArray(errors) ? (errors as unknown[])[0] : cause
+  const inner = wrappedIn(shape)
   return inner === undefined ? 'internal_error' : attemptFailureOf(inner)
 }
 
@@ -51,11 +52,4 @@ function failureOfCode(code: string): AttemptFailure {
   if (PARSER_CODE.test(code)) return 'invalid_response'
   if (TLS_CODE.test(code)) return 'tls_error'
   return FAILURE_BY_CODE.get(code) ?? 'connection_error'
-}
-
-type ErrorShape = Partial<Record<'name' | 'message' | 'code' | 'cause' | 'errors', unknown>>
-
-/** Checks shape instead of class: aborts are DOMExceptions, and libraries have their own error classes. */
-function shapeOf(error: unknown): ErrorShape {
-  return typeof error === 'object' && error !== null ? error : {}
 }

@@ -1,11 +1,13 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Socket } from 'node:net'
 import { takeConnectionPhases, witnessConnection, type ConnectionPhases } from '@signet/address-guard'
+import type { TlsProblem } from '@signet/webhook-core'
 import type { Dispatcher } from 'undici'
 import { attemptFailureOf, type SendResult } from './attempt-failure.js'
 import { Excerpt } from './printable.js'
 import { expectResponse } from './response-bytes.js'
 import { awaitSocket } from './sent-on.js'
+import { tlsProblemOf } from './tls-problem.js'
 
 export type Post = {
   url: URL
@@ -13,8 +15,11 @@ export type Post = {
   body: Buffer
 }
 
-/** Milliseconds of the phases, as far as they ended, and where the request went. A reused connection has no dns, connect and tls. */
-export type ExchangeFacts = ConnectionPhases & { first_byte?: number }
+/**
+ * Milliseconds of the phases, as far as they ended, where the request went, and what was wrong with the receiver's TLS. A reused
+ * connection has no dns, connect and tls.
+ */
+export type ExchangeFacts = ConnectionPhases & { first_byte?: number; tls_problem?: TlsProblem }
 
 export type Exchange = {
   /** Settles within the time limit. Never rejects. */
@@ -133,6 +138,7 @@ class ExchangeHandler implements Dispatcher.DispatchHandler, Exchange {
   fail(error: unknown): void {
     if (typeof error === 'object' && error !== null) Object.assign(this.#facts, takeConnectionPhases(error))
     const failure = error instanceof DeadlineExceeded ? 'timeout' : attemptFailureOf(error)
+    if (failure === 'tls_error') this.#facts.tls_problem = tlsProblemOf(error)
     if (failure === 'http_101') this.#onStatus(101)
     else this.#answer({ kind: 'failed', error: failure })
     this.#end()

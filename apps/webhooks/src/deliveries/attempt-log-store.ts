@@ -1,5 +1,5 @@
 import type { Queryable } from '@signet/db'
-import type { DeliveryId } from '@signet/webhook-core'
+import type { DeliveryId, TlsProblem } from '@signet/webhook-core'
 import {
   DELIVERY_COLUMNS,
   OWN_ENDPOINT,
@@ -19,7 +19,7 @@ type AttemptRow = {
   duration_ms: number
   http_status: number | null
   error: string
-  exchange: (Phases & { peer?: string }) | null
+  exchange: (Phases & { peer?: string; tls_problem?: TlsProblem }) | null
   answer: string | null
 }
 
@@ -73,13 +73,14 @@ export async function findAttempts(
     [endpointId, accountId, id],
   )
   return rows.map(({ exchange, ...row }) => {
-    const { peer = '', ...phases } = exchange ?? {}
+    const { peer = '', tls_problem: tlsProblem, ...phases } = exchange ?? {}
     return {
       number: row.number,
       startedAt: row.started_at,
       durationMs: row.duration_ms,
       httpStatus: row.http_status,
       error: row.error,
+      tlsProblem,
       phases,
       peer,
       answer: row.answer ?? '',

@@ -1,4 +1,11 @@
-import type { DeliveryId, DeliveryStatus, EndpointId, EventId, EventType } from '@signet/webhook-core'
+import type {
+  DeliveryId,
+  DeliveryStatus,
+  EndpointId,
+  EventId,
+  EventType,
+  TlsProblem,
+} from '@signet/webhook-core'
 
 /** One row of the delivery log. */
 export type Delivery = {
@@ -25,6 +32,8 @@ export type Attempt = {
   /** Null without a response. */
   httpStatus: number | null
   error: string
+  /** If `error` is `tls_error` and the cause is known. */
+  tlsProblem: TlsProblem | undefined
   phases: Phases
   peer: string
   answer: string

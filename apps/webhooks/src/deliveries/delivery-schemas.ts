@@ -1,5 +1,5 @@
 import type { JsonSchema, ParameterDoc } from '@signet/http'
-import { eventTypes } from '@signet/webhook-core'
+import { eventTypes, tlsProblems } from '@signet/webhook-core'
 import {
   count,
   eventId,
@@ -84,6 +84,12 @@ export const deliveryComponents: Readonly<Record<string, JsonSchema>> = {
       examples: [204],
     },
     error: text('The failure, as in `last_error`; empty after a success', ''),
+    'tls_problem?': {
+      type: 'string',
+      enum: tlsProblems,
+      description: 'What was wrong, if `error` is `tls_error` and the cause is known',
+      examples: ['certificate_expired'],
+    },
     peer_address: text('The IP address that was connected to; empty without a connection', '203.0.113.7'),
     answer: text(
       'The first 1024 bytes of the response body, control characters written as `\\n` or `\\u001b`; empty when it is not text',
@@ -110,6 +116,7 @@ const attemptView = ({ phases, ...attempt }: Attempt) => ({
   },
   ...(attempt.httpStatus !== null && { http_status: attempt.httpStatus }),
   error: attempt.error,
+  ...(attempt.tlsProblem && { tls_problem: attempt.tlsProblem }),
   peer_address: attempt.peer,
   answer: attempt.answer,
 })

@@ -64,7 +64,7 @@ const PHASES = ['dns', 'connect', 'tls', 'first_byte'] as const
 
 function attemptView(
   t: Texts,
-  { number, startedAt, durationMs, httpStatus, error, phases, peer, answer }: Attempt,
+  { number, startedAt, durationMs, httpStatus, error, tlsProblem, phases, peer, answer }: Attempt,
 ): Html {
   return html`<section>
     <h3>${t('portal.delivery.attempt', { number })}</h3>
@@ -72,7 +72,7 @@ function attemptView(
       <li>${timeOf(t, startedAt)}</li>
       <li>${t.html('portal.delivery.took', { time: milliseconds(t, durationMs) })}</li>
       ${httpStatus !== null && html`<li>${t.html('portal.delivery.answered', { status: httpStatus })}</li>`}
-      ${error !== '' && html`<li>${t.html('portal.delivery.failure', { reason: reasonInWords(t, error), name: error })}</li>`}
+      ${error !== '' && html`<li>${t.html('portal.delivery.failure', { reason: reasonInWords(t, error, tlsProblem), name: tlsProblem ?? error })}</li>`}
       ${peer !== '' && html`<li>${t.html('portal.delivery.address', { address: peer })}</li>`}
       ${PHASES.map((name) =>
         phases[name] === undefined

@@ -1,5 +1,5 @@
 import { fieldState, live as livePart, time, type Html } from '@signet/pages'
-import { deliveryStatus, type DeliveryStatus } from '@signet/webhook-core'
+import { deliveryStatus, tlsProblems, type DeliveryStatus, type TlsProblem } from '@signet/webhook-core'
 import type { PageKey, Texts } from '../pages/texts.js'
 import type { PortalContext } from './portal-context.js'
 
@@ -36,7 +36,9 @@ const REASONS = [
 ] as const
 
 /** A failure reason of docs/specification.md#failure-reasons, for people. */
-export function reasonInWords(t: Texts, reason: string): string {
+export function reasonInWords(t: Texts, reason: string, tlsProblem?: TlsProblem): string {
+  const problem = tlsProblems.find((one) => one === tlsProblem)
+  if (problem !== undefined) return t(`portal.reason.tls.${problem}`)
   const [, status] = /^http_(\d+)$/.exec(reason) ?? []
   if (status !== undefined) return t('portal.reason.http', { status })
   const known = REASONS.find((one) => one === reason)

@@ -70,7 +70,11 @@ const attemptShape = object(
     peer_address: text,
     answer: text,
   },
-  { http_status: number },
+  {
+    http_status: number,
+    /** With the error `tls_error`, if the cause is known: `certificate_expired` and the like. */
+    tls_problem: text,
+  },
 )
 export type DeliveryAttempt = Of<typeof attemptShape>
 

@@ -12,7 +12,7 @@ import { deliveryStatus } from '../webhooks/webhook-view.js'
 const ATTEMPT_COLUMNS: readonly Column<DeliveryAttempt>[] = [
   { header: 'ATTEMPT', value: ({ number }) => number },
   { header: 'STARTED', value: ({ started_at }) => readableTime(started_at) },
-  { header: 'RESULT', value: ({ http_status, error }) => error || `http_${http_status}` },
+  { header: 'RESULT', value: result },
   { header: 'MS', value: ({ duration_ms }) => duration_ms },
   { header: 'OF WHICH', value: phases },
   { header: 'PEER', value: ({ peer_address }) => peer_address || '-' },
@@ -50,6 +50,10 @@ function text(delivery: DeliveryDetail, paint: Paint): string {
     ...(attempts.length > 0 ? [renderTable(ATTEMPT_COLUMNS, attempts, { paint })] : []),
     ...answers,
   ].join('\n\n')
+}
+
+function result({ http_status, error, tls_problem }: DeliveryAttempt): string {
+  return tls_problem ?? (error || `http_${http_status}`)
 }
 
 function phases({ phases }: DeliveryAttempt): string {

@@ -195,7 +195,9 @@ export async function startServiceDouble(managers: Set<string>): Promise<Service
     if (id !== undefined) {
       const entry = entries.find((one) => one.id === id)
       if (entry && path.endsWith('/replay')) return { body: { item: { ...entry, id: '982', status: 0 } } }
-      return entry ? { body: { item: { ...entry, next_attempt_at: '', attempt_log: [attempt] } } } : notFound
+      return entry
+        ? { body: { item: { ...entry, next_attempt_at: '', attempt_log: [attempt, untrusted] } } }
+        : notFound
     }
     const start = Number(query.get('cursor') ?? 0)
     const end = start + Number(query.get('page_size') ?? 20)
@@ -286,6 +288,17 @@ const attempt = {
   error: 'http_503',
   peer_address: '93.184.215.14',
   answer: 'Not \u001b[31mnow',
+}
+
+const untrusted = {
+  number: 2,
+  started_at: '2026-01-01T00:01:01.000Z',
+  duration_ms: 9,
+  phases: {},
+  error: 'tls_error',
+  tls_problem: 'certificate_expired',
+  peer_address: '93.184.215.14',
+  answer: '',
 }
 
 const delivery = (hook: Hook) => ({

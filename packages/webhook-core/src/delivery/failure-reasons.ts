@@ -11,6 +11,19 @@ export type AttemptFailure =
   | 'interrupted'
   | 'internal_error'
 
+/** What an attempt that failed with `tls_error` found, in the attempts of a delivery. */
+export const tlsProblems = [
+  'certificate_expired',
+  'certificate_not_yet_valid',
+  'certificate_for_other_host',
+  'certificate_self_signed',
+  'certificate_of_unknown_issuer',
+  'client_certificate_required',
+  'old_tls_version',
+  'no_tls',
+] as const
+export type TlsProblem = (typeof tlsProblems)[number]
+
 /** Why a delivery ended without an attempt. */
 export type CancelReason = 'endpoint_disabled' | 'endpoint_deleted' | 'recording_deleted'
 

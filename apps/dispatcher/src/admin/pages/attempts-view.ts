@@ -26,6 +26,7 @@ function attemptView(
       ['', time(startedAt, t.language)],
       [t('attempt.took'), `${durationMs} ms`],
       [t('attempt.status'), httpStatus],
+      [t('attempt.tls-problem'), met.tls_problem ?? null],
       [t('attempt.address'), met.peer ?? null],
       ...PHASES.map(
         (name) => [t(`attempt.phase.${name}`), met[name] === undefined ? null : `${met[name]} ms`] as const,
