@@ -203,9 +203,18 @@ describe('a change of address that has yet to be confirmed', () => {
     return { type: 'email_change', token_hash: (await mailTo(oneLink, email)).token }
   }
 
-  it.each<[string, (token: string) => Promise<unknown>]>([
+  const refresh = (token: unknown) =>
+    post(oneLink, '/token?grant_type=refresh_token', { refresh_token: token })
+  /** Two parties hold the tokens of one session, and the slower one uses an old one. */
+  const reuse = async (_: string, { refresh_token: first }: SignedUp) => {
+    await refresh((await refresh(first)).body['refresh_token'])
+    expectError(await refresh(first), 400, 'refresh_token_already_used')
+  }
+
+  it.each<[string, (token: string, owner: SignedUp) => Promise<unknown>]>([
     ['signed out everywhere', logout('global')],
     ['signed out everywhere else', logout('others')],
+    ['used a refresh token that the thief had used', reuse],
     [
       'proved a first second factor',
       async (token) => raise({ access_token: token }, await enroll({ access_token: token })),
@@ -214,7 +223,7 @@ describe('a change of address that has yet to be confirmed', () => {
     const owner = await aUser(oneLink)
     const proof = await steal(owner.access_token)
     const { access_token: token } = await signIn(owner)
-    await end(token)
+    await end(token, owner)
     expectError(await post(oneLink, '/verify', proof), 403, 'otp_expired')
     const { body } = await get(oneLink, '/user', { token })
     expect(body).toMatchObject({ email: owner.email })

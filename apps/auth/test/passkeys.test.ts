@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { decodeJwt } from 'jose'
-import { aUser, call, expectError, get, post, UUID, type Json } from './support/api.js'
+import { anEmail, aUser, call, expectError, get, mailTo, post, put, UUID, type Json } from './support/api.js'
 import { FACTOR_ENVIRONMENT, factorSteps, methodsOf } from './support/factors.js'
 import { anAuthenticator, PASSKEY_ENVIRONMENT, passkeySteps } from './support/passkeys.js'
 import { SITE, startServer, type TestServer } from './support/server.js'
@@ -266,6 +266,18 @@ describe('the passkeys of an account', () => {
     )
     for (const { access_token: token } of [here, user])
       expect((await get(server, '/passkeys', { token })).status).toBe(200)
+  })
+
+  it('take along, once deleted, the change of address that a session of theirs began', async () => {
+    const user = await aUser(server)
+    const authenticator = anAuthenticator()
+    const { id } = await register(user, authenticator)
+    const [lost, here] = [await signIn(authenticator), await signIn(authenticator)]
+    const email = anEmail()
+    expect((await put(server, '/user', { email }, { token: lost.access_token })).status).toBe(200)
+    expect((await remove(here, id)).status).toBe(204)
+    const proof = { type: 'email_change', token_hash: (await mailTo(server, email)).token }
+    expectError(await post(server, '/verify', proof), 403, 'otp_expired')
   })
 
   it('are listed and deleted by administrators too, which ends every session they opened', async () => {

@@ -53,8 +53,10 @@ export class AccountOverviewService {
     return audit.transaction(meta, async (tx, record) => {
       const ids = { userId: caller.user.id, sessionId: caller.session.id }
       const held = await gate.hold(tx, ids, { whilePending: true })
-      const ended = await ends.signIn(tx, held.user.id, signInId, 'logout')
       const isOwn = signInId === held.session.signInId
+      const ended = await (isOwn
+        ? ends.signIn(tx, held.user.id, signInId, 'logout')
+        : ends.otherSignIn(tx, held.user.id, signInId, 'logout'))
       if (ended) record('logout', held.user, isOwn ? undefined : { session_id: signInId })
       return ended
     })

@@ -32,6 +32,7 @@ export function createSignInServices(parts: Parts, foundation: Foundation) {
     failed,
     refreshTokens,
     sessions,
+    ends,
     registration,
     gate,
     limits,
@@ -47,6 +48,8 @@ export function createSignInServices(parts: Parts, foundation: Foundation) {
     refresh: new RefreshService({
       db,
       store: stores.refresh,
+      users,
+      ends,
       refreshTokens,
       audit,
       observer,

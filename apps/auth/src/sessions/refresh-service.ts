@@ -1,4 +1,4 @@
-import { Batches, isDeadlock, isLockTimeout, type Db } from '@signet/db'
+import { Batches, isDeadlock, isLockTimeout, type Db, type Queryable } from '@signet/db'
 import type { AuditLog } from '../audit/audit-log.js'
 import { auditPayload } from '../audit/audit.js'
 import { authError, deletionPending, invalid, userBanned } from '../errors/auth-error.js'
@@ -6,12 +6,16 @@ import type { Observer } from '../observers/observer.js'
 import type { RequestMeta } from '../requests/request-meta.js'
 import type { RefreshStore } from './refresh-store.js'
 import type { PresentedToken, RefreshTokens } from './refresh-token.js'
+import type { SessionEnds } from './session-ends.js'
 import { limitTimesAt, type SessionLimits, type SignedIn, type StoredSession } from './session.js'
 import { signedIn } from './stored-session.js'
+import type { UserStore } from '../users/user-store.js'
 
 type Deps = {
   db: Db
   store: RefreshStore
+  users: UserStore
+  ends: Pick<SessionEnds, 'voidUnfinished'>
   refreshTokens: RefreshTokens
   audit: AuditLog
   observer: Observer
@@ -124,13 +128,10 @@ export class RefreshService {
 
   /** The answer for a token that is no longer the current one; null when the session can be advanced after all. */
   async #checkReuse(request: Request): Promise<SignedIn | null> {
-    const { db, store, refreshTokens, audit, observer, rotation, reuseIntervalMs, now } = this.deps
+    const { db, audit, observer } = this.deps
     const { meta } = request
-    const at = now()
-    const nonce = refreshTokens.newNonce()
-    const advancedAfter = new Date(at.getTime() - reuseIntervalMs)
-    const rules = { ...this.#rulesAt(at), rotation, advancedAfter }
-    const checked = await store.checkReuse(db, this.#exchangeOf(request, nonce), nonce, rules, at)
+    const seen = await this.#verdictOn(db, request, { ends: false })
+    const checked = seen?.verdict === 'reuse' ? await this.#endForReuse(request, seen.found) : seen
     if (checked === null) throw notFound()
     const { found, verdict } = checked
     switch (verdict) {
@@ -156,6 +157,26 @@ export class RefreshService {
       case 'unknown':
         throw notFound()
     }
+  }
+
+  #verdictOn(tx: Queryable, request: Request, { ends }: { ends: boolean }) {
+    const { store, refreshTokens, rotation, reuseIntervalMs, now } = this.deps
+    const at = now()
+    const nonce = refreshTokens.newNonce()
+    const advancedAfter = new Date(at.getTime() - reuseIntervalMs)
+    const rules = { ...this.#rulesAt(at), rotation, advancedAfter, ends }
+    return store.checkReuse(tx, this.#exchangeOf(request, nonce), nonce, rules, at)
+  }
+
+  /** Together with what the session began, which could lead back into the account. The transaction commits although the request fails. */
+  #endForReuse(request: Request, { user }: StoredSession) {
+    const { audit, users, ends } = this.deps
+    return audit.transaction(request.meta, async (tx) => {
+      await users.lockById(tx, user.id)
+      const checked = await this.#verdictOn(tx, request, { ends: true })
+      if (checked?.verdict === 'reuse') await ends.voidUnfinished(tx, user.id)
+      return checked
+    })
   }
 
   #exchangeOf({ presented, meta }: Request, nonce: Buffer) {

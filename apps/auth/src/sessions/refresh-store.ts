@@ -25,7 +25,7 @@ export type Verdict =
   | 'unknown'
   /** The last token, or one that only upgrades followed, inside the interval or current when it was presented: the current one answers. */
   | 'same_child'
-  /** Reuse: this token just ended the session. */
+  /** Reuse: this token ends the session. */
   | 'reuse'
   /** An old token of a session that already ended for reuse, or with rotation off. */
   | 'already_used'
@@ -127,7 +127,7 @@ export class RefreshStore {
         for no key update of s
       ), ended as (
         update ${t.sessions} s set revoked_at = ${NOW}, revoked_reason = 'reuse', updated_at = ${NOW}
-        from found f where s.id = f.session_id and f.verdict = 'reuse'
+        from found f where s.id = f.session_id and f.verdict = 'reuse' and $15::boolean
         returning s.id as session_id, s.user_id, f.asking_ip as ip
       ), audit as (
         ${audit('ended', `array['session_revoked']`, `jsonb_build_object('session_id', f.session_id, 'reason', 'reuse')`)}
@@ -175,23 +175,22 @@ export class RefreshStore {
   }
 
   /**
-   * Finds out why a token could not be exchanged; null when it is not one of ours. A token that is too old ends its session. The
-   * statement commits that itself, so it stays even though the request fails. `rotation` and `advancedAfter` (the start of the reuse
-   * interval) decide what is too old.
+   * Finds out why a token could not be exchanged; null when it is not one of ours. `rotation` and `advancedAfter` (the start of the reuse
+   * interval) decide what is too old, and `ends` whether such a token ends its session.
    */
   async checkReuse(
     db: Queryable,
     exchange: Exchange,
     nonce: Buffer,
-    rules: RefreshRules & { rotation: boolean; advancedAfter: Date },
+    rules: RefreshRules & { rotation: boolean; advancedAfter: Date; ends: boolean },
     now: Date,
   ): Promise<{ found: StoredSession; verdict: Verdict } | null> {
     const { rows } = await db.query<StoredSessionRow & { verdict: Verdict }>(
       { name: 'refresh_check_reuse', text: this.#checkReuse },
-      [...shared([exchange], nonce, rules, now), rules.rotation, rules.advancedAfter],
+      [...shared([exchange], nonce, rules, now), rules.rotation, rules.advancedAfter, rules.ends],
     )
     const [row] = rows
-    if (row?.verdict === 'reuse') this.accountEvents.written(db)
+    if (row?.verdict === 'reuse' && rules.ends) this.accountEvents.written(db)
     return row ? { found: toStoredSession(row), verdict: row.verdict } : null
   }
 }

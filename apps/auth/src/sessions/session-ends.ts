@@ -28,7 +28,7 @@ export class SessionEnds {
     // second as a message that everything before it has ended.
     const knownElsewhere = reason !== 'address_proved' || (await store.hasAny(tx, userId))
     await store.endAll(tx, userId, reason, now())
-    await this.#voidUnfinished(tx, userId)
+    await this.voidUnfinished(tx, userId)
     // Most applications call logout with scope `global` by default. Keep the known networks, so that the same person can sign in
     // again from home.
     if (reason !== 'logout') await store.forgetNetworks(tx, userId, null)
@@ -48,11 +48,18 @@ export class SessionEnds {
     return (await store.end(tx, userId, reason, { onlySignIn: signInId }, now())) > 0
   }
 
+  /** The same from another sign-in of the user, whose row must be locked first: somebody else may be in that one. */
+  async otherSignIn(tx: Tx, userId: string, signInId: string, reason: EndReason): Promise<boolean> {
+    const ended = await this.signIn(tx, userId, signInId, reason)
+    if (ended) await this.voidUnfinished(tx, userId)
+    return ended
+  }
+
   /** All sign-ins of a user but one. The user's row must be locked first, as for {@link all}. */
   async otherSignIns(tx: Tx, userId: string, keptId: string, reason: EndReason): Promise<void> {
     const { store, now } = this.deps
     await store.end(tx, userId, reason, { exceptSignIn: keptId }, now())
-    await this.#voidUnfinished(tx, userId)
+    await this.voidUnfinished(tx, userId)
     await store.forgetNetworks(tx, userId, keptId)
   }
 
@@ -62,7 +69,7 @@ export class SessionEnds {
     await store.end(tx, userId, reason, { except: keptId }, now())
     // A newer sign-in only replaces sessions that are open.
     if (reason === 'single_session') return
-    await this.#voidUnfinished(tx, userId)
+    await this.voidUnfinished(tx, userId)
     await store.forgetNetworks(tx, userId, keptId)
   }
 
@@ -71,17 +78,19 @@ export class SessionEnds {
     await this.deps.store.end(tx, userId, reason, { except: keptId, aal: 'aal1' }, this.deps.now())
   }
 
-  /** Ends the sessions opened with this passkey, except `keptId` (null when an administrator removes it). */
+  /** Ends the sessions opened with this passkey, except `keptId` (null when an administrator removes it). The user's row must be locked. */
   async byPasskey(tx: Tx, userId: string, passkeyId: string, keptId: string | null): Promise<void> {
+    const { store, now } = this.deps
     const kept = keptId === null ? {} : { except: keptId }
-    await this.deps.store.end(tx, userId, 'passkey_removed', { passkeyId, ...kept }, this.deps.now())
+    const ended = await store.end(tx, userId, 'passkey_removed', { passkeyId, ...kept }, now())
+    if (ended > 0) await this.voidUnfinished(tx, userId)
   }
 
   /**
    * Cancels what the ended sessions may have started: PKCE codes, which would open a new session, and changes of address, which would
    * hand over the account once confirmed. Links for sign-in and recovery stay, because only the owner can read the mailbox they went to.
    */
-  async #voidUnfinished(tx: Tx, userId: string): Promise<void> {
+  async voidUnfinished(tx: Tx, userId: string): Promise<void> {
     const { flows, changes, now } = this.deps
     await flows.removeCodes(tx, userId)
     await changes.dropAll(tx, userId, now())

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { randomUUID } from 'node:crypto'
 import { decodeJwt } from 'jose'
 import { formOf, type Seen } from '@signet/testkit'
-import { aUser, PASSWORD, post } from '../support/api.js'
+import { anEmail, aUser, expectError, mailTo, PASSWORD, post, put } from '../support/api.js'
 import type { TestServer } from '../support/server.js'
 import { activityOn, onAccount, startAccount, statusOf } from './account-support.js'
 import {
@@ -77,6 +77,18 @@ describe('the account page', () => {
     expect(statusOf(all)).toBe('Signed out everywhere else.')
     expect(await Promise.all(rest.map(refresh))).toEqual([400, 400])
     expect(all.text).toContain('This browser')
+  })
+
+  it('voids what a session that was signed out here has begun', async () => {
+    const user = await aUser(server)
+    const email = anEmail()
+    expect((await put(server, '/user', { email }, { token: user.access_token })).status).toBe(200)
+    const { browser, page } = await onAccount(server, user)
+    expect(page.text).toContain(email)
+    const home = await submitted(browser, page, '/ui/account/session/end')
+    expect(home.text).not.toContain(email)
+    const proof = { type: 'email_change', token_hash: (await mailTo(server, email)).token }
+    expectError(await post(server, '/verify', proof), 403, 'otp_expired')
   })
 
   it('says of no other session that it was signed out: neither of a stranger, nor of one that is over', async () => {
