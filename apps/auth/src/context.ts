@@ -266,6 +266,6 @@ function createDb(config: AuthConfig, log: Logger, tracing: Tracing | undefined)
     // PostgreSQL would plan a refresh each time, because one of few tokens looks cheaper than one of any number.
     planOnce: true,
     trace: tracing && tracedStatements(tracing),
-    onIdleError: (error) => log.warn('an idle database connection broke', { error }),
+    onIdleError: (error) => log.warn('idle database connection lost', { error }),
   })
 }

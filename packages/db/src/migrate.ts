@@ -44,7 +44,7 @@ export async function migrate(options: MigrateOptions): Promise<string[]> {
     // Other replicas wait for the lock, which is one of the session here.
     options: NOTICE_LOST_CLIENTS,
   })
-  client.on('error', (error) => log.warn('the connection of the migrations broke', { error }))
+  client.on('error', (error) => log.warn('the connection of the migrations was lost', { error }))
   await client.connect().catch((error: unknown) => {
     const why = error instanceof Error ? error.message : String(error)
     const setting = options.setting === undefined ? '' : ` (${options.setting})`
@@ -78,8 +78,8 @@ export async function migrate(options: MigrateOptions): Promise<string[]> {
 const runnerLog = (log: MigrationLog) => ({
   debug: () => undefined,
   info: () => undefined,
-  warn: (text: string) => log.warn('warning of the migration runner', { text }),
-  error: (text: string) => log.error('error of the migration runner', { text }),
+  warn: (text: string) => log.warn('migration runner warning', { text }),
+  error: (text: string) => log.error('migration runner error', { text }),
 })
 
 async function loadSql(path: string, variables: Readonly<Record<string, string>>) {

@@ -47,7 +47,7 @@ export function requestContext(options: RequestContextOptions): RequestHandler {
     const inherited = options.requestIdHeader === undefined ? undefined : req.get(options.requestIdHeader)
     const requestId = pickRequestId(inherited)
     const end = new RequestEnd(res, (error) =>
-      log.error('end of a request failed', { request_id: requestId, error }),
+      log.error('a listener for the end of a request failed', { request_id: requestId, error }),
     )
     const context: RequestContext = { requestId, route: '', params: {}, fields: {}, end }
     res.locals['context'] = context

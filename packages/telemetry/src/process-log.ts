@@ -21,7 +21,7 @@ export function createProcessLog(component: string): Logger {
   })
   // Node's own listener prints prose.
   process.removeAllListeners('warning')
-  process.on('warning', (warning) => log.warn('warning of the runtime', { warning }))
+  process.on('warning', (warning) => log.warn('Node.js warning', { warning }))
   process.on('uncaughtException', (error, origin) => {
     log.log('fatal', 'nobody caught an error', { error, origin })
     process.exit(1)

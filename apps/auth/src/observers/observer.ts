@@ -125,11 +125,11 @@ export function createObserver(log: Logger, registry: MetricsRegistry) {
       statuses.inc({ code: status, http_route: route === '' ? 'unmatched' : route })
     },
     signingKeyCreated(kid: string, alg: string) {
-      log.info('made a key to sign access tokens with', { kid, alg })
+      log.info('signing key created', { kid, alg })
     },
     /** At the start, and whenever the signing key or the set of accepted keys changes. */
     signingKeysChanged(signer: string | undefined, published: readonly string[]) {
-      log.info('the keys of access tokens', { signer: signer ?? 'AUTH_JWT_SECRET', published })
+      log.info('signing keys', { signer: signer ?? 'AUTH_JWT_SECRET', published })
     },
     signingKeyUnreadable(kid: string) {
       log.warn('a signing key is not used: it was sealed with another AUTH_JWT_SECRET', { kid })

@@ -142,7 +142,7 @@ export function createWebhookObserver(log: Logger, registry: Registry) {
     },
     warningFailed(warning: WarningFields, error: unknown) {
       warnings.inc({ outcome: 'failed' })
-      log.warn('a warning could not be sent and is tried again', { ...aboutWarning(warning), error })
+      log.warn('a warning could not be sent; retrying', { ...aboutWarning(warning), error })
     },
     warningEnded(warning: WarningFields, outcome: string) {
       warnings.inc({ outcome })
@@ -153,7 +153,7 @@ export function createWebhookObserver(log: Logger, registry: Registry) {
       })
     },
     warningsUnreachable(error: unknown) {
-      log.warn('warnings wait: the database cannot be asked for them', { error })
+      log.warn('database unavailable; warnings wait', { error })
     },
     publishMissed(count: number, error: unknown) {
       missed.inc(count)
