@@ -32,7 +32,7 @@ const INSERT =
 /** More combinations of parts than this are not looked at. */
 const MAX_VARIANTS = 64
 
-/** `options.exempt`: what a file may do all the same, as `{ file, name, because }`. */
+/** `options.exempt`: exceptions, as `{ file, name, because }`. */
 export const accountInStores = {
   meta: { schema: false },
   create(context) {
@@ -83,7 +83,7 @@ function insertsOwner(sql) {
   })
 }
 
-/** The items of a list of expressions, as long as it goes. */
+/** The items of a comma-separated list of expressions, up to its end. */
 function valuesIn(sql) {
   const values = ['']
   let depth = 0
@@ -185,7 +185,7 @@ function declaredIn(statement, name) {
   return variable?.init ? [variable.init] : undefined
 }
 
-/** What a function that only its file can call is called with. */
+/** The arguments with which a function that is private to its file is called. */
 function argumentsOf(called, { name }) {
   const functionName = called.id?.name ?? called.parent.id?.name
   const at = called.params.findIndex((param) => param.name === name)

@@ -19,7 +19,7 @@ const PYTHON_PACKAGES = [
   'schemathesis==4.32.5',
   'standardwebhooks==1.1.0',
 ]
-// The last line of versions that also runs on Node 20.
+// The last release that also runs on Node 20.
 const INSPECTOR_VERSION = '1.0.3'
 
 const CLIENTS = 'apps/webhooks/test/real-clients.test.ts'

@@ -9,7 +9,7 @@ interface DebianPackage {
   name: string
   /** The name shown while it is being fetched. */
   title: string
-  /** Left out: with everything it needs and the system lacks. */
+  /** If omitted, dependencies that the system lacks are unpacked as well. */
   alone?: boolean
   cacheDir: string
   env: NodeJS.ProcessEnv
@@ -62,7 +62,7 @@ export async function unpackPackage(wanted: DebianPackage): Promise<void> {
 export const unpackedProgram = (folder: string, names: readonly string[]): string | undefined =>
   findPrograms(names, join(folder, 'usr/bin'))[0]
 
-/** With which a program of an unpacked package finds its libraries, in a folder such as x86_64-linux-gnu. */
+/** Environment in which a program of an unpacked package finds its libraries, in a folder such as x86_64-linux-gnu. */
 export function unpackedEnvironment(folder: string): Record<string, string> {
   const libraries = join(folder, 'usr/lib')
   const folders = existsSync(libraries)

@@ -9,7 +9,7 @@ const stop = new AbortController()
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => stop.abort())
 
 const authority = await loadAuthority(env['SANDBOX_CERTIFICATE_FOLDER'] ?? 'certificates')
-// For those who are to trust it, in a place without the key.
+// Clients that should trust the certificate read it here, where the key is not.
 const published = env['SANDBOX_PUBLISHED_CERTIFICATE']
 if (published) writeFileSync(published, authority.cert)
 

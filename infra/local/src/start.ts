@@ -48,7 +48,7 @@ async function run(root: string, { reset, once, demo }: Options, supervisor: Sup
   const folder = join(root, '.data')
   const stack = await startStack(supervisor, { root, folder, reset, shortRetries: demo })
   say(`\n  ${green('Everything is up')} ${dim(`after ${secondsSince(startedAt)}`)}`)
-  // After a failure the services stay for a look at what went wrong.
+  // After a failure, the services keep running so that people can look into it.
   const { internalToken } = stack.secrets
   const result = demo ? await walkThrough({ ...stack.addresses, internalToken }) : undefined
   if (once) return result ? 0 : 1

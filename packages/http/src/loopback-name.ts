@@ -4,9 +4,9 @@ import type { RequestHandler } from 'express'
 const LOOPBACK = /^(localhost|127\.0\.0\.1|\[::1\])(?::(\d+))?$/i
 
 /**
- * Leads browsers that opened a page of this machine under another of its names to the one that the service is known by:
- * cookies, forms and passkeys belong to one of them. Only from loopback to loopback on the same port; elsewhere, which
- * names lead here is up to the proxy in front (decision 0235).
+ * Redirects browsers that opened this machine under one loopback name to the name that the service is known by, because cookies, forms and
+ * passkeys belong to a single name. Applies only between loopback names on the same port. Which other names lead here is up to the proxy in
+ * front (decision 0235).
  */
 export function underOneLoopbackName(knownAs: string): RequestHandler {
   const { host, origin } = new URL(knownAs)

@@ -5,7 +5,7 @@ import { contextOf, type RequestContext } from './request-context.js'
 import type { Answer, Route } from './route.js'
 import { runSteps } from './run-steps.js'
 
-/** What the path, the query and the body of a request would have said. */
+/** Stands in for the path, the query and the body of a request. */
 export type RouteCall = {
   params: Readonly<Record<string, string>>
   query: Readonly<Record<string, string>>

@@ -13,7 +13,7 @@ type Wishes = {
   acceptLanguage?: string | undefined
 }
 
-/** More than people have. Further ones are not read, because anybody can send the header. */
+/** More than people list. The rest is ignored, because anyone can send a long header. */
 const MAX_WISHES = 20
 
 /** The language to answer in: what the application asked for comes before what the browser prefers. */

@@ -33,7 +33,7 @@ export class StorableMetadata implements Metadata {
     return StorableMetadata.limited({ userMetadata, appMetadata: { provider: kind, providers: [kind] } })
   }
 
-  /** What a caller gives. Throws if it is too large for a token; what already was (`before`) may still shrink. */
+  /** Metadata from a caller. Throws if it is too large for a token, unless it was too large (`before`) and shrinks. */
   static limited(after: Metadata, before: Metadata = StorableMetadata.none): StorableMetadata {
     const bytes = bytesOf(after)
     if (bytes <= MAX_BYTES || bytes <= bytesOf(before)) return new StorableMetadata(after)
@@ -42,7 +42,7 @@ export class StorableMetadata implements Metadata {
     )
   }
 
-  /** With the changes that a caller asks for, limited. */
+  /** Applies the changes that a caller requests, within the limit. */
   static changed(
     before: Metadata,
     { userMetadata = {}, appMetadata = {} }: Partial<Metadata>,
@@ -71,7 +71,7 @@ export class StorableMetadata implements Metadata {
     return new StorableMetadata({ userMetadata, appMetadata })
   }
 
-  /** With what the server states about the user. It is short, and never left out. */
+  /** Adds what the server states about the user, which is short and never left out. */
   static stated(before: Metadata, { userMetadata, appMetadata }: Partial<Metadata>): StorableMetadata {
     return new StorableMetadata({
       userMetadata: { ...before.userMetadata, ...userMetadata },

@@ -195,7 +195,7 @@ const described = ({ credentialId, transports }: Known) => ({
   transports: [...transports],
 })
 
-/** A hint for browsers, kept only as far as its words are known. */
+/** A hint for browsers. Values that we do not know are dropped. */
 const transportsOf = (transports: unknown): string[] =>
   Array.isArray(transports)
     ? [

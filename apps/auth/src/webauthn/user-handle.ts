@@ -1,4 +1,4 @@
-/** What authenticators know an account by: its random id as bytes, which names nobody. */
+/** The id by which authenticators know an account: its random id as bytes, which identifies nobody. */
 export const handleOf = (userId: string): Buffer => Buffer.from(userId.replaceAll('-', ''), 'hex')
 
 /** Whether an answer comes with the handle of this account; authenticators that found a passkey by themselves send it. */

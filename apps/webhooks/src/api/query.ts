@@ -38,7 +38,7 @@ export function textParameter(req: WithQuery, name: string): string | undefined 
 /** The place in a list where a page begins; undefined for the first page. */
 export function cursorParameter(req: WithQuery): string | undefined {
   const cursor = textParameter(req, 'cursor')
-  // Taking it for the first page would send clients that follow `next_cursor` round and round.
+  // Treating it as the first page would send clients that follow `next_cursor` in circles.
   if (cursor === '')
     throw badRequest('cursor is empty, as next_cursor is at the end: leave it out to start again')
   return cursor

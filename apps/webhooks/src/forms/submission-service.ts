@@ -13,7 +13,7 @@ import {
   type SubmissionKey,
 } from './submission-store.js'
 
-/** Where a form leads, and what the page there gets from it. */
+/** Where a form redirects to, and what it hands to that page. */
 export type Next = Handover & { to: string }
 
 type Deps = { db: Db; secretBox: Pick<SecretBox, 'seal' | 'open'> }

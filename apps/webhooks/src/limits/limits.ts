@@ -36,7 +36,7 @@ export function createLimits(config: WebhooksConfig, redis: Redis | Cluster) {
   }
   return {
     address,
-    /** The address that limits count by: of IPv6 its /64, where one client has all addresses. */
+    /** The address that limits count by: for IPv6 its /64, because one client can use every address in it. */
     network,
     register: perAddress('register', config.limitRegister, HOUR_MS),
     authorize: perAddress('authorize', config.limitAuthorize, 15 * MINUTE_MS),

@@ -8,7 +8,7 @@ import {
 import type { Answer } from '@signet/http'
 import { badRequest } from '../errors/api-errors.js'
 
-/** How a message is answered that the library would not take, and would refuse a whole batch for. */
+/** The answer to a message that the library would not accept, and because of which it would refuse a whole batch. */
 export type Rejection = { jsonrpc: '2.0'; id: unknown; error: { code: number; message: string } }
 
 /**

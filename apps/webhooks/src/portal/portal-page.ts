@@ -42,7 +42,7 @@ const DONE = [
   'revoked',
   'signed_out',
 ] as const
-/** What did not happen. */
+/** Values of `done` that say that something did not happen. */
 const UNDONE: readonly string[] = ['not_tested', 'signed_out']
 
 /** The frame of every page of the portal. */

@@ -66,7 +66,7 @@ export type UiDeps = UsedServices & {
     readonly linking: boolean
     /** Second factors that can be added. */
     readonly factors: Readonly<Record<FactorType, boolean>>
-    /** How long the page of a factor that is being added can be seen. */
+    /** How long the page that adds a factor can be used. */
     readonly setupMs: number
     readonly deletion: boolean
     readonly deletionGraceMs: number

@@ -13,7 +13,7 @@ const QR_STYLE = `
 .secret { overflow-wrap: anywhere; font: 1rem/1.5 ui-monospace, monospace; letter-spacing: .08em }
 `
 
-/** First a name for the app, then the code that it shows. */
+/** First asks for a name of the app, then for the code that it shows. */
 export const authenticatorPage = (t: UiTexts, view: AuthenticatorView): Page => ({
   title: t('me.authenticator'),
   style: QR_STYLE,

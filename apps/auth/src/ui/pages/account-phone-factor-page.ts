@@ -8,14 +8,14 @@ export type PhoneFactorView = {
   fault?: string | undefined
   name: string
   phone: string
-  /** The number that got a code; null before. */
+  /** The number to which a code was sent; null before that. */
   sentTo: string | null
   form: { action: string; fields: readonly Html[] }
   send: string
   back: string
 }
 
-/** First number and name of the phone, then the code that it got. */
+/** First asks for the number and a name of the phone, then for the code that was sent to it. */
 export const phoneFactorPage = (t: UiTexts, view: PhoneFactorView): Page => ({
   title: t('me.phone-factor'),
   body: html`<h1>${t('me.phone-factor')}</h1>

@@ -15,7 +15,7 @@ export type SecurityKeyView = {
   back: string
 }
 
-/** First a name for the key, then the key itself. */
+/** First asks for a name of the key, then for the key itself. */
 export const securityKeyPage = (t: UiTexts, view: SecurityKeyView): Page => ({
   title: t('me.key'),
   load: [view.script],

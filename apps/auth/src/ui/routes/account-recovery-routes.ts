@@ -36,7 +36,7 @@ export const accountRecoveryRoutes = (deps: UiDeps): Route[] => [
       const toCodes = (more?: Readonly<Record<string, string>>) =>
         deps.pages.redirect(deps.pages.path(PAGE, sent.context, more))
       const count = await deps.recoveryCodes.count(person.user.id)
-      // A form that is sent twice must not void the codes of its first time.
+      // A form that is sent twice must not void the codes that it created the first time.
       if ((count?.left ?? 0) > 0 && sent.text('replace') !== 'yes') return toCodes()
       return onceProved(deps, sent, person, async () => {
         const codes = await deps.recoveryCodes.replace(person, meta)
@@ -80,7 +80,7 @@ export const accountRecoveryRoutes = (deps: UiDeps): Route[] => [
   }),
 ]
 
-/** Somebody who still has to show a second factor; others go on. */
+/** For a person who still has to show a second factor; everyone else continues. */
 async function forFactor(
   { pages, progress }: UiDeps,
   { browser, context }: Caller,
