@@ -24,11 +24,26 @@ const RUNS = 6
 /** For measurements that are repeated on a busy machine. */
 export const PATIENCE_MS = 240_000
 
+type Pair = (typeof PAIRS)[number]
+const roundsSlower = ({ slow, fast }: Pair, rounds: readonly Round[]): number =>
+  rounds.filter((ms) => ms[slow] > SLOWER * ms[fast]).length
+
 /** The pairs of states of which the first took clearly longer in most rounds. */
 const toldApart = (rounds: readonly Round[]): string[] =>
-  PAIRS.filter(({ slow, fast }) => rounds.filter((ms) => ms[slow] > SLOWER * ms[fast]).length >= MOST).map(
+  PAIRS.filter((pair) => roundsSlower(pair, rounds) >= MOST).map(
     ({ slow, fast }) => `${slow} is slower than ${fast}`,
   )
+
+/** Whether the rounds that are left cannot change any more which pairs are told apart. */
+const isDecided = (rounds: readonly Round[]): boolean =>
+  PAIRS.every((pair) => {
+    const slower = roundsSlower(pair, rounds)
+    return slower >= MOST || slower + ROUNDS - rounds.length < MOST
+  })
+
+const PLANTED = 3
+const withPlanted = (rounds: readonly Round[]): Round[] =>
+  rounds.map((ms) => ({ ...ms, proved: PLANTED * ms.proved }))
 
 export type Measurement = {
   server: TestServer
@@ -45,7 +60,7 @@ async function measure({ server, addresses, ask, status: expected, settle }: Mea
   const [unknown = [], unproven = [], proved = []] = await Promise.all(STATES.map(addresses))
   const all: Record<State, string[]> = { unknown, unproven, proved }
   const rounds: Round[] = []
-  while (rounds.length < ROUNDS) {
+  while (!isDecided(rounds) || !isDecided(withPlanted(rounds))) {
     const round: Round = { unknown: 0, unproven: 0, proved: 0 }
     for (const state of ORDERS[rounds.length % ORDERS.length] ?? STATES) {
       const startedAt = performance.now()
@@ -59,8 +74,6 @@ async function measure({ server, addresses, ask, status: expected, settle }: Mea
   return rounds
 }
 
-const PLANTED = 3
-
 /**
  * Expects that nothing but chance tells the states apart by the time of their answers. The same statistics have to find a difference
  * that is planted in the same times, with their noise: otherwise they would find nothing in any server.
@@ -69,8 +82,7 @@ export async function expectSameTimes(measurement: Measurement): Promise<void> {
   const held = { areSame: false, isPlantedFound: false }
   await holdsInSomeRun(async () => {
     const rounds = await measure(measurement)
-    const planted = rounds.map((ms) => ({ ...ms, proved: PLANTED * ms.proved }))
-    held.isPlantedFound ||= toldApart(planted).includes('proved is slower than unknown')
+    held.isPlantedFound ||= toldApart(withPlanted(rounds)).includes('proved is slower than unknown')
     const found = toldApart(rounds)
     held.areSame ||= found.length === 0
     expect({ ...held, found: held.areSame ? [] : found }).toEqual({
