@@ -100,4 +100,4 @@ it('lets each token do exactly what a model of a few lines allows, after any seq
       }),
       { numRuns, endOnFailure: true },
     )
-}, 300_000)
+}, 1_200_000)
