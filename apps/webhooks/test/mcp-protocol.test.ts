@@ -124,6 +124,30 @@ describe('the transport', () => {
     expect([reply.status, reply.text]).toEqual([202, ''])
   })
 
+  it('answers a request that a message of the same batch cancels', async () => {
+    const { token } = await api.anAccount()
+    const cancellation = { jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: 5 } }
+    const ping = request('ping', {}, 5)
+    for (const batch of [
+      [ping, cancellation],
+      [cancellation, ping],
+    ]) {
+      const reply = await post(api, batch, { token })
+      expect(reply.body).toEqual([{ jsonrpc: '2.0', id: 5, result: {} }])
+    }
+  })
+
+  it('takes responses, for which it never asks, without a word', async () => {
+    const { token } = await api.anAccount()
+    const deep = `{"jsonrpc":"2.0","id":1,"error":{"code":1,"message":"x","data":${'['.repeat(20_000)}${']'.repeat(20_000)}}}`
+    for (const body of [{ jsonrpc: '2.0', id: 1, result: {} }, deep, `[${deep}]`]) {
+      const reply = await post(api, body, { token })
+      expect([reply.status, reply.text]).toEqual([202, ''])
+    }
+    const mixed = await post(api, `[${deep},${JSON.stringify(request('ping', {}, 2))}]`, { token })
+    expect(mixed.body).toEqual([{ jsonrpc: '2.0', id: 2, result: {} }])
+  })
+
   it.each<[string, unknown]>([
     ['tools/list', []],
     ['tools/call', 'list_webhooks'],

@@ -33,7 +33,7 @@ export async function answerMessage(
   await countMessages(message, () => deps.limit.consume(caller.accountId))
   if (message === undefined) return notJson
   const { rest, rejections } = sortOut(message)
-  if (rest.length === 0 && rejections.length > 0) return inBody(message, rejections)
+  if (rest.length === 0) return rejections.length > 0 ? inBody(message, rejections) : { status: 202 }
   const request = new Request(deps.url, { method: 'POST', headers: headersOf(req), body })
   const response = await exchange(
     request,

@@ -52,6 +52,8 @@ export function mcpServer(deps: McpServerDeps, caller: Caller, res: Response): S
     { name: service.name, title: 'Signet webhooks', version: service.version },
     { capabilities: { tools: {}, resources: {} }, instructions: INSTRUCTIONS },
   )
+  // Each request gets its response in the HTTP response to it, which would never come after a cancellation in the same batch.
+  server.removeNotificationHandler('notifications/cancelled')
   const definitions = [...deps.tools.values()].map(({ definition }) => definition)
   server.setRequestHandler('tools/list', () => ({ tools: definitions }))
   server.setRequestHandler('tools/call', ({ params }) => callTool(deps, caller, res, params))

@@ -13,13 +13,15 @@ export type Rejection = { jsonrpc: '2.0'; id: unknown; error: { code: number; me
 
 /**
  * Splits off what is answered here: a request whose params are not an object, and in a batch each item that is not a message
- * (JSON-RPC 2.0, section 6). A body in which nothing is a message is refused as a whole.
+ * (JSON-RPC 2.0, section 6). A body in which nothing is a message is refused as a whole. Responses are dropped: this server
+ * sends no requests.
  */
 export function sortOut(message: unknown): { rest: unknown[]; rejections: Rejection[] } {
   const messages: unknown[] = Array.isArray(message) ? message : [message]
   const rest = messages.filter(isMessage)
-  const rejections = messages.filter((one) => !isMessage(one)).map(rejectionOf)
-  if (rest.length === 0 && rejections.every(({ id }) => id === null)) throw badRequest(NO_MESSAGE)
+  const rejections = messages.filter((one) => !isMessage(one) && !isResponse(one)).map(rejectionOf)
+  const hasMessage = rest.length > 0 || messages.some(isResponse)
+  if (!hasMessage && rejections.every(({ id }) => id === null)) throw badRequest(NO_MESSAGE)
   return { rest, rejections }
 }
 
@@ -39,11 +41,10 @@ export const notJson: Answer = {
   },
 }
 
-const isMessage = (message: unknown): boolean =>
-  isJSONRPCRequest(message) ||
-  isJSONRPCNotification(message) ||
-  isJSONRPCResultResponse(message) ||
-  isJSONRPCErrorResponse(message)
+const isMessage = (message: unknown): boolean => isJSONRPCRequest(message) || isJSONRPCNotification(message)
+
+const isResponse = (message: unknown): boolean =>
+  isJSONRPCResultResponse(message) || isJSONRPCErrorResponse(message)
 
 function rejectionOf(message: unknown): Rejection {
   const withParams: unknown = typeof message === 'object' && { ...message, params: {} }
