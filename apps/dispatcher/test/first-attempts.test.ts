@@ -9,7 +9,7 @@ import { useFirstAttempts } from './support/first-attempts.js'
 import { gate } from './support/gate.js'
 
 const FIRST_DELAY_MS = (DEFAULT_RETRY_DELAYS_SECONDS[0] ?? 0) * 1000
-/** Of an event whose body the dispatcher builds. */
+/** For an event whose body the dispatcher builds. */
 const UNFROZEN = { recording: { title: 'Weekly sync' } }
 
 describe('first attempts, under the job of their event', () => {

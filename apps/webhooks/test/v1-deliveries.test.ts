@@ -125,7 +125,7 @@ describe('GET /v1/webhooks/{endpoint_id}/deliveries', () => {
     const skipped = (await read('?page=249&page_size=100')).flatMap(({ values }) =>
       values.filter((value): value is number => typeof value === 'number'),
     )
-    // Of the rows between two marks.
+    // The rows between two marks.
     expect(Math.max(...skipped)).toBeLessThanOrEqual(5000)
     const { items } = await page(own.token, large, '?page=250&page_size=100')
     expect(items).toHaveLength(100)

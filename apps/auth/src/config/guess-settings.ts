@@ -37,7 +37,7 @@ export const guessSettings = {
     fallback: 8,
     min: 1,
     max: 100,
-    doc: 'Networks that an account knows: those that it signed in from last. Each has guesses of its own, which is what somebody gains who once had the password.',
+    doc: 'Networks that an account knows: those that it signed in from last. Each has guesses of its own, which is what someone gains who once had the password.',
   }),
   knownNetworkRetention: span({
     env: 'AUTH_SECURITY_KNOWN_NETWORK_RETENTION',
@@ -55,7 +55,7 @@ export const guessSettings = {
     env: 'AUTH_SECURITY_CODE_ATTEMPT_WINDOW',
     fallback: HOUR_MS,
     minMs: 60_000,
-    doc: 'The window of AUTH_SECURITY_CODE_MAX_ATTEMPTS, and so how long strangers can keep somebody from typing codes in a new network that requested none. Sending another code does not begin a new one.',
+    doc: 'The window of AUTH_SECURITY_CODE_MAX_ATTEMPTS, and so how long strangers can keep a person from typing codes in a new network that requested none. Sending another code does not begin a new one.',
   }),
   codeRequesterAttempts: integer({
     env: 'AUTH_SECURITY_CODE_REQUESTER_ATTEMPTS',

@@ -181,7 +181,7 @@ describe('a change of email that waits to be confirmed', () => {
     const { user, mistyped } = await begun()
     const textTo = async (to: string) =>
       (await server.inbox.waitForMail({ to, subject: /new email address/ })).text.replaceAll(/\s+/g, ' ')
-    expect(await textTo(user.email)).toContain('do not confirm it: somebody may be signed in to your account')
+    expect(await textTo(user.email)).toContain('do not confirm it: someone may be signed in to your account')
     expect(await textTo(user.email)).not.toContain('you can ignore this email')
     expect(await textTo(mistyped)).toContain('you can ignore this email')
   })

@@ -87,7 +87,7 @@ async function measure(stage: Stage, { name, audience = ONE_TO_ONE, goals, ...re
       ...Object.fromEntries(
         parts.map((name) => [`cpuUs of ${name}`, Math.round(middle(who, (run) => run.cpuUsOf[name] ?? NaN))]),
       ),
-      // Of a peer that names no processes it is not known.
+      // Unknown for a peer that names no processes.
       ...(parts.length > 0 && { cpuUs: Math.round(middle(who, (run) => run.cpuUs)) }),
       p50Ms: Math.round(middle(who, (run) => run.p50Ms)),
       p99Ms: Math.round(middle(who, (run) => run.p99Ms)),

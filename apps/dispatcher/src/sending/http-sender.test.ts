@@ -7,9 +7,9 @@ import { AddressGuard, guardedAgent } from '@signet/address-guard'
 import type { SendResult } from './attempt-failure.js'
 import { post } from './http-sender.js'
 
-/** Of exchanges that end by the limit and not at all without it. */
+/** Limit of exchanges that would never end without it. */
 const TIME_LIMIT_MS = 400
-/** Of the others: a busy machine may take its time. */
+/** Limit of all other exchanges, because a busy machine may be slow. */
 const LONG_TIMEOUT_MS = 60_000
 
 describe('post', () => {

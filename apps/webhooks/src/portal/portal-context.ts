@@ -45,7 +45,7 @@ export class PortalContext {
     { session, req, meta, now, handover }: Opened,
   ) {
     if (session.accountId === null || session.authenticatedAt === null)
-      throw new Error('the portal needs somebody who is signed in')
+      throw new Error('the portal needs a signed-in person')
     this.accountId = session.accountId
     this.authenticatedAt = session.authenticatedAt
     this.req = req
