@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
-import { anEmail, aPhone, aUser, expectError, post, put } from './support/api.js'
+import { anEmail, aPhone, aUser, expectError, PASSWORD, post, put } from './support/api.js'
 import { NO_EMAIL_GAPS, type TestServer } from './support/server.js'
 import { anId, link, startProviderSite, type ProviderSite } from './support/provider-site.js'
 import { startSmsServer } from './support/sms-gateway.js'
@@ -91,6 +91,21 @@ describe('changing to an address', () => {
     expect(await asked(taken)).toEqual([422, 422, 422, 422, 429])
     expect(await asked(free)).toEqual([200, 200, 200, 200, 429])
   })
+
+  it.each([
+    ['a weak password', { password: '123' }, 'weak_password'],
+    ['the current password', { password: PASSWORD }, 'same_password'],
+    ['too much data', { data: { text: 'x'.repeat(9000) } }, 'validation_failed'],
+    ['another number too soon', { phone: aPhone() }, 'over_sms_send_rate_limit'],
+  ])('is refused without a look at the address for %s', async (_, rest, code) => {
+    const { access_token: token } = await aUser(server)
+    const from = { ...aClient(), token }
+    expect((await put(server, '/user', { phone: aPhone() }, from)).status).toBe(200)
+    for (const email of [await aTakenEmail(), anEmail()]) {
+      const { status, body } = await put(server, '/user', { email, ...rest }, from)
+      expect([status < 500, body['code']]).toEqual([true, code])
+    }
+  })
 })
 
 describe('linking a provider account that claims an address', () => {
@@ -129,6 +144,21 @@ describe('linking a provider account that claims an address', () => {
     const asked = (email: string) => codes(times(5, () => () => claim(email, aClient())))
     expect(await asked(taken)).toEqual([...times(4, () => 'email_exists'), refused])
     expect(await asked(free)).toEqual([...times(4, () => 'email_not_confirmed'), refused])
+  })
+})
+
+describe('the interval between two changes of address', () => {
+  it('holds for such questions, too', async () => {
+    const { server } = await startSmsServer({ AUTH_RATE_LIMIT_HEADER: 'X-Client' })
+    try {
+      const { access_token: token } = await aUser(server)
+      const ask = (email: string) => put(server, '/user', { email }, { ...aClient(), token })
+      expect((await ask(anEmail())).status).toBe(200)
+      for (const email of [(await aUser(server)).email, anEmail()])
+        expectError(await ask(email), 429, 'over_email_send_rate_limit')
+    } finally {
+      await server.close()
+    }
   })
 })
 

@@ -1,10 +1,13 @@
 import type { Tx } from '@signet/db'
+import type { Address } from '../addresses/address.js'
+import { addressExists } from '../errors/auth-error.js'
 import type { Challenge } from '../flows/pkce.js'
 import type { Issued } from '../one-time-tokens/one-time-tokens.js'
 import type { CountedMessage, SecretMessages } from '../messages/secret-messages.js'
 import type { TokenIssuer } from '../one-time-tokens/token-issuer.js'
 import type { Client, RequestMeta } from '../requests/request-meta.js'
 import type { SmsChannel } from '../sms/sms-sender.js'
+import type { AddressHolders } from '../proofs/address-holders.js'
 import type { AddressProofs } from '../proofs/address-proofs.js'
 import type { PendingChangeStore } from '../users/pending-change-store.js'
 import type { UserStore } from '../users/user-store.js'
@@ -30,6 +33,7 @@ export type PendingMessages = { emails: Issued[]; phone: Issued | null }
 type Deps = {
   users: UserStore
   changes: PendingChangeStore
+  holders: AddressHolders
   proofs: AddressProofs
   issuer: TokenIssuer
   messages: SecretMessages
@@ -41,12 +45,18 @@ type Deps = {
 export class AddressChanges {
   constructor(private readonly deps: Deps) {}
 
-  /** The user's row must be locked. */
+  /**
+   * The user's row must be locked. Whether somebody has an address is asked last, when nothing else can refuse the request: a free one
+   * gets its message then, so that each question counts like a message, whatever the answer is.
+   */
   async begin(tx: Tx, userId: string, { email, phone, challenge, from }: Request): Promise<PendingMessages> {
     if (email !== null || phone !== null)
       await this.deps.proofs.requireAdoptable(tx, await this.#read(tx, userId))
     const emails = email === null ? [] : await this.#beginEmail(tx, userId, email, { challenge, from })
-    return { emails, phone: phone === null ? null : await this.#beginPhone(tx, userId, phone, from) }
+    const pending = { emails, phone: phone === null ? null : await this.#beginPhone(tx, userId, phone, from) }
+    if (email !== null && emails.length > 0) await this.#refuseTaken(tx, { kind: 'email', value: email })
+    if (phone !== null && pending.phone !== null) await this.#refuseTaken(tx, { kind: 'phone', value: phone })
+    return pending
   }
 
   /** `user` as `begin` returned it. */
@@ -79,6 +89,10 @@ export class AddressChanges {
       counted.push({ address: { kind: 'email', value: user.email }, purpose: 'change_approval' })
     if (phone !== null) counted.push({ address: { kind: 'phone', value: phone }, purpose: 'change' })
     return messages.counted(counted, meta, work)
+  }
+
+  async #refuseTaken(tx: Tx, address: Address): Promise<void> {
+    if (await this.deps.holders.isTaken(tx, address)) throw addressExists(address.kind)
   }
 
   async #beginEmail(

@@ -1,14 +1,13 @@
-import type { Db, Tx } from '@signet/db'
+import type { Tx } from '@signet/db'
 import type { Address } from '../addresses/address.js'
 import { normalizeEmail } from '../addresses/email.js'
 import { normalizePhone } from '../addresses/phone.js'
 import type { Audit, AuditLog } from '../audit/audit-log.js'
-import { addressExists, authError } from '../errors/auth-error.js'
+import { authError } from '../errors/auth-error.js'
 import { challengeOf, type Challenge } from '../flows/pkce.js'
 import { notifyPhoneChanged } from '../mail/address-notices.js'
 import type { Mailer } from '../mail/mailer.js'
 import type { OneTimeTokenStore } from '../one-time-tokens/one-time-token-store.js'
-import type { AddressHolders } from '../proofs/address-holders.js'
 import type { RequestMeta } from '../requests/request-meta.js'
 import type { SessionEnds } from '../sessions/session-ends.js'
 import { requireStrong, type SessionGate } from '../sessions/session-gate.js'
@@ -64,10 +63,8 @@ type Change = {
 }
 
 type Deps = {
-  db: Db
   users: UserStore
   changes: PendingChangeStore
-  holders: AddressHolders
   sessions: SessionStore
   gate: SessionGate
   ends: SessionEnds
@@ -158,7 +155,6 @@ export class UserUpdateService {
     if (phone !== null && !this.deps.rules.phoneEnabled)
       throw authError('invalid', 'phone_provider_disabled', 'Phone numbers are disabled')
     if (email !== null || phone !== null) await this.deps.recentProofs.requireOfHandedOver(caller)
-    await this.#refuseTaken(user, { email, phone }, meta)
     const data = request.data === undefined ? null : withoutClaims(request.data)
     const appMetadata = request.app_metadata ?? null
     StorableMetadata.changed(user, { userMetadata: data ?? {}, appMetadata: appMetadata ?? {} })
@@ -203,20 +199,6 @@ export class UserUpdateService {
     const proof = await this.deps.passwords.proofOf(caller)
     if (proof === null) await this.deps.recentProofs.require(caller)
     return proof
-  }
-
-  /** The refusal tells the caller who has an account, so it counts like the messages that a free address would be sent. */
-  async #refuseTaken(
-    user: User,
-    { email, phone }: Pick<Change, 'email' | 'phone'>,
-    meta: RequestMeta,
-  ): Promise<void> {
-    const { db, holders, addresses } = this.deps
-    const isTaken = (kind: Address['kind'], value: string | null) =>
-      value !== null && holders.isTaken(db, { kind, value })
-    const kind = (await isTaken('email', email)) ? 'email' : (await isTaken('phone', phone)) ? 'phone' : null
-    if (kind !== null)
-      await addresses.counted({ email, phone }, user, meta, () => Promise.reject(addressExists(kind)))
   }
 
   async #apply(

@@ -27,7 +27,6 @@ export function createAccountServices(parts: Parts, foundation: Foundation) {
     guesses,
     failed,
     attempts,
-    holders,
     hashes,
     tokens,
     issuer,
@@ -95,10 +94,8 @@ export function createAccountServices(parts: Parts, foundation: Foundation) {
       rules: reauthenticationRules(config),
     }),
     userUpdates: new UserUpdateService({
-      db,
       users,
       changes: stores.pendingChanges,
-      holders,
       sessions: stores.sessions,
       gate,
       ends,

@@ -144,6 +144,7 @@ export function createFoundation(parts: Parts) {
   const addresses = new AddressChanges({
     users,
     changes,
+    holders,
     proofs,
     issuer,
     messages,
