@@ -4,12 +4,14 @@ import { waitFor } from '@signet/testkit'
 import {
   anEmail,
   aUser,
+  call,
   expectError,
   get,
   mailTo,
   PASSWORD,
   post,
   put,
+  type Json,
   type SignedUp,
 } from './support/api.js'
 import { signInWith } from './support/fake-provider.js'
@@ -55,6 +57,16 @@ const signOut = (scope: string) => async (user: SignedUp) => {
 const changePassword = async ({ access_token: token }: SignedUp) => {
   expect((await put(server, '/user', { password: NEW_PASSWORD }, { token })).status).toBe(200)
 }
+/** Both links end in codes, so neither opens a session. */
+const changeAddress = async ({ email, access_token: token }: SignedUp) => {
+  const before = server.inbox.messages({ to: email }).at(-1)
+  const [address, code_challenge] = [anEmail(), 'c'.repeat(43)]
+  const body = { email: address, code_challenge, code_challenge_method: 's256' }
+  expect((await put(server, '/user', body, { token })).status).toBe(200)
+  const sent = [await mailTo(server, address), await mailTo(server, email, before)]
+  for (const { token: link } of sent) await get(server, `/verify?type=email_change&token=${String(link)}`)
+  expect((await get(server, '/user', { token })).body).toMatchObject({ email: address })
+}
 
 describe('a code that has yet to be exchanged', () => {
   it.each<[string, (user: SignedUp) => Promise<unknown>]>([
@@ -69,6 +81,8 @@ describe('a code that has yet to be exchanged', () => {
         await administer(user, { ban_duration: 'none' })
       },
     ],
+    ['an administrator entered another address', (user) => administer(user, { email: anEmail() })],
+    ['the user proved another address in a flow of its own', changeAddress],
   ])('opens no session once %s', async (_, end) => {
     const user = await aUser(server)
     const code = await aCode(user)
@@ -111,6 +125,25 @@ describe('a code that has yet to be exchanged', () => {
       expect(typed.status).toBe(200)
       const held = { auth_code: query['code'], code_verifier: verifier }
       expect((await post(site.server, '/token?grant_type=pkce', held)).status).toBe(200)
+    } finally {
+      await site.close()
+    }
+  })
+
+  it('of a sign-in through a provider opens no session once that sign-in method was removed', async () => {
+    const site = await startProviderSite({ ...NO_EMAIL_GAPS, AUTH_SECURITY_MANUAL_LINKING_ENABLED: 'true' })
+    try {
+      const { email, access_token: token } = await aUser(site.server)
+      site.github(anId(), { email })
+      await signInWith(site.server, 'github')
+      const challenge = { code_challenge: 'v'.repeat(43), code_challenge_method: 'plain' }
+      const { query } = await signInWith(site.server, 'github', challenge)
+      const identities = (await get(site.server, '/user', { token })).body['identities'] as Json[]
+      const linked = identities.find(({ provider }) => provider === 'github')
+      const path = `/user/identities/${String(linked?.['identity_id'])}`
+      expect((await call(site.server, 'DELETE', path, { token })).status).toBe(200)
+      const held = { auth_code: query['code'], code_verifier: 'v'.repeat(43) }
+      expectError(await post(site.server, '/token?grant_type=pkce', held), 404, 'flow_state_not_found')
     } finally {
       await site.close()
     }

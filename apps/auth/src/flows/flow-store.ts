@@ -55,6 +55,12 @@ type Row = (
   auth_code_issued_at: Date | null
 }
 
+/** SQL that removes the codes of a user that emailed links led to; `methods` is the parameter with {@link mailMethods}. */
+export const deleteCodesOfLinks = (t: Tables, { user, methods }: { user: string; methods: string }): string =>
+  `delete from ${t.flowState}
+   where user_id = ${user} and session_id is null and linking_session_id is null
+     and authentication_method = any(${methods}::text[])`
+
 export class FlowStore {
   constructor(private readonly t: Tables) {}
 
@@ -96,12 +102,7 @@ export class FlowStore {
 
   /** Those of {@link removeCodes} that emailed links led to. */
   async removeCodesOfLinks(tx: Tx, userId: string): Promise<void> {
-    await tx.query(
-      `delete from ${this.t.flowState}
-       where user_id = $1 and session_id is null and linking_session_id is null
-         and authentication_method = any($2::text[])`,
-      [userId, mailMethods],
-    )
+    await tx.query(deleteCodesOfLinks(this.t, { user: '$1', methods: '$2' }), [userId, mailMethods])
   }
 
   /** Codes of a user that wait to open a session; one that belongs to a session lives and ends with it. */

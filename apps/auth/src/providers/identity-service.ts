@@ -1,6 +1,7 @@
 import { isUniqueViolation, type Tx } from '@signet/db'
 import type { AuditLog } from '../audit/audit-log.js'
 import { authError } from '../errors/auth-error.js'
+import type { FlowStore } from '../flows/flow-store.js'
 import type { Mailer } from '../mail/mailer.js'
 import type { OneTimeTokenStore } from '../one-time-tokens/one-time-token-store.js'
 import type { AddressProofs } from '../proofs/address-proofs.js'
@@ -15,6 +16,7 @@ type Deps = {
   proofs: AddressProofs
   identities: IdentityStore
   tokens: OneTimeTokenStore
+  flows: Pick<FlowStore, 'removeCodes'>
   audit: AuditLog
   mailer: Mailer
   rules: { autoconfirm: boolean }
@@ -53,8 +55,10 @@ export class IdentityService {
   }
 
   async #remove(tx: Tx, user: User, removed: Identity): Promise<void> {
-    const { identities, tokens, proofs } = this.deps
+    const { identities, tokens, flows, proofs } = this.deps
     await identities.remove(tx, removed.id)
+    // The code of a sign-in with it would still open a session.
+    await flows.removeCodes(tx, user.id)
     const left = user.identities.filter(({ id }) => id !== removed.id)
     const isOrphaned = user.email !== null && !left.some(({ email }) => email === user.email)
     if (isOrphaned) await tokens.removeAll(tx, user.id)

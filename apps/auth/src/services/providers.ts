@@ -124,6 +124,7 @@ export function createProviderServices(parts: Parts) {
       gate: parts.gate,
       identities,
       tokens,
+      flows: stores.flows,
       proofs,
       audit,
       mailer,

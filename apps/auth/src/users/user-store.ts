@@ -1,6 +1,7 @@
 import type { Queryable, Tx } from '@signet/db'
 import type { Address } from '../addresses/address.js'
 import type { Tables } from '../database/tables.js'
+import { deleteCodesOfLinks, mailMethods } from '../flows/flow-store.js'
 import { CHANGE_TOKENS } from './pending-change-store.js'
 import { UserLockStore } from './user-lock-store.js'
 import { accountColumn, toUser, type AccountRow } from './user-rows.js'
@@ -178,7 +179,10 @@ export class UserStore {
     return this.#set(db, id, changes, now)
   }
 
-  /** Another address of one kind voids a change of that kind: it was begun, and perhaps half confirmed, with the former address. */
+  /**
+   * Another address of one kind voids a change of that kind, which was begun, and perhaps half confirmed, with the former address, and
+   * codes that links in the former mailbox led to.
+   */
   async #set(db: Queryable, id: string, { metadata, ...given }: Changes, now: Date): Promise<void> {
     const voided = (['email', 'phone'] as const).filter((kind) => given[kind] !== undefined)
     const changes = {
@@ -198,11 +202,13 @@ export class UserStore {
     if (voided.length === 0) await db.query(update, [id, now, ...values])
     else {
       const tokens = voided.flatMap((kind) => CHANGE_TOKENS[kind === 'email' ? 'newEmail' : 'newPhone'])
+      const codes = deleteCodesOfLinks(this.t, { user: '$1', methods: `$${values.length + 4}` })
       await db.query(
         `with voided as (
-           delete from ${this.t.oneTimeTokens} where user_id = $1 and token_type = any($${values.length + 3}))
+           delete from ${this.t.oneTimeTokens} where user_id = $1 and token_type = any($${values.length + 3})),
+         codes as (${codes})
          ${update}`,
-        [id, now, ...values, tokens],
+        [id, now, ...values, tokens, voided.includes('email') ? mailMethods : []],
       )
     }
     if (REPORTED.some((key) => changes[key] !== undefined)) this.accountEvents.written(db)
