@@ -3,6 +3,7 @@ import { useWorld } from './support/world.js'
 
 const world = useWorld()
 const list = ['webhooks', 'list']
+const PAGE = JSON.stringify({ items: [], next_cursor: 'again' })
 
 describe('exit codes', () => {
   it('0 for help and version, which go to stdout', async () => {
@@ -121,6 +122,19 @@ describe('exit codes', () => {
     expect(ended.code).toBe(5)
     expect(ended.stderr).toContain('without the JSON of this service')
     expect(ended.stdout).toBe('')
+  })
+
+  const deep = `${'['.repeat(20_000)}${']'.repeat(20_000)}`
+  it.each([
+    ['is longer than any of this service', list, `{"items":[]}${' '.repeat(64 * 1024 * 1024)}`],
+    ['is nested without end', ['api', 'GET', '/v1/webhooks'], `{"items":${deep}}`],
+    ['is an error that is nested without end', [...list, '--json'], `{"error":${deep}}`],
+    ['is the same page again and again', 'deliveries list 42 --all'.split(' '), PAGE],
+    ['is the same page of recoveries again and again', ['recover', 'list', '42'], PAGE],
+  ])('5 when a response %s', async (_, args, body) => {
+    world.service.behavior.override = () => ({ body })
+    const ended = await world.machine.run(args, world.signedIn())
+    expect([ended.code, ended.stdout]).toEqual([5, ''])
   })
 
   it('1 with the time to wait when the service limits', async () => {

@@ -113,6 +113,18 @@ describe('listen', () => {
     ])
   })
 
+  it('answers and shows a body that is nested without end', async () => {
+    const { running, url } = await listening(['--count', '1'], { SIGNET_WEBHOOK_SECRET: SECRET })
+    const body = `${'['.repeat(20_000)}${']'.repeat(20_000)}`
+    expect((await fetch(url, { method: 'POST', body })).status).toBe(400)
+    expect(await world.service.deliver(hook(url), EVENT)).toBe(204)
+    const { stdout } = await running.ended
+    expect(lines(stdout).filter(({ kind }) => kind === 'delivery')).toMatchObject([
+      { verified: false, payload: body },
+      { verified: true },
+    ])
+  })
+
   it.each(['AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8', 'whsec_ with spaces'])(
     'does not listen with %j for a secret, which verifies nothing',
     async (wrong) => {

@@ -5,6 +5,7 @@ import { defineCommand, run } from '../command/define.js'
 import { readNamedFile } from '../command/files.js'
 import type { Host } from '../command/host.js'
 import { UsageError } from '../errors.js'
+import { parseJson } from '../json/parse-json.js'
 import { printableJson } from '../output/text.js'
 import { signedInApi } from '../session/active-token.js'
 
@@ -52,9 +53,9 @@ async function jsonOf(data: string, stdin: NodeJS.ReadStream): Promise<unknown> 
         ? (await readNamedFile(data.slice(1))).toString()
         : data
   try {
-    return JSON.parse(text) as unknown
+    return parseJson(text)
   } catch (error) {
-    throw new UsageError('--data is not JSON', { cause: error })
+    throw new UsageError('--data is not JSON, or nested too deeply', { cause: error })
   }
 }
 

@@ -1,5 +1,6 @@
 import { ServerFailureError } from '../errors.js'
 import { VERSION } from '../version.js'
+import { parseJson } from '../json/parse-json.js'
 import { networkFailure } from './network-failure.js'
 
 export type HttpRequest = {
@@ -13,6 +14,8 @@ export type HttpRequest = {
 export type HttpAnswer = { status: number; headers: Headers; body: unknown; url: URL }
 
 const TIMEOUT_MS = 30_000
+/** More than samples can have: an event has no limit of its own, but comes from a body of at most 32 MiB. */
+const MAX_BODY_BYTES = 64 * 1024 * 1024
 const USER_AGENT = `signet-cli/${VERSION}`
 
 /** JSON over HTTP. Returns every JSON response regardless of its status, and throws a CliError for all else. */
@@ -33,17 +36,13 @@ export class HttpClient {
     return { status: response.status, headers: response.headers, body: await this.#json(response, url), url }
   }
 
-  /** fetch with our limits: no redirects (they would carry a token elsewhere), one deadline over body and all. */
+  /** fetch with our limits: no redirects (they would carry a token elsewhere), one deadline over body and all, and its size. */
   async fetch(url: URL, init: RequestInit): Promise<Response> {
     const headers = new Headers(init.headers)
     headers.set('user-agent', USER_AGENT)
     try {
-      return await fetch(url, {
-        ...init,
-        headers,
-        redirect: 'manual',
-        signal: AbortSignal.timeout(this.timeoutMs),
-      })
+      const signal = AbortSignal.timeout(this.timeoutMs)
+      return limited(await fetch(url, { ...init, headers, redirect: 'manual', signal }))
     } catch (error) {
       throw networkFailure(error, url, this.timeoutMs)
     }
@@ -51,14 +50,31 @@ export class HttpClient {
 
   async #json(response: Response, url: URL): Promise<unknown> {
     const text = await response.text().catch((error: unknown) => {
+      if (error instanceof BodyTooLongError) throw notThisService(response.status, url)
       throw networkFailure(error, url, this.timeoutMs)
     })
     try {
-      return JSON.parse(text)
+      return parseJson(text)
     } catch {
       throw notThisService(response.status, url)
     }
   }
+}
+
+class BodyTooLongError extends Error {}
+
+/** The same response. Reading its body fails once that is longer than any of this service. */
+function limited(response: Response): Response {
+  if (response.body === null) return response
+  let left = MAX_BODY_BYTES
+  const counted = new TransformStream<Uint8Array, Uint8Array>({
+    transform(chunk, controller) {
+      left -= chunk.byteLength
+      if (left < 0) controller.error(new BodyTooLongError())
+      else controller.enqueue(chunk)
+    },
+  })
+  return new Response(response.body.pipeThrough(counted), response)
 }
 
 export function notThisService(status: number, url: URL): ServerFailureError {

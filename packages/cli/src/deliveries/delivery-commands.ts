@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
-import type { ApiClient } from '../api/api-client.js'
-import type { Delivery, DeliveryQuery } from '../api/types.js'
+import { everyPage } from '../api/every-page.js'
+import type { DeliveryQuery } from '../api/types.js'
 import type { Context } from '../command/context.js'
 import { defineCommand, defineGroup, integerOption, parseId, run } from '../command/define.js'
 import type { Host } from '../command/host.js'
@@ -61,7 +61,9 @@ async function show(context: Context, options: ListOptions, id = ''): Promise<vo
       get: (one) => api.getDelivery(id, one),
     })
   if (all) {
-    const items = await everyPage(api, id, query)
+    const items = await everyPage((cursor) =>
+      api.listDeliveries(id, { page_size: '100', ...query, ...(cursor !== undefined && { cursor }) }),
+    )
     return context.output.list(items, DELIVERY_COLUMNS, 'There are no such deliveries.')
   }
   const { items, next_cursor: next } = await api.listDeliveries(id, query)
@@ -70,19 +72,4 @@ async function show(context: Context, options: ListOptions, id = ''): Promise<vo
   context.output.note(
     `There are more: ${page === undefined ? '--all shows every page' : `--page ${page + 1} shows the next`}.`,
   )
-}
-
-async function everyPage(api: ApiClient, id: string, query: DeliveryQuery): Promise<Delivery[]> {
-  const found: Delivery[] = []
-  let cursor: string | undefined
-  do {
-    const page = await api.listDeliveries(id, {
-      page_size: '100',
-      ...query,
-      ...(cursor === undefined ? {} : { cursor }),
-    })
-    found.push(...page.items)
-    cursor = page.next_cursor
-  } while (cursor !== '')
-  return found
 }

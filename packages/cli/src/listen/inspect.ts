@@ -6,6 +6,7 @@ import {
   type VerificationFailure,
 } from '@signet/webhook-verify'
 import type { Received } from './receiver.js'
+import { parseJson } from '../json/parse-json.js'
 
 /** `unchecked`: no secret is known. Otherwise `verified`, or the word for why it was refused. */
 export type Verification = 'verified' | 'unchecked' | VerificationFailure
@@ -16,7 +17,7 @@ export type Inspected = {
   /** From the headers, which the signature does not cover: the sender's claim. */
   claimedType: string
   deliveryId: string
-  /** The parsed body; its text when it is not JSON. */
+  /** The parsed body; its text when it cannot be parsed. */
   payload: unknown
   eventId: string | undefined
 }
@@ -47,7 +48,7 @@ function verificationOf(body: Buffer, headers: Received['headers'], secret: stri
 function parse(body: Buffer): unknown {
   const text = body.toString('utf8')
   try {
-    return JSON.parse(text)
+    return parseJson(text)
   } catch {
     return text
   }

@@ -1,4 +1,5 @@
 import { Option, type Command } from 'commander'
+import { everyPage } from '../api/every-page.js'
 import type { ListedRecovery, Recovery } from '../api/types.js'
 import type { Context } from '../command/context.js'
 import { defineCommand, defineGroup, parseId, run } from '../command/define.js'
@@ -77,13 +78,7 @@ async function start(context: Context, { since, until, what }: StartOptions, web
 
 async function list(context: Context, _options: object, webhook = ''): Promise<void> {
   const api = await signedInApi(context)
-  const found: ListedRecovery[] = []
-  let cursor: string | undefined
-  do {
-    const page = await api.listRecoveries(webhook, cursor)
-    found.push(...page.items)
-    cursor = page.next_cursor
-  } while (cursor !== '')
+  const found = await everyPage((cursor) => api.listRecoveries(webhook, cursor))
   context.output.list(
     found,
     COLUMNS,
