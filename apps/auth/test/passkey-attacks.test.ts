@@ -102,6 +102,15 @@ describe('an answer to a sign-in', () => {
     )
   })
 
+  it('may go to another server, whose clock is behind the one that issued the challenge', async () => {
+    const { authenticator, user } = await aPasskey()
+    const asked = await startSignIn()
+    server.clock.advance(-60_000)
+    const answer = await finishSignIn(asked, authenticator.get(asked.options))
+    server.clock.advance(60_000)
+    expect(answer.body['user']).toMatchObject({ id: user.user.id })
+  })
+
   it('cannot invent an id whose challenge it knows: the bytes are a secret of the server', async () => {
     const { authenticator } = await aPasskey()
     const asked = await startSignIn()
@@ -249,6 +258,21 @@ describe('an answer to a registration', () => {
     }
     const credential = anAuthenticator().create(asked.options, { attestation })
     expect((await finishRegistration(user, asked, credential)).status).toBe(200)
+  })
+
+  it.each([
+    [1023, 200],
+    [1024, 400],
+  ])('with an id of %i bytes: %i (Web Authentication, section 7.1)', async (bytes, status) => {
+    const user = await aUser(server)
+    const asked = await startRegistration(user)
+    const credentialId = Buffer.alloc(bytes, bytes).toString('base64url')
+    const answer = await finishRegistration(
+      user,
+      asked,
+      anAuthenticator().create(asked.options, { credentialId }),
+    )
+    expect(answer.status).toBe(status)
   })
 
   it('is refused where the id in the answer is not the one that the authenticator names', async () => {

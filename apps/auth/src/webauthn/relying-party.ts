@@ -40,6 +40,8 @@ type Creation = {
 /** EdDSA, ES256 and RS256: what authenticators in use can do. */
 const ALGORITHMS = [-8, -7, -257]
 const MAX_KEY_BYTES = 2048
+/** Web Authentication section 7.1. The column takes no more either. */
+const MAX_ID_BYTES = 1023
 const KNOWN_TRANSPORTS: ReadonlySet<string> = new Set([
   'ble',
   'cable',
@@ -115,9 +117,11 @@ export class RelyingParty {
       })
       if (!verified) return null
       const { id, publicKey, counter } = registrationInfo.credential
-      if (id !== response.id || publicKey.length > MAX_KEY_BYTES) return null
+      const credentialId = Buffer.from(id, 'base64url')
+      if (id !== response.id || credentialId.length > MAX_ID_BYTES || publicKey.length > MAX_KEY_BYTES)
+        return null
       return {
-        credentialId: Buffer.from(id, 'base64url'),
+        credentialId,
         publicKey: Buffer.from(publicKey),
         signCount: counter,
         transports: transportsOf(response.response.transports),
