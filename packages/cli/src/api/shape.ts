@@ -9,7 +9,7 @@ type All<M extends Members> = { [Name in keyof M]: Of<M[Name]> }
 
 export const text: Shape<string> = (value): value is string => typeof value === 'string'
 export const number: Shape<number> = (value): value is number => typeof value === 'number'
-export const truth: Shape<boolean> = (value): value is boolean => typeof value === 'boolean'
+export const boolean: Shape<boolean> = (value): value is boolean => typeof value === 'boolean'
 
 export const listOf =
   <T>(entry: Shape<T>): Shape<T[]> =>

@@ -1,4 +1,4 @@
-import { listOf, mapOf, number, object, text, truth, type Of } from './shape.js'
+import { boolean, listOf, mapOf, number, object, text, type Of } from './shape.js'
 
 // The fields that commands read, which every response is checked for: another service may run at the address, and what a
 // table shows as a number must not be a text that a terminal acts on. `--json` also prints those that a newer service adds.
@@ -107,7 +107,7 @@ export type RecoveryPage = Of<typeof recoveryPageShape>
 export const recoveryShape = object({ ...RECOVERY, delivered: number, failed: number })
 export type Recovery = Of<typeof recoveryShape>
 
-export const testEventShape = object({ event_id: text, queued: truth })
+export const testEventShape = object({ event_id: text, queued: boolean })
 export type TestEvent = Of<typeof testEventShape>
 
 export const sampleShape = object({ id: text, type: text, created_at: text, data: object({}) })

@@ -1,7 +1,7 @@
 import type { ApiClient } from '../api/api-client.js'
 import { CliError, RefusedError } from '../errors.js'
 import type { Output } from '../output/output.js'
-import { adviseToLook, isAboutUrl, sayOption } from '../webhooks/change-commands.js'
+import { adviseToCheck, isAboutUrl, sayOption } from '../webhooks/change-commands.js'
 
 export type TemporaryWebhook = { id: string; secret: string; delete: () => Promise<void> }
 
@@ -17,7 +17,7 @@ export async function createTemporaryWebhook(
   const { endpoint_id: id, secret } = await api
     .createWebhook({ url: publicUrl ?? url, events })
     .catch((error: unknown) => {
-      if (!isAboutUrl(error)) return adviseToLook(error)
+      if (!isAboutUrl(error)) return adviseToCheck(error)
       if (publicUrl !== undefined) return sayOption('--public-url')(error)
       error.hint = PRIVATE_HINT
       return sayOption('The address of this receiver')(error)

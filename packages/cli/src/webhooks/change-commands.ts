@@ -54,7 +54,7 @@ async function create(context: Context, { to: url, ...events }: CreateOptions): 
   const created = await api
     .createWebhook({ url, events: wantedEvents(events) ?? DEFAULT_EVENTS })
     .catch(sayOption('--to'))
-    .catch(adviseToLook)
+    .catch(adviseToCheck)
   context.output.fields(created, [
     ...webhookFields({ ...created, id: created.endpoint_id }),
     ['Secret', created.secret],
@@ -98,7 +98,7 @@ export const sayOption =
   }
 
 /** Creating twice makes two webhooks, and after a lost response the first one may exist already. */
-export function adviseToLook(error: unknown): never {
+export function adviseToCheck(error: unknown): never {
   if (error instanceof NetworkError || error instanceof ServerFailureError) {
     error.hint = 'The webhook may exist anyway: check with `signet webhooks list` before you try again.'
   }
