@@ -30,9 +30,13 @@ export function flagAt(value: unknown, ...path: readonly (string | number)[]): b
   return found === true || found === 'true'
 }
 
-/** The subject at a path; required, because an identity without one would belong to everyone. */
+/**
+ * The subject at a path; required, because an identity without one would belong to everyone. So would a number that was rounded when the
+ * JSON was read, to everyone whose number is close.
+ */
 export function subjectAt(value: unknown, ...path: readonly (string | number)[]): string {
-  const subject = textAt(value, ...path)
+  const isRounded = typeof at(value, ...path) === 'number' && !Number.isSafeInteger(at(value, ...path))
+  const subject = isRounded ? undefined : textAt(value, ...path)
   if (subject === undefined) throw new ProviderError('the profile has no subject')
   return subject
 }

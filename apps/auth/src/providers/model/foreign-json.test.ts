@@ -1,0 +1,27 @@
+import { describe, expect, it } from '@jest/globals'
+import { subjectAt } from './foreign-json.js'
+
+describe('the subject of a profile', () => {
+  it.each([
+    ['{"id": "9007199254740993"}', '9007199254740993'],
+    ['{"id": 9007199254740991}', '9007199254740991'],
+    ['{"id": 7}', '7'],
+  ])('is text or a whole number: %s', (profile, subject) => {
+    expect(subjectAt(JSON.parse(profile), 'id')).toBe(subject)
+  })
+
+  // A number that JavaScript rounds would be the same subject for several people.
+  it.each([
+    '{"id": 9007199254740993}',
+    '{"id": -9007199254740993}',
+    '{"id": 1e21}',
+    '{"id": 1.5}',
+    '{"id": 1e400}',
+    '{"id": ""}',
+    '{"id": null}',
+    '{"id": ["a"]}',
+    '{}',
+  ])('is missing in %s', (profile) => {
+    expect(() => subjectAt(JSON.parse(profile), 'id')).toThrow('the profile has no subject')
+  })
+})
