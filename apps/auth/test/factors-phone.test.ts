@@ -5,12 +5,15 @@ import {
   aUser,
   expectError,
   get,
+  PASSWORD,
   post,
+  put,
   type Json,
   type Session,
   type SignedUp,
 } from './support/api.js'
 import type { TestServer } from './support/server.js'
+import { serviceToken } from './support/tokens.js'
 import { standingAlone, startSmsServer, type SmsGateway } from './support/sms-gateway.js'
 
 const TEST_PHONE = '4915199999999'
@@ -97,6 +100,27 @@ describe('phone factors', () => {
     const wrong = await verify(user, id, second.body['id'], gateway.codeFor(phone) === code ? '000000' : code)
     expectError(wrong, 422, 'mfa_verification_failed', /^Invalid MFA Phone code/)
     expect((await verify(user, id, first.body['id'], code)).status).toBe(200)
+  })
+
+  it('with another number set by an administrator owe nothing to the former one', async () => {
+    const { user, phone, id } = await aFactor()
+    const asked = await challenge(user, id)
+    const raised = await verify(user, id, asked.body['id'], gateway.codeFor(phone))
+    server.clock.advance(60_000)
+    const signedIn = await post(server, '/token?grant_type=password', {
+      email: user.email,
+      password: PASSWORD,
+    })
+    const late = { ...user, ...(signedIn.body as Session) }
+    const outstanding = await challenge(late, id)
+    const path = `/admin/users/${user.user.id}/factors/${id}`
+    expect((await put(server, path, { phone: aPhone() }, { token: serviceToken() })).status).toBe(200)
+    const answer = await verify(late, id, outstanding.body['id'], gateway.codeFor(phone))
+    expectError(answer, 422, 'mfa_verification_failed')
+    const refreshed = await post(server, '/token?grant_type=refresh_token', {
+      refresh_token: raised.body['refresh_token'],
+    })
+    expect(decodeJwt((refreshed.body as Session).access_token)).toMatchObject({ aal: 'aal1' })
   })
 
   it('sends again only after 60 s, and sends one SMS for many parallel requests', async () => {

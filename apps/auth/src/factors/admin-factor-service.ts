@@ -31,7 +31,7 @@ export class AdminFactorService {
     changes: FactorChanges,
     meta: RequestMeta,
   ): Promise<Factor> {
-    const { acts, factors, now } = this.deps
+    const { acts, factors, levels, now } = this.deps
     return acts.onUser(admin, { id: userId }, meta, async ({ tx, record, user }) => {
       const factor = await this.#find(tx, userId, id)
       const friendlyName =
@@ -39,6 +39,8 @@ export class AdminFactorService {
       const phone = newPhone(factor, changes.phone)
       requireFreeName(user.factors, friendlyName, factor)
       await factors.makeWay(tx, userId, { id, friendlyName, phone })
+      // What the former number proved no longer counts, as after a removal.
+      if (phone !== factor.phone) await levels.downgrade(tx, id, now())
       await factors.update(tx, id, { friendlyName, phone }, now())
       record('factor_updated', { ...traitsOf(user), ...factorTraits(factor) })
       return { ...factor, friendlyName, phone, updatedAt: now() }

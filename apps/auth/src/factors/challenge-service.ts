@@ -176,7 +176,7 @@ export class ChallengeService {
     await audit.transaction(meta, async (tx, record) => {
       if (!(await factors.stampChallenge(tx, factor.id, lastBefore, at)))
         throw tooSoon('over_sms_send_rate_limit', msLeft(factor, intervalMs, at))
-      const otpHash = code === null ? null : this.#hashOf(id, code.text)
+      const otpHash = code === null ? null : this.#hashOf(id, factor, code.text)
       await challenges.insert(tx, { id, factorId: factor.id, ip: meta.ip, otpHash }, at)
       await send(tx, id)
       record('challenge_created', user, { ...factorTraits(factor), challenge_id: id })
@@ -243,7 +243,7 @@ export class ChallengeService {
 
   #acceptCode(factor: StoredFactor, challenge: Challenge, code: string): Accepted | null {
     if (challenge.otpHash !== null)
-      return sameHash(challenge.otpHash, this.#hashOf(challenge.id, code)) ? { usedStep: null } : null
+      return sameHash(challenge.otpHash, this.#hashOf(challenge.id, factor, code)) ? { usedStep: null } : null
     const secret = unseal(this.deps.keys.encryption, factor.id, factor.secret ?? '')
     const usedStep = matchingStep(secret, code, this.deps.now(), factor.lastUsedStep)
     return usedStep === null ? null : { usedStep }
@@ -271,8 +271,9 @@ export class ChallengeService {
     return sessions.resume(tx, held)
   }
 
-  #hashOf(challengeId: string, code: string): Buffer {
-    return keyedHash(this.deps.keys.codes, 'factor', challengeId, code)
+  /** With the number, so a code sent to a former one is wrong. */
+  #hashOf(challengeId: string, { phone }: StoredFactor, code: string): Buffer {
+    return keyedHash(this.deps.keys.codes, 'factor', challengeId, phone ?? '', code)
   }
 
   #notifyEnrolled(tx: Tx, user: User, { factorType }: StoredFactor, meta: RequestMeta): Promise<void> {
