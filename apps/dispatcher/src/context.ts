@@ -113,7 +113,7 @@ export function createContext(config: DispatcherConfig, ports: Partial<Ports> = 
   })
   const canceller = new BacklogCanceller({ db, retryWhileUnavailable: retry, observer })
   const recorder = new ResultRecorder({
-    db,
+    db: pools.results,
     dbApart: pools.apart,
     retryWhileUnavailable: retry,
     // A request whose result is not recorded would be sent again and again, without ever using up an attempt.

@@ -14,10 +14,9 @@ import { AccountBudget } from '../fairness/account-budget.js'
 import type { UnwrittenEvent } from './unwritten-event.js'
 
 export type RecorderOptions = {
+  /** Cancels statements that wait for a lock after a short time. */
   db: Queryable
-  /**
-   * For the statements of single accounts: cancels statements that wait for a lock after a short time. Two connections are enough.
-   */
+  /** The same for the statements of single accounts. Two connections are enough. */
   dbApart: Queryable
   retryWhileUnavailable: RetryWhileUnavailable
   /** Retries work after a pause if a statement timed out. */

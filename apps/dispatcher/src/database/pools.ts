@@ -4,8 +4,8 @@ import { ENRICHMENT_TIMEOUT_MS } from '@signet/webhook-core/stores'
 const STATEMENT_TIMEOUT_MS = 30_000
 /** TCP tries again 1 s after a lost first packet, then after 3 s and 7 s: starting over is faster. */
 const CONNECTION_TIMEOUT_MS = 3_000
-/** Many times longer than statements of one account normally wait for locks of others. */
-const APART_LOCK_TIMEOUT_MS = 1_000
+/** Many times longer than statements that record results normally wait for locks of others. */
+const RESULT_LOCK_TIMEOUT_MS = 1_000
 /** One for each part of the three batches that may be read at a time. */
 const MIRROR_CONNECTIONS = 9
 
@@ -22,6 +22,13 @@ export function createPools(databaseUrl: string, onIdleError: (error: Error) => 
       onIdleError,
       ...options,
     })
+  const ofResults = {
+    planOnce: true,
+    statementTimeoutMs: STATEMENT_TIMEOUT_MS,
+    lockTimeoutMs: RESULT_LOCK_TIMEOUT_MS,
+    connectionTimeoutMs: CONNECTION_TIMEOUT_MS,
+    closeSilent: true,
+  } as const
   const pools = {
     db: pool('', {
       max: 10,
@@ -30,15 +37,10 @@ export function createPools(databaseUrl: string, onIdleError: (error: Error) => 
       connectionTimeoutMs: CONNECTION_TIMEOUT_MS,
       closeSilent: true,
     }),
+    /** For results: while a statement waits for what one account has locked, no other account's results are recorded. */
+    results: pool('-results', { ...ofResults, max: 3 }),
     /** For results of accounts that may be blocked: while they wait, they must not hold up others for long. */
-    apart: pool('-apart', {
-      max: 2,
-      planOnce: true,
-      statementTimeoutMs: STATEMENT_TIMEOUT_MS,
-      lockTimeoutMs: APART_LOCK_TIMEOUT_MS,
-      connectionTimeoutMs: CONNECTION_TIMEOUT_MS,
-      closeSilent: true,
-    }),
+    apart: pool('-apart', { ...ofResults, max: 2 }),
     /** PostgreSQL ends slow statements, and they cannot block results. */
     recordings: pool('-enrichment', {
       max: MIRROR_CONNECTIONS,
