@@ -73,6 +73,8 @@ class ExchangeHandler implements Dispatcher.DispatchHandler, Exchange {
   #answer!: (result: SendResult) => void
   #close!: () => void
   #controller: Dispatcher.DispatchController | undefined
+  /** From when the request is written until the exchange has ended. Later the connection may carry another one. */
+  #socket: Socket | undefined
   #isTimeUp = false
   #bytesRead = 0
   readonly #timer: NodeJS.Timeout
@@ -97,6 +99,7 @@ class ExchangeHandler implements Dispatcher.DispatchHandler, Exchange {
   }
 
   sentOn(socket: Socket): void {
+    this.#socket = socket
     expectResponse(socket)
     this.#sentAt = performance.now()
     Object.assign(this.#facts, takeConnectionPhases(socket), { peer: socket.remoteAddress })
@@ -117,14 +120,14 @@ class ExchangeHandler implements Dispatcher.DispatchHandler, Exchange {
   ): void {
     this.#excerpt.contentType = String(headers['content-type'] ?? '')
     this.#onStatus(status)
-    if (status === 101) this.#controller?.abort(new BodyLimitReached())
+    if (status === 101) this.#giveUp(new BodyLimitReached())
   }
 
-  onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
+  onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
     this.#bytesRead += chunk.byteLength
     this.#excerpt.add(chunk)
     if (this.#excerpt.isFull) this.#excerpted()
-    if (this.#bytesRead > MAX_ANSWER_BYTES) controller.abort(new BodyLimitReached())
+    if (this.#bytesRead > MAX_ANSWER_BYTES) this.#giveUp(new BodyLimitReached())
   }
 
   onResponseEnd(): void {
@@ -155,12 +158,19 @@ class ExchangeHandler implements Dispatcher.DispatchHandler, Exchange {
     this.#isTimeUp = true
     if (this.#sentAt === 0) Object.assign(this.#facts, this.#opening)
     this.#answer({ kind: 'failed', error: 'timeout' })
-    this.#controller?.abort(new DeadlineExceeded())
+    this.#giveUp(new DeadlineExceeded())
     this.#end()
+  }
+
+  /** Not by aborting a request that was sent: `undici` then opens another connection, which nobody uses. */
+  #giveUp(reason: Error): void {
+    if (this.#socket) this.#socket.destroy(reason)
+    else this.#controller?.abort(reason)
   }
 
   #end(): void {
     clearTimeout(this.#timer)
+    this.#socket = undefined
     this.#excerpted()
     // The pool takes the connection back just after it reports the end of the response.
     setImmediate(this.#close)
