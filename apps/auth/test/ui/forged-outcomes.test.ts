@@ -16,9 +16,8 @@ beforeAll(async () => {
 })
 afterAll(() => server.close())
 
-/** Without a password, so that codes prove deletions and new passwords, and a while ago. */
-async function signedIn(): Promise<FormBrowser> {
-  const browser = aBrowser(server)
+/** Somebody without a password, so that codes prove deletions and new passwords, and a while ago. */
+async function signedIn(browser = aBrowser(server)): Promise<FormBrowser> {
   const email = anEmail()
   await post(server, '/admin/users', { email, email_confirm: true }, admin)
   await submitted(browser, await browser.get('/ui'), '/ui/mail', { identifier: email })
@@ -84,6 +83,21 @@ describe('a link from elsewhere cannot make a page say that something happened',
     for (const claim of await claims('banned'))
       expect(statusOf(await browser.get(`${path}${claim}`))).toBeUndefined()
     expect(statusOf(await browser.get(`${path}${outcomeQuery(server, browser, 'banned')}`))).toBeDefined()
+  })
+
+  it.each([
+    ['/ui', 'password'],
+    ['/ui/account', 'factor'],
+    ['/ui/account/recovery-codes', 'recovery-codes'],
+    ['/ui/account/delete', 'deletion-code'],
+    ['/ui/password', 'password-code'],
+  ])('to the next person at the browser, from its history: %s: %s', async (path, done) => {
+    const browser = await signedIn()
+    const query = outcomeQuery(server, browser, done)
+    browser.cookies.delete('signet_ui_session')
+    await signedIn(browser)
+    const page = await browser.get(`${path}${query}`)
+    expect([page.status, statusOf(page), noticeOf(page)]).toEqual([200, undefined, undefined])
   })
 
   it('an hour later either, from the history of the browser', async () => {

@@ -1,4 +1,5 @@
 import { createHash, randomBytes } from 'node:crypto'
+import type { Request } from 'express'
 import { TOTP } from 'otpauth'
 import { expect } from '@jest/globals'
 import { leasePort } from '@signet/local'
@@ -101,9 +102,11 @@ export const fragmentOf = (seen: Seen): Record<string, string> =>
 /** The query of a page that says what a form in this browser has just done. */
 export function outcomeQuery({ context }: TestServer, browser: FormBrowser, done: string): string {
   const { pageKey: key, cookies, now } = context
-  const id = browser.cookies.get('signet_ui') ?? ''
   const state = new BrowserState({ key, cookies, now })
-  return `?${String(new URLSearchParams(outcome({ state, now }, { id, mark: null, lastUserId: null }, done)))}`
+  const sent = [...browser.cookies].map(([name, value]) => `${name}=${value}`).join('; ')
+  const known = state.find({ get: () => sent } as unknown as Request)
+  if (known === null) throw new Error('this browser has not opened a page yet')
+  return `?${String(new URLSearchParams(outcome({ state, now }, known, done)))}`
 }
 
 export const noticeOf = (seen: Seen): string | undefined =>

@@ -76,8 +76,9 @@ export class BrowserState {
     return uuidOf(this.#hash('sign-up', nonce))
   }
 
-  forget(res: Response): void {
+  forget(res: Response, { id }: Browser): Browser {
     this.deps.cookies.clear(res, MARK)
+    return { id, mark: null, lastUserId: null }
   }
 
   /** Leaves something for the next page of this browser. It is sealed: only the same label opens it. */

@@ -8,11 +8,11 @@ const PARAMETER = 'done'
 /** Long enough to read an email that a page says was sent, and reload the page. */
 const LIFE_MS = 3_600_000
 
-const labelOf = ({ id }: Browser): string => `outcome ${id}`
+const labelOf = ({ id, lastUserId }: Browser): string => `outcome ${id} ${lastUserId ?? ''}`
 
 /**
  * What a form has just done, as a parameter of the page that says so. It opens in this browser alone, so no link from elsewhere makes
- * a page say it.
+ * a page say it, and only while the same person uses it, so neither does its history to the next.
  */
 export const outcome = ({ state, now }: Deps, browser: Browser, done: string) => ({
   [PARAMETER]: state.seal(labelOf(browser), { done, until: now().getTime() + LIFE_MS }),

@@ -63,10 +63,10 @@ const deletingRoutes = (deps: UiDeps): Route[] => [
     async work({ sent, person, meta, res }) {
       const proof = { password: sent.text('password'), nonce: sent.text('nonce').replaceAll(' ', '') }
       await deps.deletions.request(person, proof, meta)
-      deps.state.forget(res)
+      const browser = deps.state.forget(res, sent.browser)
       const context = { ...sent.context, next: null }
       return deps.pages.redirect(
-        deps.pages.path('/account/deleted', context, outcome(deps, sent.browser, DELETED)),
+        deps.pages.path('/account/deleted', context, outcome(deps, browser, DELETED)),
       )
     },
   }),

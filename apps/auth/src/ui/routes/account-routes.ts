@@ -49,7 +49,7 @@ export const accountRoutes = (deps: UiDeps): Route[] => [
       const meta = deps.guard.metaOf(req)
       if (person !== null) await deps.overviews.endSignIn(person, person.session.signInId, meta)
       else await endLeftBehind(deps, sent.browser, meta)
-      deps.state.forget(res)
+      deps.state.forget(res, sent.browser)
       return sent.text('then') === 'leave' ? away(deps, sent.context) : toSignIn(deps, sent.context)
     },
   }),
