@@ -1,9 +1,9 @@
 import type { JsonSchema } from '@signet/http'
-import { eventTypes, type DeliveryHeaders } from '@signet/webhook-core'
+import { eventTypes, type deliveryHeaders } from '@signet/webhook-core'
 import { id, ref, text } from '../schemas/schema-parts.js'
 import { eventComponent } from '../samples/sample-schemas.js'
 
-type Header = Exclude<keyof DeliveryHeaders, 'content-type'>
+type Header = Exclude<keyof ReturnType<typeof deliveryHeaders>, 'content-type'>
 
 const SECONDS = '1769850000'
 
