@@ -30,7 +30,7 @@ const FEW = 1000
 const MANY = Number(option('users') ?? 1_000_000)
 const SECONDS = 3
 const CONCURRENCY = 16
-/** Of sign-ins there are few per second: without this, half of a measurement would see code that V8 has not optimized yet. */
+/** There are only a few sign-ins per second. Without warming up, half of a measurement would run code that V8 has not optimized yet. */
 const WARM_UP_SECONDS = Number(option('warm-up') ?? 60)
 const CORES = availableParallelism()
 const report = reporter('auth', { failsOnMiss: true })
@@ -141,7 +141,7 @@ async function benchGrowth(few: Running, many: Running): Promise<void> {
     ['admin list', list],
   ]
   for (const [name, shoot] of cases) {
-    // Fewer at a time than the machine can take: latency, not queueing.
+    // Fewer at a time than the machine can handle, so that this measures latency and not queueing.
     const pace = { concurrency: name === 'sign-in' ? 1 : 2, seconds: SECONDS }
     const shoots = [shoot(small, FEW), shoot(large, MANY)] as const
     const [atFew, atMany] = await compare(
@@ -160,10 +160,10 @@ async function benchGrowth(few: Running, many: Running): Promise<void> {
   large.close()
 }
 
-/** Sessions all over the table, in steps, not the same few pages again and again. */
+/** Uses sessions from all over the table, so that it does not read the same few pages every time. */
 function refreshAnywhere(client: HttpClient, users: number): Shoot {
   const current = new Map<number, string>()
-  // Above those that the other parts use.
+  // Higher numbers than those that the other parts use.
   const first = 500
   const step = Math.max(1, Math.floor((users - first) / 480))
   return async () => {

@@ -26,7 +26,7 @@ type Contender = {
   base: string
   /** CPU time of its servers so far in ms, by their names, where it is known. */
   spent?: () => Readonly<Record<string, number>>
-  /** Gets accounts of its own over its API. */
+  /** Its accounts are created over its API. */
   isPeer?: boolean
   stop: () => Promise<void>
 }

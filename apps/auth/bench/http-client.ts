@@ -18,7 +18,7 @@ export class HttpClient {
     this.#port = Number(port)
   }
 
-  /** The text of a good answer; throws for any other. As many connections as are asked at a time. */
+  /** Returns the text of a good response, and throws for any other. Opens as many connections as there are simultaneous requests. */
   async ask(asked: Asked): Promise<string> {
     const connection = this.#free.pop() ?? this.#open()
     const { status, text } = await connection.send(requestText(this.#host, asked))

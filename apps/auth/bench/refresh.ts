@@ -28,10 +28,10 @@ export function reportRate(
   report({ case: name, value: perSecond, unit, ...goal, others: { cpu_us: Math.round(cpuUs) } })
 }
 
-/** What the bench of a checkout seeds its database with; its tables and tokens may be others. */
+/** Seeds the database of a checkout, whose tables and tokens may differ from ours. */
 type Seed = Pick<typeof seed, 'refreshTokenOf' | 'seedDatabase'>
 
-/** Each worker keeps to sessions of its own, from `first` on, and goes along their chains. */
+/** Each worker uses its own sessions, starting at `first`, and follows their chains of tokens. */
 export function refresh(
   client: HttpClient,
   first: number,
@@ -45,7 +45,7 @@ export function refresh(
   }
 }
 
-/** Without reading the rest, which would be work of the load. */
+/** Does not parse the rest, because that work would be the load's. */
 export function refreshTokenIn(answer: string): string {
   const [, token] = /"refresh_token":"([^"]+)"/.exec(answer) ?? []
   if (token === undefined) throw new Error(`no refresh token in ${answer}`)

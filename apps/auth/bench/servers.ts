@@ -40,7 +40,7 @@ export const startBareExpress = (databaseUrl: string): Promise<Running> =>
 export const startBareHttp = (databaseUrl: string): Promise<Running> =>
   start(beside('./bare-http.ts'), databaseUrl)
 
-/** Those of the image (Dockerfile). */
+/** The same flags as in the image (Dockerfile). */
 const FLAGS = ['--enable-source-maps', '--max-semi-space-size=8']
 
 /** With BENCH_PROFILES=<folder> each server leaves a CPU profile there when it stops. */

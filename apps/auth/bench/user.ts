@@ -23,7 +23,7 @@ export const getUser =
     await client.ask({ method: 'GET', path: '/user', token })
   }
 
-/** Against the same select behind Express, and behind nothing but `node:http`. */
+/** Compares it with the same select behind Express, and behind `node:http` alone. */
 export async function benchUser(service: Running, databaseUrl: string, users: number): Promise<void> {
   const [express, http] = [await startBareExpress(databaseUrl), await startBareHttp(databaseUrl)]
   const clients = [service, express, http].map(({ base }) => new HttpClient(base)) as [Client, Client, Client]

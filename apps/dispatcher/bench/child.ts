@@ -1,7 +1,7 @@
 import { fork, type ChildProcess } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 
-/** A process of this folder that answers each message with one. */
+/** A process from this folder that answers each message with one message. */
 export class Child<Ask, Tell> {
   readonly #process: ChildProcess
 

@@ -51,7 +51,7 @@ async function scriptCalls(redis: Redis): Promise<number> {
 }
 
 async function committed(db: Db): Promise<number> {
-  // Backends hand in their counts with a delay; this connection's own snapshot must not be an old one.
+  // Backends report their counts with a delay, and this connection must not use an old snapshot of them.
   await db.query('select pg_stat_clear_snapshot()')
   const { rows } = await db.query<{ count: string }>(
     'select xact_commit as count from pg_stat_database where datname = current_database()',

@@ -20,7 +20,7 @@ type Pause = 'a fifth of a connection' | 'without pauses'
 const PAUSES: readonly Pause[] = ['a fifth of a connection', 'without pauses']
 type Deleted = { events: number; seconds: number; batchMs: number[] }
 
-/** How fast retention deletes, what that costs, and what dispatch feels of it: the product's own code with a clock that runs ahead. */
+/** How fast retention deletes, what that costs, and how it affects dispatch. Runs the product's own code with a clock that is ahead. */
 export async function measureRetention(
   stage: Stage,
   pipeline: Pipeline,

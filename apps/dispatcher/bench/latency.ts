@@ -60,7 +60,7 @@ export async function measureHanging(stage: Stage, rounds: number): Promise<void
   })
 }
 
-/** Those that hang collect failures; 20 of them would end their hanging. */
+/** Endpoints that hang collect failures, and 20 of them would disable the endpoint. */
 const enableAll = (db: Db) =>
   db.query('update webhook_endpoints set status = 1, consecutive_failures = 0, disabled_at = null')
 

@@ -42,7 +42,7 @@ export type PipelineOptions = {
 
 /** The quota of an account: the largest fan-out of one event. */
 export const ENDPOINTS_PER_ACCOUNT = 5
-/** Those of the Dockerfile. */
+/** The same flags as in the Dockerfile. */
 const FLAGS = ['--max-semi-space-size=32']
 const MAIN = fileURLToPath(new URL('../dist/main.js', import.meta.url))
 
@@ -87,7 +87,7 @@ export async function startPipeline(name: string, options: PipelineOptions): Pro
     return rows[0]?.busy === true
   }
 
-  // As an operator does it: the sweeper undoes what is only a flag in Redis.
+  // Pauses as an operator does, because the sweeper undoes a pause that is only a flag in Redis.
   const pause = async (paused: boolean) => {
     await setPaused(db, paused, { operator: 'bench', reason: 'a round' })
     await queues.setPaused(paused)

@@ -1,4 +1,4 @@
-// What raw limit and BullMQ comparison have in common: the product's own signing and sending, and nothing else of it.
+// Shared by the raw limit and the BullMQ comparison: the product's own signing and sending, and nothing else.
 import { randomBytes } from 'node:crypto'
 import { AddressGuard, guardedAgent } from '@signet/address-guard'
 import { deliveryHeaders, newEventId, newSigningSecret, type DeliveryId } from '@signet/webhook-core'

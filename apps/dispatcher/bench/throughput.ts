@@ -16,7 +16,7 @@ const KIB = 1024
 const small = { bytes: 2 * KIB, ofRaw: 0.65, ofQueue: 0.85 }
 
 export const throughputCases: readonly Case[] = [
-  // Its limit of eight permits is part of the product.
+  // The limit of eight permits for an endpoint is part of the product.
   { name: '2 KiB, 1 endpoint', endpoints: 1, deliveries: 6000, ...small, ofRaw: 0.5 },
   { name: '2 KiB, 10 endpoints', endpoints: 10, deliveries: 10_000, ...small },
   { name: '2 KiB, 1000 endpoints', endpoints: 1000, deliveries: 10_000, ...small },

@@ -6,7 +6,7 @@ import type { Content, LoadAsk, LoadTell, Sent, Target } from './messages.js'
 import { loadPeer } from './peer.js'
 
 const CONNECTIONS = 64
-/** What a notice has beside its content, about. */
+/** Approximate size of a notice without its content. */
 const OTHER_BYTES = 420
 
 process.on('message', (ask: LoadAsk) => void run(ask).then((tell) => process.send?.(tell)))
@@ -89,7 +89,7 @@ async function asFastAsAnswered(events: number, publish: Publish): Promise<void>
   await Promise.all(Array.from({ length: CONNECTIONS }, worker))
 }
 
-/** Each at its time, whatever became of the ones before: a server that falls behind shows it in every later event. */
+/** Sends each event at its time, no matter how earlier ones fared, so that a server that falls behind shows it in every later event. */
 async function atRate(events: number, perSecond: number, publish: Publish): Promise<void> {
   const open: Promise<void>[] = []
   const startedAt = Date.now()

@@ -2,7 +2,7 @@
 export type LoadAsk = {
   to: Target
   bytes: number
-  /** What most of the bytes are; the text of the transcript when left out. */
+  /** What most of the bytes are; by default the text of the transcript. */
   content?: Content | undefined
   events: number
   /** Events a second, sent when they are due; as fast as answers come when left out. */

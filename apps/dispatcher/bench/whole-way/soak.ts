@@ -19,7 +19,7 @@ const scale = Number(option('scale') ?? 1)
 const databaseUrl = process.env['DATABASE_URL'] ?? ''
 const redisUrl = process.env['REDIS_URL'] ?? ''
 
-/** What has to stay as it is. */
+/** Quantities that must not grow. */
 type Sample = Readonly<Record<string, number>>
 
 const UNITS: Readonly<Record<string, string>> = {

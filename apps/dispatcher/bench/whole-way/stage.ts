@@ -14,7 +14,7 @@ import type { LoadAsk, LoadTell, RawAsk, RawTell, Sent } from './messages.js'
 import type { Peer } from './peer.js'
 import { startSystem, type System } from './system.js'
 
-/** Without any arrival. */
+/** How long to wait if nothing arrives. */
 const ARRIVAL_TIMEOUT_MS = 120_000
 
 export type StageOptions = {

@@ -41,7 +41,7 @@ export type System = {
   stop: () => Promise<void>
 }
 
-/** Those of the images. */
+/** The same flags as in the images. */
 const FLAGS = {
   webhooks: ['--enable-source-maps', '--max-semi-space-size=8'],
   dispatcher: ['--enable-source-maps', '--max-semi-space-size=32'],
@@ -160,14 +160,14 @@ export async function startSystem(options: SystemOptions): Promise<System> {
   }
 }
 
-/** From its metrics, all results together. */
+/** Reads its metrics and adds up all results. */
 async function attemptsOf(dispatcher: string): Promise<number> {
   const text = await (await fetch(`${dispatcher}/metrics`)).text()
   const counts = [...text.matchAll(/^signet_delivery_attempts_total\{[^}]*\} (\d+)$/gm)]
   return counts.reduce((sum, [, count]) => sum + Number(count), 0)
 }
 
-/** Of that checkout: another version may have another schema. */
+/** Loads webhook-core from that checkout, because another version may have a different schema. */
 async function coreOf(root: string) {
   const load = (file: string): Promise<unknown> =>
     import(pathToFileURL(join(root, 'packages/webhook-core/dist', file)).href)

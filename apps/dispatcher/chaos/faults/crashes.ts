@@ -22,7 +22,7 @@ const killDispatchersAt = (
   { table, statement }: { table: string; statement: string },
 ): Fault => ({
   name,
-  // What others have sent then is not recorded either.
+  // Requests of other events that were sent by then are not recorded, either.
   repeats: 'counted',
   async run(stack) {
     for (const deadline = Date.now() + 30_000; !(await killedAt(stack, table, statement)); await sleep(50))
