@@ -1,6 +1,6 @@
 // References that a reader can follow: anchors of documents, decision records, test files and relative links in Markdown must exist,
-// every record is cited where a reader would ask, the maps in the READMEs of apps and in the overview name each folder, and nothing may cite a
-// document that is not in the repository.
+// every record is cited where a reader would ask, the maps in the READMEs of apps and in the overview name each folder, and nothing
+// may cite a document that is not in the repository.
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join, normalize } from 'node:path'
 import { parseArgs } from 'node:util'
