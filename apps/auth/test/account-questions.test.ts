@@ -73,7 +73,7 @@ describe('changing to an address', () => {
   })
   afterAll(() => server.close())
   const aTakenEmail = async () => (await aUser(server)).email
-  /** By somebody who has asked for nothing yet. */
+  /** By someone who has asked for nothing yet. */
   const change = async (email: string, from: From) => {
     const { access_token: token } = await aUser(server)
     return put(server, '/user', { email }, { ...from, token })

@@ -37,7 +37,7 @@ describe('the audit log', () => {
         { headers },
       )
       const [entry] = await entriesOf(server, String(body['id']))
-      // Without the name that somebody gave who has not proven to be the one.
+      // Without the name that someone gave who has not proven to be the one.
       expect(entry).toEqual({
         ip: '192.0.2.7',
         payload: {

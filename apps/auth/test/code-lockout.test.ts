@@ -52,7 +52,7 @@ const CHANNELS = {
 
 describe.each(['phone', 'email'] as const)('codes to %s', (kind) => {
   const { type, anAddress, codeTo } = CHANNELS[kind]
-  /** Somebody who has signed in at home. */
+  /** Someone who has signed in at home. */
   const anOwner = async () => {
     const address = anAddress()
     await post(server, '/signup', { ...address, password: PASSWORD }, from(HOME))

@@ -47,7 +47,7 @@ const rowsOf = async (email: string) =>
   (await site.server.context.db.query('select id from users where email = $1', [email])).rows
 const errorsLogged = () => site.server.lines.filter(({ level }) => level === 'error')
 
-/** A user who links what somebody else signed in with or linked meanwhile is told so. */
+/** A user who links what someone else signed in with or linked meanwhile is told so. */
 const EXPECTED = new Set(['signed in', 'identity_already_exists', '200'])
 
 /** Ends as every client expects, and not as after a deadlock. */

@@ -26,7 +26,7 @@ describe('networks that an account has signed in from', () => {
 
   const signIn = (email: string, password: string, network: string) =>
     post(server, tokenPath, { email, password }, from(network))
-  /** Somebody who has signed in at home, and somebody else who knows the password and signed in at many networks. */
+  /** Someone who has signed in at home, and someone else who knows the password and signed in at many networks. */
   const aLeakedAccount = async () => {
     const email = anEmail()
     await post(server, '/signup', { email, password: PASSWORD }, from(HOME))

@@ -229,7 +229,7 @@ describe('a change of address that has yet to be confirmed', () => {
   const logout = (scope: string) => async (token: string) =>
     void (await post(oneLink, `/logout?scope=${scope}`, undefined, { token }))
 
-  /** Somebody with a stolen session asks for an address of their own. */
+  /** Someone with a stolen session asks for an address of their own. */
   const steal = async (token: string) => {
     const email = anEmail()
     expect((await put(oneLink, '/user', { email }, { token })).status).toBe(200)

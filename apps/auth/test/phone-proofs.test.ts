@@ -20,7 +20,7 @@ const byCode = async (phone: string) =>
 const change = async (id: unknown, body: Json) =>
   (await put(site.server, `/admin/users/${String(id)}`, body, admin)).body
 const somebodyElse = () => aUser(site.server, { password: 'of somebody else' })
-/** Somebody with a session of their own adds the number to their account. */
+/** Someone with a session of their own adds the number to their account. */
 async function byChange({ access_token: token }: Session, phone: string): Promise<Json> {
   expect((await put(site.server, '/user', { phone }, { token })).status).toBe(200)
   const proof = { type: 'phone_change', phone, token: site.gateway.codeFor(phone) }

@@ -24,7 +24,7 @@ const use = (user: Bearer, code: string, options = {}) =>
 const left = async (user: Bearer) =>
   (await get(server, '/recovery-codes', { token: user.access_token })).body['codes_left']
 
-/** Somebody with a factor, a strong session and a fresh set of codes. */
+/** Someone with a factor, a strong session and a fresh set of codes. */
 async function withCodes(): Promise<{ user: SignedUp; strong: Bearer; factor: Enrolled; codes: string[] }> {
   const user = await aUser(server)
   const factor = await enroll(user)

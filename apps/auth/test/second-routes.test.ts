@@ -10,7 +10,7 @@ const passkeys = passkeySteps(() => site.server)
 
 type Stranger = { email: string; github: string; token: string; refreshToken: string }
 
-/** Signed in through a provider that says that somebody else's address is theirs, without having verified it. */
+/** Signed in through a provider that says that someone else's address is theirs, without having verified it. */
 const aStranger = async (): Promise<Stranger> => {
   const [email, github] = [anEmail(), anId()]
   site.github(github, { email, verified: false })
@@ -32,7 +32,7 @@ const unlink = async (stranger: Stranger, provider: string) => {
   return call(site.server, 'DELETE', path, { token: stranger.token })
 }
 
-/** What a stranger does to own the account that claims the address of somebody else. */
+/** What a stranger does to own the account that claims the address of someone else. */
 const PREPARATIONS: Record<string, (stranger: Stranger) => Promise<unknown>> = {
   'adds a number': ({ token }) => put(site.server, '/user', { phone: aPhone() }, { token }),
   'confirms another email address': async ({ token }) => {

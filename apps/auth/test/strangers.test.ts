@@ -54,7 +54,7 @@ async function addresses(
      where user_id = (select id from users where email = $1)`,
     [claimed],
   )
-  // The account of somebody who has proved a number.
+  // The account of someone who has proved a number.
   const owner = { phone: aPhone(), phone_confirm: true, email: second }
   expect((await post(server, '/admin/users', owner, { token: serviceToken() })).status).toBe(200)
   const { email: proved } = await aUser(server)

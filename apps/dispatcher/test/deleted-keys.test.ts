@@ -3,7 +3,7 @@ import { deliveryJobId } from '@signet/webhook-core/queue'
 import type { EventId } from '@signet/webhook-core'
 import { useIdleDispatcher } from './support/idle-dispatcher.js'
 
-/** Somebody deleted a list of a queue, or a job's id from it. Its jobs still exist, and no script of BullMQ fails. */
+/** Someone deleted a list of a queue, or a job's id from it. Its jobs still exist, and no script of BullMQ fails. */
 describe('work whose job is in none of the lists', () => {
   const rig = useIdleDispatcher()
   beforeEach(async () => {

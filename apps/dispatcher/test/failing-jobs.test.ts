@@ -87,7 +87,7 @@ it('counts no attempt of a delivery that found no permit, when its row cannot be
   const permits = await Promise.all(
     Array.from({ length: 8 }, async () => limiter.acquire({ endpointId, accountId })),
   )
-  // As if somebody held a lock on the endpoint for longer than a statement may take.
+  // As if someone held a lock on the endpoint for longer than a statement may take.
   const allow = await refuseRowsOf(endpointId)
   const unsent = await subscriber.summary()
   await waitFor(() =>

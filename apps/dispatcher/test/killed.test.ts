@@ -45,7 +45,7 @@ async function ask(url: string, token: string | null, body?: unknown): Promise<R
 /** What takes seconds need not be asked for fifty times in each: every answer costs two services some work. */
 const INTERVAL = { intervalMs: 250 }
 
-/** Somebody with a webhook at a path of the receiver. */
+/** Someone with a webhook at a path of the receiver. */
 async function aSubscriber(path: string) {
   const email = `${randomBytes(6).toString('hex')}@example.test`
   const person = await ask(`${stack.authUrl}/signup`, null, { email, password: 'correct horse battery' })

@@ -10,7 +10,7 @@ import { useIdleDispatcher } from './support/idle-dispatcher.js'
 
 const MINUTE_MS = 60_000
 
-/** Redis evicted its hash, or somebody deleted it. Its id is still in the queue. */
+/** Redis evicted its hash, or someone deleted it. Its id is still in the queue. */
 describe('a job whose data Redis no longer has is dropped, and its work done by another', () => {
   const rig = useIdleDispatcher({ env: { DISPATCHER_RETRY_DELAYS_SECONDS: '1,1' } })
   const { untilDelivered } = rig

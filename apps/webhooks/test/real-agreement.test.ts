@@ -40,7 +40,7 @@ async function ask<T = Record<string, unknown>>(
 
 type SignedIn = { access_token: string; user: { id: string } }
 
-/** Somebody with a personal token, which has nothing to do with the identity server's own sessions. */
+/** Someone with a personal token, which has nothing to do with the identity server's own sessions. */
 async function aPerson() {
   const email = `${randomBytes(6).toString('hex')}@example.test`
   const signedUp = await ask<SignedIn>('POST', `${stack.authUrl}/signup`, {
@@ -74,7 +74,7 @@ const notice = (accountId: string) =>
     body: aNotice(accountId),
   })
 
-/** Somebody with several browsers, each signed in to the portal through the sign-in page. */
+/** Someone with several browsers, each signed in to the portal through the sign-in page. */
 async function aPersonAtThePortal(count: number) {
   const { email: identifier, password } = await Person.signUp(stack.authUrl)
   const browsers = Array.from({ length: count }, () => new FormBrowser(stack.webhooksUrl))

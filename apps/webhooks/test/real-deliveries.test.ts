@@ -61,7 +61,7 @@ async function ask(method: string, url: string, token: string | null, body?: unk
   return { status: response.status, body: (text === '' ? {} : JSON.parse(text)) as Record<string, unknown> }
 }
 
-/** Somebody with an endpoint at the receiver. */
+/** Someone with an endpoint at the receiver. */
 async function aSubscriber() {
   const email = `${randomBytes(6).toString('hex')}@example.test`
   const signUp = { email, password: 'correct horse battery' }
@@ -106,7 +106,7 @@ async function aSubscriber() {
   }
 }
 
-/** Somebody whose receiver answers 500. */
+/** Someone whose receiver answers 500. */
 async function aFailingSubscriber() {
   const { id, email, record } = await aSubscriber()
   receiver.hook(`/hooks/${id}`, { otherwise: reply(500) })

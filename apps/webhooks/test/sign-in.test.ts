@@ -54,7 +54,7 @@ describe('the way to the sign-in page', () => {
     const start = await browser.get(`/sign-in?return_to=${encodeURIComponent(wanted)}`)
     const back = await browser.get(answerTo(start, user))
     expect([back.status, back.location]).toEqual([302, path])
-    // And at once where somebody is signed in.
+    // And at once where someone is signed in.
     const again = await browser.get(`/sign-in?return_to=${encodeURIComponent(wanted)}`)
     expect(again.location).toBe(path)
   })
@@ -113,7 +113,7 @@ describe('the way back', () => {
     back.searchParams.set('state', changed.toString('base64url'))
     const answer = await browser.get(back.href)
     expect([answer.status, answer.text.includes('evil.example')]).toEqual([400, false])
-    // Nor once somebody is signed in, when an old answer leads on without a check of its key.
+    // Nor once someone is signed in, when an old answer leads on without a check of its key.
     await browser.get(answerTo(await browser.get('/sign-in')))
     expect((await browser.get(back.href)).location).toBeNull()
   })

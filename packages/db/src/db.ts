@@ -105,7 +105,7 @@ export class Db implements Queryable {
       keepAlive: true,
     })
     this.pool.on('error', options.onIdleError ?? (() => undefined))
-    // The server may end a connection in the packet that opens it, before anybody listens. The next statement fails then.
+    // The server may end a connection in the packet that opens it, before anyone listens. The next statement fails then.
     this.pool.on('connect', (client) => client.on('error', () => undefined))
     if (options.closeSilent) this.#silent = new SilentConnections(this.pool, options)
   }

@@ -152,7 +152,7 @@ const THIS_MACHINE = /^(?:localhost|127(?:\.\d{1,3}){3}|::1)$/i
 
 /**
  * TLS from the start on port 465, otherwise STARTTLS if offered; credentials only with a user, and then STARTTLS has to be offered:
- * somebody on the way can take the offer out (decision 0258).
+ * someone on the way can take the offer out (decision 0258).
  */
 export const connectionOptions = ({ host, port, user, pass }: SmtpConfig) => ({
   host,

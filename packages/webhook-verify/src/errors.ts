@@ -19,7 +19,7 @@ export abstract class WebhookVerificationError extends Error {
 }
 
 /**
- * The body was not bytes or text, or somebody had read it before: the signed bytes are gone. A mistake in the receiver, not
+ * The body was not bytes or text, or someone had read it before: the signed bytes are gone. A mistake in the receiver, not
  * of the sender, so the handlers hand it to the server's own error handling, where it is seen.
  */
 export class RawBodyRequiredError extends WebhookVerificationError {

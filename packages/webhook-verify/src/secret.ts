@@ -11,7 +11,7 @@ const MIN_KEY_BYTES = 24
 const MAX_KEY_BYTES = 64
 
 /**
- * The secrets to try, after checking each for mistakes. An empty one would be a key that anybody has, and one that was cut, lacks its
+ * The secrets to try, after checking each for mistakes. An empty one would be a key that anyone has, and one that was cut, lacks its
  * prefix or has the line end of the file it came from verifies nothing: say so instead of refusing every delivery.
  */
 export function secretsOf(secret: Secret): readonly string[] {

@@ -46,7 +46,7 @@ export class AddressChanges {
   constructor(private readonly deps: Deps) {}
 
   /**
-   * The user's row must be locked. Whether somebody has an address is asked last, when nothing else can refuse the request: a free one
+   * The user's row must be locked. Whether someone has an address is asked last, when nothing else can refuse the request: a free one
    * gets its message then, so that each question counts like a message, whatever the answer is.
    */
   async begin(tx: Tx, userId: string, { email, phone, challenge, from }: Request): Promise<PendingMessages> {

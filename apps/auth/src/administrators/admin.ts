@@ -14,7 +14,7 @@ export type AdminProgram = {
 export type AdminPerson = {
   readonly aud: string
   readonly live: Live
-  /** Refuses somebody who may not do this: asked when the request arrives, and again in each transaction. */
+  /** Refuses someone who may not do this: asked when the request arrives, and again in each transaction. */
   readonly require: (live: Live) => void
   /** Whether the audit log names the person; otherwise it names the role alone. */
   readonly isNamed: boolean

@@ -13,7 +13,7 @@ export type Upgrade =
   | { factorId: string; method: (typeof FACTOR_METHODS)[keyof typeof FACTOR_METHODS]; isNew: boolean }
   | { factorId: null; method: typeof RECOVERY_CODE; isNew: false }
 
-/** More than anybody shows within the reuse interval; every further one forgets the oldest. */
+/** More than anyone shows within the reuse interval; every further one forgets the oldest. */
 const SUPERSEDED_TOKENS = 16
 
 /** How factors raise and lower the level of sessions. */

@@ -73,7 +73,7 @@ export class TokenHashes {
     return keyedHash(this.key, 'client', shared ? '' : key)
   }
 
-  /** Hash of an address that somebody signed up with. */
+  /** Hash of an address that someone signed up with. */
   ofSignUp({ kind, value }: Address): Buffer {
     return keyedHash(this.key, 'sign-up', kind, value)
   }

@@ -143,7 +143,7 @@ export class OperatorService {
     return { ...user, email }
   }
 
-  /** What anybody could request, done by the operator and recorded. */
+  /** What anyone could request, done by the operator and recorded. */
   #noted(operator: Operator, action: AuditAction, user: User, meta: RequestMeta): Transact {
     return (work) =>
       this.deps.acts.transaction(operator, {}, meta, async ({ tx, record }) => {

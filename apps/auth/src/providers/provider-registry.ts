@@ -129,7 +129,7 @@ export class ProviderRegistry {
 
 type LoadedProtocol = { protocol: Protocol; passport: ProviderPassport }
 
-/** Passport and its strategies are loaded when somebody first signs in with a provider. */
+/** Passport and its strategies are loaded when someone first signs in with a provider. */
 async function loadProtocol(name: Provider, load: () => Promise<Protocol>): Promise<LoadedProtocol> {
   const { ProviderPassport } = await import('./strategies/provider-passport.js')
   const protocol = await load()

@@ -37,7 +37,7 @@ function keyOf(named: string): string {
 function forwardedAddress(req: Request, rules: ClientAddressRules): string | undefined {
   if (!rules.forwardedForEnabled) return undefined
   const chain = (req.get(rules.forwardedForHeader) ?? '').split(',')
-  // Each proxy appends the address that it saw. Anybody can forge the entries before those of our own proxies.
+  // Each proxy appends the address that it saw. Anyone can forge the entries before those of our own proxies.
   const { forwardedForHops: hops } = rules
   const value = hops === 0 ? chain[0] : chain[Math.max(0, chain.length - hops)]
   return addressIn(value?.trim() ?? '')

@@ -48,7 +48,7 @@ export class SessionEnds {
     return (await store.end(tx, userId, reason, { onlySignIn: signInId }, now())) > 0
   }
 
-  /** The same from another sign-in of the user, whose row must be locked first: somebody else may be in that one. */
+  /** The same from another sign-in of the user, whose row must be locked first: someone else may be in that one. */
   async otherSignIn(tx: Tx, userId: string, signInId: string, reason: EndReason): Promise<boolean> {
     const ended = await this.signIn(tx, userId, signInId, reason)
     if (ended) await this.voidUnfinished(tx, userId)

@@ -106,7 +106,7 @@ export class PasswordService {
   }
 
   /**
-   * A wrong password costs two hashes, whether or not the address has an account and somebody signed up with it, because time would tell
+   * A wrong password costs two hashes, whether or not the address has an account and someone signed up with it, because time would tell
    * a stranger which it is. Only the right one costs less.
    */
   async #compare({ user, pendingHash, caller }: Attempt, password: string): Promise<Matched> {

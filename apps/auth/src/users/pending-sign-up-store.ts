@@ -99,7 +99,7 @@ export class PendingSignUpStore {
   }
 
   /**
-   * The sign-up whose confirmation this client wants again. Null if it may not be the client's own: somebody else may have signed up with
+   * The sign-up whose confirmation this client wants again. Null if it may not be the client's own: someone else may have signed up with
    * the address too, or the owner may be asking from another network, and must not complete a stranger's sign-up.
    */
   async findOwn(db: Queryable, userId: string, requestedBy: Buffer): Promise<string | null> {

@@ -25,7 +25,7 @@ const identities = async ({ access_token: token }: Pick<Session, 'access_token'>
 const begin = async (token: string) =>
   (await confirmLink(site.server, await linkAddress(site.server, token, 'figma'))).state
 
-/** Somebody with a second factor, and a thief who has only the password. */
+/** Someone with a second factor, and a thief who has only the password. */
 async function aVictim() {
   const victim = await aUser(site.server)
   site.figma(anId(), anEmail())

@@ -63,7 +63,7 @@ export const unconfirmed =
   (body: unknown): unknown =>
     mapMembers(body, (key, value) => (Object.hasOwn(unverified, key) ? unverified[key] : value))
 
-/** The same answer about somebody else, so that no earlier sign-in counts. */
+/** The same answer about someone else, so that no earlier sign-in counts. */
 export const anotherPerson =
   ({ identity }: Row) =>
   (body: unknown): unknown =>

@@ -31,7 +31,7 @@ describe('a sign-in through a provider ends in the browser that started it', () 
     const victim = targetOf(await callback(state))
     expect(victim.fragment).not.toHaveProperty('access_token')
     expect(victim.query['error_code']).toBe('bad_oauth_state')
-    // Nor could anybody end the sign-in of somebody else by trying.
+    // Nor could anyone end the sign-in of someone else by trying.
     const own = await callback(state, cookiesOf(answer))
     expect(targetOf(own).fragment).toHaveProperty('access_token')
   })

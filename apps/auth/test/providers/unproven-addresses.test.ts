@@ -14,7 +14,7 @@ async function signIn(site: ProviderSite): Promise<Target> {
   return targetOf(await get(site.server, `/callback?${query}`, { headers }))
 }
 
-/** How a sign-in ends for somebody who claims the address at github. */
+/** How a sign-in ends for someone who claims the address at github. */
 async function claim(site: ProviderSite, email: string): Promise<Record<string, string>> {
   site.github(anId(), { email, verified: false })
   return (await signIn(site)).query

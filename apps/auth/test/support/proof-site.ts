@@ -6,7 +6,7 @@ import { NO_EMAIL_GAPS } from './server.js'
 import { startSmsGateway, type SmsGateway } from './sms-gateway.js'
 import { serviceToken } from './tokens.js'
 
-/** What somebody gave when they signed up with an address. */
+/** What someone gave when they signed up with an address. */
 export type Given = { password: string; data: Json }
 export const STRANGERS_PASSWORD = 'of the stranger'
 export const STRANGER: Given = { password: STRANGERS_PASSWORD, data: { from: 'stranger' } }

@@ -31,7 +31,7 @@ const { register } = passkeySteps(() => server)
 const inside = async (user: Pick<SignedUp, 'email'>) => onAccount(server, user, new FormBrowser(site))
 const tenMinutes = (less = 0) => server.clock.advance(600_000 - less)
 
-/** What the sign-in page is asked for in the name of somebody who was sent there. */
+/** What the sign-in page is asked for in the name of someone who was sent there. */
 const askedAgain = ({ status, location }: Seen) => {
   const { pathname, searchParams } = new URL(location ?? '', site)
   return { status, pathname, ...Object.fromEntries(searchParams) }

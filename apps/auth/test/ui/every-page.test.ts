@@ -35,7 +35,7 @@ const LONG = 'a name that goes on and on without an end, as names of devices do'
 /** For a look at the pages: PICTURES=<folder> keeps one of each. */
 const pictures = process.env['PICTURES']
 
-/** Somebody in front of a browser, and the addresses that they open. */
+/** Someone in front of a browser, and the addresses that they open. */
 type Visitor = { who: string; browser: FormBrowser; addresses: readonly string[] }
 
 /** Walks the table of routes, so that a page that is added is looked at too. */

@@ -16,7 +16,7 @@ beforeAll(async () => {
 })
 afterAll(() => server.close())
 
-/** Somebody without a password, so that codes prove deletions and new passwords, and a while ago. */
+/** Someone without a password, so that codes prove deletions and new passwords, and a while ago. */
 async function signedIn(browser = aBrowser(server)): Promise<FormBrowser> {
   const email = anEmail()
   await post(server, '/admin/users', { email, email_confirm: true }, admin)

@@ -55,7 +55,7 @@ export async function findEventSnapshots(db: Queryable, ids: readonly EventId[])
 /**
  * Inserts the missing rows of these deliveries as pending and makes their events dispatched. The caller continues with the first
  * attempts: until it calls `concludeFirstAttempts`, the events are in `webhook_first_attempts`. A delivery that has a row keeps it.
- * Nothing is written for an event that was purged or is gone. With `skipLocked` nothing is written for one that somebody has locked, and
+ * Nothing is written for an event that was purged or is gone. With `skipLocked` nothing is written for one that someone has locked, and
  * these events are returned. Throws a unique violation if one of the ids belongs to another delivery.
  */
 export async function writeDeliveries(

@@ -29,7 +29,7 @@ type Suspects = Map<string, string>
  * them, even if they are healthy. The sweeper does not help either, because it takes a job that exists for work in progress.
  *
  * So this removes the damaged keys, broken jobs and strays, and the sweeper then creates new jobs for their work. It never removes a job
- * that somebody is working on: such a job is in `active`, with the lock of its worker.
+ * that someone is working on: such a job is in `active`, with the lock of its worker.
  */
 export class QueueRepair {
   readonly #checks: Periodic
@@ -63,7 +63,7 @@ export class QueueRepair {
     if (isScriptError(error)) this.lookForStrays()
   }
 
-  /** Call it when a stray was found although no script failed: somebody deleted a list of the queue. */
+  /** Call it when a stray was found although no script failed: someone deleted a list of the queue. */
   lookForStrays(): void {
     this.#hasStrays = true
   }

@@ -24,7 +24,7 @@ export type LostEventsDeps = {
 /** About 40 MB. */
 const LOOKED_FOR_AT_ONCE = 100_000
 
-/** Young events on which somebody may be working: those accepted from `from` until before `to`. */
+/** Young events on which someone may be working: those accepted from `from` until before `to`. */
 export type MayBeInWork = { from: Date; to: Date }
 
 /** Adds a job for each undispatched event, accepted before `before`, that has none. */

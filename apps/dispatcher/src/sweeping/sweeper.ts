@@ -97,7 +97,7 @@ export class Sweeper {
   }
 
   /**
-   * Which events without a job somebody may be working on, by the time when they were accepted: from `from` until before `to`. They have to
+   * Which events without a job someone may be working on, by the time when they were accepted: from `from` until before `to`. They have to
    * wait until `GRACE_MS` is over.
    *
    * - Normally these are all events that young.

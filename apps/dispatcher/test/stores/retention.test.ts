@@ -112,7 +112,7 @@ describe('retention', () => {
   })
 
   describe('leaves deliveries alone', () => {
-    /** A statement that has to wait for somebody else's row fails instead. */
+    /** A statement that has to wait for someone else's row fails instead. */
     const withoutWaiting = <T>(work: (tx: Tx) => Promise<T>): Promise<T> =>
       database.db.transaction(async (tx) => {
         await tx.query(`set local lock_timeout = '100ms'`)

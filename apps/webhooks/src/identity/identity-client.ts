@@ -110,7 +110,7 @@ export class IdentityClient {
       bearer: this.options.serviceToken ?? '',
       timeoutMs: USER_STATE_TIMEOUT_MS,
     })
-    // Any other 404 comes from a wrong address or a proxy, and must not sign anybody out.
+    // Any other 404 comes from a wrong address or a proxy, and must not sign anyone out.
     if (status === 404 && body['error_code'] === 'user_not_found') return null
     if (status !== 200) throw new IdentityUnavailableError(`the identity server answered ${status}`)
     return typeof body['deleted_at'] === 'string' ? null : body

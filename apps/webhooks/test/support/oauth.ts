@@ -2,7 +2,7 @@ import { FormBrowser, type Seen, signInOnPage } from '@signet/testkit'
 import type { Harness } from './harness.js'
 import { pkce } from './pkce.js'
 
-/** Somebody who signs in with a password. */
+/** Someone who signs in with a password. */
 type User = { readonly email: string; readonly password: string }
 
 export type RegisteredClient = {

@@ -3,7 +3,7 @@ import type { Harness } from './harness.js'
 import type { User } from './identity-double.js'
 import type { OAuthTester } from './oauth.js'
 
-/** Somebody who is signed in to the portal, without a script in the browser. */
+/** Someone who is signed in to the portal, without a script in the browser. */
 export async function aVisitor(
   { harness, oauth }: { harness: Harness; oauth: OAuthTester },
   user: User = harness.identity.addUser(),

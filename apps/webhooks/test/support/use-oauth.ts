@@ -2,7 +2,7 @@ import { afterAll, beforeAll } from '@jest/globals'
 import { startHarness, type Harness, type HarnessOptions } from './harness.js'
 import { OAuthTester } from './oauth.js'
 
-/** The service of {@link startHarness} for the tests of a file, and somebody who asks it by OAuth. */
+/** The service of {@link startHarness} for the tests of a file, and someone who asks it by OAuth. */
 export function useOAuth(options: HarnessOptions = {}): { harness: Harness; oauth: OAuthTester } {
   let started: Harness | undefined
   beforeAll(async () => {

@@ -43,7 +43,7 @@ export class Journey {
     return context.newPage()
   }
 
-  /** A link in the emails to somebody, the newest first, once one of `count` or more matches. */
+  /** A link in the emails to someone, the newest first, once one of `count` or more matches. */
   linkTo(email: string, count: number, pattern = /http\S+verify\S+/): Promise<string> {
     return waitUntil(
       async () => {

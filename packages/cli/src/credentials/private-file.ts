@@ -16,7 +16,7 @@ export async function readPrivateFile(path: string): Promise<string | null> {
   }
 }
 
-/** Whether anybody but the owner could read or change the file. Windows has no such bits. */
+/** Whether anyone but the owner could read or change the file. Windows has no such bits. */
 export async function isOpenToOthers(path: string): Promise<boolean> {
   if (process.platform === 'win32') return false
   const { mode } = await stat(path)

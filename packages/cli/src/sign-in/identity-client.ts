@@ -54,7 +54,7 @@ export class IdentityClient {
     const failure = failureOf(answer, CREDENTIAL)
     if (!(failure instanceof RefusedError)) throw failure
     const hint = ADVICE.get(failure.code) ?? failure.hint
-    // To a script, wrong credentials are the same as an invalid token: somebody has to sign in.
+    // To a script, wrong credentials are the same as an invalid token: someone has to sign in.
     throw failure.code === 'invalid_credentials'
       ? new NotSignedInError(failure.message, { hint })
       : new RefusedError(failure.code, failure.message, { hint })

@@ -9,7 +9,7 @@ import { ENDPOINT_COLUMNS, toEndpoint, type Endpoint, type EndpointRow } from '.
 
 /**
  * The secrets of endpoint `e` as they are now, by the clock of the database: one that is due has replaced the current one,
- * whether or not anybody has written that down.
+ * whether or not anyone has written that down.
  */
 export const SECRETS_NOW = `
   case when e.next_secret_active_at <= now() then e.next_secret_ciphertext else e.secret_ciphertext end

@@ -109,7 +109,7 @@ export class BrowserState {
     return isSame(this.formToken(browser, form), token)
   }
 
-  /** Whether this browser got the form, although perhaps before somebody signed in or out in it. */
+  /** Whether this browser got the form, although perhaps before someone signed in or out in it. */
   isFormOfBrowser(browser: Browser, form: string, token: string): boolean {
     return isSame(this.#browserToken(browser, form), token.split('.', 1)[0] ?? '')
   }

@@ -13,7 +13,7 @@ import type { SignInPages } from './sign-in-pages.js'
 import { clientTarget, errorTarget, isSilentTarget, type ClientError } from './client-answer.js'
 import { proved, type SignInContext } from './sign-in-context.js'
 
-/** Somebody with a session of the pages. */
+/** Someone with a session of the pages. */
 export type Person = Live & { readonly mark: Mark }
 
 /** An application that waits for an answer. */

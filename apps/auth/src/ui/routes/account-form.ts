@@ -8,7 +8,7 @@ import { orShow, type Refusal } from '../context/refusals.js'
 import { pageDocs, pageForm, type PageForm, type Sent } from '../context/sign-in-pages.js'
 import type { UiDeps } from '../context/ui-deps.js'
 
-/** Somebody who sends a form of the account page. */
+/** Someone who sends a form of the account page. */
 export type AccountStep = {
   readonly sent: Sent
   readonly person: Person
@@ -22,7 +22,7 @@ export type AccountForm = {
   path: string
   summary: string
   limit?: KeyedLimit
-  /** Also for somebody whose account is about to be deleted. */
+  /** Also for someone whose account is about to be deleted. */
   whilePending?: boolean
   work: (step: AccountStep) => Answer | Promise<Answer>
   /** The page with the form, when the work is refused. */
