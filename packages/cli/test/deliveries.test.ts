@@ -75,6 +75,9 @@ describe('deliveries list with filters', () => {
     ['--status', 'lost'],
     ['--since', 'yesterday'],
     ['--until', '2026-13-01'],
+    ['--since', '2026-02-30'],
+    ['--since', '2026-02-30T09:00:00Z'],
+    ['--until', '2026-04-31 09:00'],
     ['--page', '2', '--status', 'failed'],
     ['--page', '2', '--all'],
   ])('asks nothing for %s %s', async (...args) => {

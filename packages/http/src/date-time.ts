@@ -9,7 +9,7 @@ export function isDateTime(text: string): boolean {
 }
 
 /** `Date` takes 30 February for 2 March. */
-function isDay(date: string): boolean {
+export function isDay(date: string): boolean {
   const midnight = new Date(`${date}T00:00:00Z`)
   return !Number.isNaN(midnight.getTime()) && midnight.toISOString().startsWith(date)
 }

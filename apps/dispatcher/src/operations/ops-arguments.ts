@@ -1,4 +1,5 @@
 import { parseArgs } from 'node:util'
+import { isDay } from '@signet/http/date-time'
 import { parseDeliveryId, parseEndpointId, type DeliveryId, type EndpointId } from '@signet/webhook-core'
 import type { ReplayTarget } from './replay-store.js'
 import { usageError } from './ops-error.js'
@@ -192,7 +193,7 @@ const UNIT_MS: ReadonlyMap<string, number> = new Map(
 )
 /** In any unit. For anything longer ago, give a date. */
 const MAX_AGO = 9999
-const ISO_TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d{1,6})?)?(Z|[+-]\d\d:\d\d)$/
+const ISO_TIME = /^(\d{4}-\d\d-\d\d)T(?:[01]\d|2[0-3]):\d\d(:\d\d(\.\d{1,6})?)?(Z|[+-]\d\d:\d\d)$/
 
 function timeOf(text: string, now: Date): Date {
   const [, amount, unit] = /^(\d+)([mhd])$/.exec(text) ?? []
@@ -201,9 +202,10 @@ function timeOf(text: string, now: Date): Date {
       throw usageError(`--since goes back ${MAX_AGO} minutes, hours or days at most, not ${text}`)
     return new Date(now.getTime() - Number(amount) * (UNIT_MS.get(unit ?? '') ?? 0))
   }
+  const [, day] = ISO_TIME.exec(text) ?? []
   const at = new Date(text)
   // Without a zone, a time would mean something else on every machine.
-  if (!ISO_TIME.test(text) || Number.isNaN(at.getTime()))
+  if (day === undefined || !isDay(day) || Number.isNaN(at.getTime()))
     throw usageError('--since takes 2026-01-31T09:00:00Z, or 30m, 6h, 2d')
   if (at > now) throw usageError('--since must not be in the future')
   return at

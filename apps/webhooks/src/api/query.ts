@@ -1,4 +1,5 @@
 import type { Request } from 'express'
+import { isDay } from '@signet/http/date-time'
 import { badRequest } from '../errors/api-errors.js'
 import { RuleError } from '../errors/rule-error.js'
 
@@ -65,8 +66,6 @@ export function parseTime(name: string, raw: string): string {
   return `${time.toISOString().slice(0, -'.000Z'.length)}.${fraction.padEnd(6, '0')}Z`
 }
 
-// The 30th of February would become a day in March.
-const isDay = (day: string) => new Date(`${day}T00:00:00Z`).toISOString().startsWith(day)
 /** PostgreSQL has no year 0. */
 const hasYear = (time: Date) => time.getUTCFullYear() >= 1 && time.getUTCFullYear() <= 9999
 

@@ -37,10 +37,16 @@ export function parseTime(text: string): string {
   const [, count, unit] = /^(\d{1,6})([mhd])$/.exec(text) ?? []
   const time =
     count === undefined
-      ? new Date(/^\d{4}-\d\d-\d\d/.test(text) ? text : NaN)
+      ? new Date(isDay(text.slice(0, 10)) ? text : NaN)
       : new Date(Date.now() - Number(count) * UNIT_MS[unit as keyof typeof UNIT_MS])
   if (Number.isNaN(time.getTime())) {
     throw new InvalidArgumentError('It must be like 2026-01-31T09:00:00Z, 2026-01-31, 30m, 2h or 7d.')
   }
   return time.toISOString()
+}
+
+/** `Date` takes 30 February for 2 March. */
+function isDay(date: string): boolean {
+  const midnight = new Date(/^\d{4}-\d\d-\d\d$/.test(date) ? `${date}T00:00:00Z` : NaN)
+  return !Number.isNaN(midnight.getTime()) && midnight.toISOString().startsWith(date)
 }
