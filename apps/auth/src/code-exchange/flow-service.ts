@@ -99,7 +99,9 @@ export class FlowService {
       await gate.hold(tx, { userId: user.id, sessionId: flow.linkingSessionId })
     if (flow.sessionId === null) {
       audit('login', user, { provider: flow.providerType })
-      return sessions.open(tx, user, flow.method, meta)
+      return flow.method === 'oauth'
+        ? sessions.openByProvider(tx, user, flow.providerType, meta)
+        : sessions.open(tx, user, flow.method, meta)
     }
     return sessions.openBeside(tx, await gate.hold(tx, { userId: user.id, sessionId: flow.sessionId }))
   }

@@ -143,7 +143,7 @@ export class CallbackService {
     const { flows, sessions, encryption, now } = this.deps
     if (flow.challenge === null) {
       audit('login', user, { provider: flow.provider })
-      const signedIn = await sessions.open(tx, user, 'oauth', meta)
+      const signedIn = await sessions.openByProvider(tx, user, flow.provider, meta)
       return { kind: 'session', signedIn, provider: flow.provider, tokens }
     }
     const code = randomUUID()

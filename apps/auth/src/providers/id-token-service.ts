@@ -92,7 +92,7 @@ export class IdTokenService {
     const external = { provider: expected.provider, profile, from: meta.client }
     return signIns.run({ external, purpose, redirectTo: rules.siteUrl }, meta, (tx, audit, user) => {
       audit('login', user, { provider: expected.provider })
-      return sessions.open(tx, user, 'oauth', meta)
+      return sessions.openByProvider(tx, user, expected.provider, meta)
     })
   }
 

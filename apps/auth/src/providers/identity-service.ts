@@ -1,12 +1,12 @@
 import { isUniqueViolation, type Tx } from '@signet/db'
 import type { AuditLog } from '../audit/audit-log.js'
 import { authError } from '../errors/auth-error.js'
-import type { FlowStore } from '../flows/flow-store.js'
 import type { Mailer } from '../mail/mailer.js'
 import type { OneTimeTokenStore } from '../one-time-tokens/one-time-token-store.js'
 import type { AddressProofs } from '../proofs/address-proofs.js'
 import type { RequestMeta } from '../requests/request-meta.js'
 import { requireStrong, type SessionGate } from '../sessions/session-gate.js'
+import type { SessionEnds } from '../sessions/session-ends.js'
 import type { Live } from '../sessions/session.js'
 import type { IdentityStore } from '../users/identity-store.js'
 import type { Identity, User } from '../users/user.js'
@@ -16,7 +16,7 @@ type Deps = {
   proofs: AddressProofs
   identities: IdentityStore
   tokens: OneTimeTokenStore
-  flows: Pick<FlowStore, 'removeCodes'>
+  ends: SessionEnds
   audit: AuditLog
   mailer: Mailer
   rules: { autoconfirm: boolean }
@@ -41,7 +41,7 @@ export class IdentityService {
       const found = locked.identities.find(({ id }) => id === identityId)
       if (found === undefined)
         throw authError('unprocessable', 'identity_not_found', "Identity doesn't exist")
-      await this.#remove(tx, locked, found)
+      await this.#remove(tx, locked, found, held.session.signInId)
       record('identity_unlinked', locked, {
         identity_id: found.id,
         provider: found.provider,
@@ -54,11 +54,10 @@ export class IdentityService {
     })
   }
 
-  async #remove(tx: Tx, user: User, removed: Identity): Promise<void> {
-    const { identities, tokens, flows, proofs } = this.deps
+  async #remove(tx: Tx, user: User, removed: Identity, keptSignInId: string): Promise<void> {
+    const { identities, tokens, ends, proofs } = this.deps
     await identities.remove(tx, removed.id)
-    // The code of a sign-in with it would still open a session.
-    await flows.removeCodes(tx, user.id)
+    await ends.byProvider(tx, user.id, removed.provider, keptSignInId)
     const left = user.identities.filter(({ id }) => id !== removed.id)
     const isOrphaned = user.email !== null && !left.some(({ email }) => email === user.email)
     if (isOrphaned) await tokens.removeAll(tx, user.id)

@@ -12,6 +12,7 @@ import type { DerivedKeys } from '../secrets/derived-keys.js'
 import type { AddressHolders } from '../proofs/address-holders.js'
 import type { AddressProofs } from '../proofs/address-proofs.js'
 import type { KeyedLimit } from '../rate-limits/rate-limits.js'
+import type { SessionEnds } from '../sessions/session-ends.js'
 import type { SessionGate } from '../sessions/session-gate.js'
 import type { SessionService } from '../sessions/session-service.js'
 import type { Stores } from './stores.js'
@@ -36,6 +37,7 @@ type Parts = {
   audit: AuditLog
   mailer: Mailer
   sessions: SessionService
+  ends: SessionEnds
   gate: SessionGate
   holders: AddressHolders
   proofs: AddressProofs
@@ -49,7 +51,7 @@ type Parts = {
 
 /** The part of the composition root that is about external providers. */
 export function createProviderServices(parts: Parts) {
-  const { config, db, stores, outbound, audit, mailer, sessions, proofs, keys, now } = parts
+  const { config, db, stores, outbound, audit, mailer, sessions, ends, proofs, keys, now } = parts
   const { users, identities, tokens, oauthFlows: flows } = stores
   const { encryption } = keys
   const idTokens = new IdTokenVerifier({ outbound, now })
@@ -124,7 +126,7 @@ export function createProviderServices(parts: Parts) {
       gate: parts.gate,
       identities,
       tokens,
-      flows: stores.flows,
+      ends,
       proofs,
       audit,
       mailer,

@@ -10,6 +10,8 @@ type EndScope = {
   except?: string
   aal?: Aal
   passkeyId?: string
+  /** Those that an account at this provider opened. */
+  provider?: string
   /** Including all sessions that were opened from it. */
   onlySignIn?: string
   exceptSignIn?: string
@@ -60,7 +62,8 @@ export class SessionEndStore {
     const ending = this.#ending(
       `and id = coalesce($4::uuid, id) and id is distinct from $5::uuid and aal = coalesce($6, aal)
        and ($7::uuid is null or passkey_id = $7) and coalesce(sign_in_id, id) = coalesce($8::uuid, sign_in_id, id)
-       and coalesce(sign_in_id, id) is distinct from $9::uuid`,
+       and coalesce(sign_in_id, id) is distinct from $9::uuid
+       and ($10::text is null or amr @> jsonb_build_array(jsonb_build_object('method', 'oauth', 'provider', $10)))`,
     )
     const { rows } = await db.query<{ ended: number }>(
       `with ended as (${ending} returning id, user_id),
@@ -76,6 +79,7 @@ export class SessionEndStore {
         scope.passkeyId ?? null,
         scope.onlySignIn ?? null,
         scope.exceptSignIn ?? null,
+        scope.provider ?? null,
       ],
     )
     const ended = rows[0]?.ended ?? 0

@@ -86,6 +86,16 @@ export class SessionEnds {
     if (ended > 0) await this.voidUnfinished(tx, userId)
   }
 
+  /** Ends the sessions that an account at this provider opened, except those of one sign-in. The user's row must be locked. */
+  async byProvider(tx: Tx, userId: string, provider: string, keptSignInId: string): Promise<void> {
+    const { store, flows, now } = this.deps
+    const scope = { provider, exceptSignIn: keptSignInId }
+    const ended = await store.end(tx, userId, 'identity_removed', scope, now())
+    if (ended > 0) await this.voidUnfinished(tx, userId)
+    // The code of a sign-in with it would still open one.
+    else await flows.removeCodes(tx, userId)
+  }
+
   /**
    * Cancels what the ended sessions may have started: PKCE codes, which would open a new session, and changes of address, which would
    * hand over the account once confirmed. Links for sign-in and recovery stay, because only the owner can read the mailbox they went to.

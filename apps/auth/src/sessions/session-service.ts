@@ -37,8 +37,8 @@ type Deps = {
   now: () => Date
 }
 
-/** How a person signs in: the `amr` entry, and for a passkey which one and how strong it was. */
-type Proof = { method: SignInMethod; aal: Aal; passkeyId: string | null }
+/** How a person signs in: the `amr` entry, at which provider, and for a passkey which one and how strong it was. */
+type Proof = { method: SignInMethod; aal: Aal; passkeyId: string | null; provider: string | null }
 
 /** Who signs in. Nothing else that was read before the session opens matters. */
 type Owner = Pick<User, 'id'>
@@ -50,7 +50,12 @@ type Opening = Proof & {
   countedIn: Buffer | null
 }
 
-const weak = (method: SignInMethod): Proof => ({ method, aal: 'aal1', passkeyId: null })
+const weak = (method: SignInMethod, provider: string | null = null): Proof => ({
+  method,
+  aal: 'aal1',
+  passkeyId: null,
+  provider,
+})
 
 export const logoutScopes = ['global', 'local', 'others'] as const
 export type LogoutScope = (typeof logoutScopes)[number]
@@ -82,8 +87,13 @@ export class SessionService {
   }
 
   /** Opens a session as part of a larger change that writes the audit entries. */
-  open(tx: Tx, user: Owner, method: SignInMethod, meta: RequestMeta): Promise<SignedIn> {
+  open(tx: Tx, user: Owner, method: Exclude<SignInMethod, 'oauth'>, meta: RequestMeta): Promise<SignedIn> {
     return this.#openFor(tx, user, weak(method), meta)
+  }
+
+  /** As {@link open}, with an account at a provider. */
+  openByProvider(tx: Tx, user: Owner, provider: string, meta: RequestMeta): Promise<SignedIn> {
+    return this.#openFor(tx, user, weak('oauth', provider), meta)
   }
 
   /** As {@link open}, with a passkey. With user verification it counts as two factors: the device, and what unlocks it. */
@@ -96,7 +106,7 @@ export class SessionService {
     return this.#openFor(
       tx,
       user,
-      { method: 'passkey', aal: userVerified ? 'aal2' : 'aal1', passkeyId },
+      { method: 'passkey', aal: userVerified ? 'aal2' : 'aal1', passkeyId, provider: null },
       meta,
     )
   }
@@ -184,7 +194,7 @@ export class SessionService {
 
   async #open(
     db: Queryable,
-    { user, method, aal, passkeyId, passwordHash, auditRows, countedIn }: Opening,
+    { user, method, aal, passkeyId, provider, passwordHash, auditRows, countedIn }: Opening,
     meta: RequestMeta,
   ): Promise<SignedIn | null> {
     const { sessions, bounds, refreshTokens } = this.deps
@@ -197,6 +207,7 @@ export class SessionService {
         userId: user.id,
         method,
         passkeyId,
+        provider,
         userAgent: meta.userAgent,
         ip: meta.ip,
         network: meta.client.key,

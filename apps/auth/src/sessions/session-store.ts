@@ -28,6 +28,8 @@ export type NewSession = {
   method: SignInMethod
   /** The passkey that was used, if one was. */
   passkeyId: string | null
+  /** The provider, if one was used. Kept with the proof, so sessions that are opened from this one have it, too. */
+  provider: string | null
   userAgent: string
   ip: string
   /** Becomes one of the user's known networks. */
@@ -138,7 +140,7 @@ export class SessionStore {
         session.ip,
         session.notAfter,
         now,
-        JSON.stringify([{ method: session.method, at: now }]),
+        JSON.stringify([{ method: session.method, at: now, provider: session.provider ?? undefined }]),
         session.refreshSalt,
         session.passwordHash,
         session.auditRows,

@@ -26,6 +26,8 @@ export type EndReason =
   | 'admin'
   /** The passkey that opened it was removed. */
   | 'passkey_removed'
+  /** The provider account that opened it was removed. */
+  | 'identity_removed'
 
 export type Session = {
   readonly id: string

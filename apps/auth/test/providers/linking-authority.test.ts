@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { anEmail, aUser, call, expectError, get, post, put, type Json, type Session } from '../support/api.js'
 import { FACTOR_ENVIRONMENT, factorSteps } from '../support/factors.js'
-import { comeBack, targetOf } from '../support/fake-provider.js'
+import { comeBack, signInWith, targetOf } from '../support/fake-provider.js'
 import { waitForLocks } from '../support/locks.js'
 import {
   anId,
@@ -137,5 +137,43 @@ describe('sign-in methods of an account with a second factor', () => {
     await post(site.server, '/logout?scope=local', undefined, { token: user.access_token })
     const exchange = { auth_code: query['code'], code_verifier: verifier }
     expectError(await post(site.server, '/token?grant_type=pkce', exchange), 403, 'session_not_found')
+  })
+})
+
+describe('a sign-in method that is removed', () => {
+  const refresh = (token: unknown) =>
+    post(site.server, '/token?grant_type=refresh_token', { refresh_token: token })
+  const remove = async (session: Pick<Session, 'access_token'>) => {
+    const linked = (await identities(session))['identities'] as Json[]
+    const id = String(linked.find(({ provider }) => provider === 'github')?.['identity_id'])
+    return call(site.server, 'DELETE', `/user/identities/${id}`, { token: session.access_token })
+  }
+  /** Sessions of one account: by password, and by a provider in both flows. */
+  async function sessions() {
+    const user = await aUser(site.server)
+    site.github(anId(), { email: user.email })
+    const { fragment } = await signInWith(site.server, 'github')
+    const verifier = anId().padEnd(43, 'x')
+    const challenge = { code_challenge: verifier, code_challenge_method: 'plain' }
+    const { query } = await signInWith(site.server, 'github', challenge)
+    const exchange = { auth_code: query['code'], code_verifier: verifier }
+    const byCode = (await post(site.server, '/token?grant_type=pkce', exchange)).body as Session
+    return { user, byCode, direct: fragment as unknown as Session }
+  }
+
+  it('ends the sessions that it opened, and no others', async () => {
+    const { user, byCode, direct } = await sessions()
+    expect((await remove(user)).status).toBe(200)
+    for (const { refresh_token: token } of [byCode, direct])
+      expectError(await refresh(token), 400, 'refresh_token_not_found')
+    expect((await refresh(user.refresh_token)).status).toBe(200)
+  })
+
+  it('leaves the session that removes it', async () => {
+    const { user, byCode, direct } = await sessions()
+    expect((await remove(byCode)).status).toBe(200)
+    expectError(await refresh(direct.refresh_token), 400, 'refresh_token_not_found')
+    expect((await refresh(byCode.refresh_token)).status).toBe(200)
+    expect((await refresh(user.refresh_token)).status).toBe(200)
   })
 })
