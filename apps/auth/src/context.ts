@@ -57,6 +57,8 @@ export type Ports = {
   hasher: PasswordHasher
   /** How long a request about an account waits behind its answer, in milliseconds. */
   requestPauseMs: () => number
+  /** How long a statement waits for a lock before its request ends as a conflict. */
+  lockTimeoutMs: number
   /** Receives spans; without it none are created. */
   tracing: Tracing
   /** Base URLs of SMS gateways and CAPTCHA services. */
@@ -78,7 +80,8 @@ export async function createContext(config: AuthConfig, ports: Partial<Ports> = 
   const { tracing } = ports
   const registry = createRegistry({ runtime: config.metricsEnabled })
   const observer = createObserver(log, registry)
-  const db = createDb(config, log, tracing)
+  const lockTimeoutMs = ports.lockTimeoutMs ?? LOCK_TIMEOUT_MS
+  const db = createDb(config, log, { tracing, lockTimeoutMs })
   const stores = createStores(tablesOf(config.dbNamespace))
   const keys = createLiveKeys({
     config,
@@ -254,13 +257,17 @@ export async function createContext(config: AuthConfig, ports: Partial<Ports> = 
 export const createAuthLogger = ({ logLevel: level, logFile: file }: AuthConfig): Logger =>
   createLogger({ level, component, file })
 
-function createDb(config: AuthConfig, log: Logger, tracing: Tracing | undefined): Db {
+function createDb(
+  config: AuthConfig,
+  log: Logger,
+  { tracing, lockTimeoutMs }: Partial<Ports> & Pick<Ports, 'lockTimeoutMs'>,
+): Db {
   return new Db({
     connectionString: config.databaseUrl,
     max: config.dbMaxPoolSize === 0 ? 'unlimited' : config.dbMaxPoolSize,
     applicationName: 'signet-auth',
     statementTimeoutMs: config.apiMaxRequestDuration,
-    lockTimeoutMs: LOCK_TIMEOUT_MS,
+    lockTimeoutMs,
     // A plan made while tables were small would read them whole, and is kept.
     preferIndexes: true,
     // PostgreSQL would plan a refresh each time, because one of few tokens looks cheaper than one of any number.

@@ -202,11 +202,14 @@ describe('the way back (docs/specification.md#providers)', () => {
   })
 
   it('a user whom another request holds for too long is a conflict, as everywhere', async () => {
-    const { state } = await depart(site.server, 'github')
-    const answer = await site.server.context.db.transaction(async (tx) => {
+    const hasty = await startProviderSite({}, { lockTimeoutMs: 100 })
+    hasty.github(anId(), { email: anEmail() })
+    const { state } = await depart(hasty.server, 'github')
+    const answer = await hasty.server.context.db.transaction(async (tx) => {
       await tx.query('lock table identities in access exclusive mode')
-      return comeBack(site.server, { code: 'c', state })
+      return comeBack(hasty.server, { code: 'c', state })
     })
+    await hasty.close()
     expect(targetOf(answer).query).toMatchObject({ error: 'server_error', error_code: 'conflict' })
   })
 

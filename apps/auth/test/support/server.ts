@@ -71,6 +71,8 @@ export async function startServer(
     databaseNow: () => Promise.resolve(clock.now()),
     hasher: sharedHasher,
     requestPauseMs: () => 0,
+    // Many calls of a test may want one lock at once, on a busy machine.
+    lockTimeoutMs: 100_000,
     ...ports,
   })
   const listener = await listen(createApp(context), {
