@@ -1,11 +1,8 @@
 import { parseArgs } from 'node:util'
-import { isDay } from '@signet/http/date-time'
 import { parseDeliveryId, parseEndpointId, type DeliveryId, type EndpointId } from '@signet/webhook-core'
+import type { Author } from './operations.js'
 import type { ReplayTarget } from './replay-store.js'
 import { usageError } from './ops-error.js'
-
-/** Who runs a command and why. Required for every command that changes something. */
-export type Author = { operator: string; reason: string }
 
 export type OpsCommand =
   | { name: 'help' }
@@ -209,4 +206,10 @@ function timeOf(text: string, now: Date): Date {
     throw usageError('--since takes 2026-01-31T09:00:00Z, or 30m, 6h, 2d')
   if (at > now) throw usageError('--since must not be in the future')
   return at
+}
+
+/** `Date` takes 30 February for 2 March. */
+function isDay(date: string): boolean {
+  const midnight = new Date(`${date}T00:00:00Z`)
+  return !Number.isNaN(midnight.getTime()) && midnight.toISOString().startsWith(date)
 }
