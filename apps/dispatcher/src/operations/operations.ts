@@ -37,10 +37,12 @@ import {
   type Switch,
 } from './operator-store.js'
 import { findReplayable, replayDeliveries, type Replayable, type ReplayTarget } from './replay-store.js'
-import type { Author } from './ops-arguments.js'
 import type { JobPresence } from '../queues/job-presence.js'
 import { PauseSwitch } from './pause-switch.js'
 import { isInFirstAttempt } from './reading.js'
+
+/** Who runs a command and why. Required for every command that changes something. */
+export type Author = { operator: string; reason: string }
 
 export type OperationsDeps = {
   db: Queryable

@@ -6,8 +6,8 @@ import { WebhookQueues } from '@signet/webhook-core/queue'
 import type { ReplayTarget } from './replay-store.js'
 import type { DispatcherConfig } from '../config/config.js'
 import { JobPresence } from '../queues/job-presence.js'
-import { Operations } from './operations.js'
-import { parseOps, USAGE, type Author, type OpsCommand } from './ops-arguments.js'
+import { Operations, type Author } from './operations.js'
+import { parseOps, USAGE, type OpsCommand } from './ops-arguments.js'
 import { exitCode, OpsError } from './ops-error.js'
 import {
   accountReport,
