@@ -38,7 +38,7 @@ const isName = (word: string, index: number, words: readonly string[]): boolean 
 /** How many rounds count; the one before them warms up. */
 export const rounds = (fallback = 5): number => Number(option('rounds') ?? fallback)
 
-/** Of an even number of values the mean of the two in the middle. */
+/** The value in the middle; for an even number of values, the mean of the two in the middle. */
 export function median(values: readonly number[]): number {
   const sorted = [...values].sort((a, b) => a - b)
   const half = sorted.length / 2

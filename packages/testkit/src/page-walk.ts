@@ -111,7 +111,7 @@ export async function faultsInLooks(
   return found
 }
 
-/** The elements of a page, and and for each its role and whether it is there for all, for screen readers, or for nobody. */
+/** The elements of a page, and for each its role and whether it is there for all, for screen readers, or for nobody. */
 const SHOWN = `[...document.querySelectorAll('*')].map((element) => {
   const { display, visibility, clip, clipPath } = getComputedStyle(element)
   return [element.localName, display, visibility, clip, clipPath, element.offsetWidth === 0, element.offsetHeight === 0].join()

@@ -35,7 +35,7 @@ export interface Hook extends Pick<PlainHook, 'secret'> {
 }
 
 export interface DeliveryFilter extends PlainFilter {
-  /** Of the event. */
+  /** The type of the event. */
   type?: string
   timeoutMs?: number
 }
