@@ -96,9 +96,15 @@ export function createApp(context: AuthContext): Application {
   return withShortcut(app, { before, routes, onError })
 }
 
-const readiness = ({ db, isRedisReady, drain, log }: AuthContext): RequestHandler =>
+const readiness = ({ db, clock, isRedisReady, drain, log }: AuthContext): RequestHandler =>
   healthHandlers({
-    required: { database: () => db.ping() },
+    required: {
+      async database() {
+        await db.ping()
+        // Before a request is dated by it.
+        await clock.adjust()
+      },
+    },
     // Without it, each replica counts its limits by itself (decision 0155).
     optional: isRedisReady && { redis: isRedisReady },
     drain,

@@ -1,4 +1,4 @@
-import { Batches, databaseNow, Db, type DatabaseClock } from '@signet/db'
+import { Batches, databaseNow, Db, SharedClock, type DatabaseClock } from '@signet/db'
 import { Drain } from '@signet/http'
 import { createLimiter } from '@signet/rate-limits'
 import { createLogger, createRegistry, type Logger, type Tracing } from '@signet/telemetry'
@@ -75,13 +75,14 @@ const LOCK_TIMEOUT_MS = 5000
  * services.
  */
 export async function createContext(config: AuthConfig, ports: Partial<Ports> = {}) {
-  const now = ports.now ?? (() => new Date())
   const log = ports.log ?? createAuthLogger(config)
   const { tracing } = ports
   const registry = createRegistry({ runtime: config.metricsEnabled })
   const observer = createObserver(log, registry)
   const lockTimeoutMs = ports.lockTimeoutMs ?? LOCK_TIMEOUT_MS
   const db = createDb(config, log, { tracing, lockTimeoutMs })
+  const clock = new SharedClock(db)
+  const now = ports.now ?? clock.now
   const stores = createStores(tablesOf(config.dbNamespace))
   const keys = createLiveKeys({
     config,
@@ -218,6 +219,7 @@ export async function createContext(config: AuthConfig, ports: Partial<Ports> = 
   return {
     ...services,
     config,
+    clock,
     now,
     log,
     registry,

@@ -1,4 +1,6 @@
+import { CLOCK_INTERVAL_MS } from '@signet/db'
 import { listen, type Service } from '@signet/http'
+import { Periodic } from '@signet/periodic'
 import { createApp } from './app.js'
 import { strayRedirectUris } from './config/provider-settings.js'
 import type { AuthConfig } from './config/config.js'
@@ -30,6 +32,8 @@ export async function serve(
   }
   try {
     warnAboutSettings(context, env)
+    await context.clock.adjust().catch(() => undefined)
+    open.push(followClock(context))
     // So that the first request and the first reader of the JWK Set find a key. Without a database, that happens
     // later.
     await context.keys.forSigning().catch(() => undefined)
@@ -56,6 +60,18 @@ export async function serve(
     await close()
     throw error
   }
+}
+
+/** Returns how to stop. */
+function followClock({ clock }: AuthContext): () => Promise<unknown> {
+  const readings = new Periodic({
+    everyMs: CLOCK_INTERVAL_MS,
+    run: () => clock.adjust(),
+    // The clock keeps its last offset, and readiness reports the database.
+    onError: () => undefined,
+  })
+  readings.start()
+  return () => readings.stop()
 }
 
 /** Settings that are probably mistakes. None of them keeps the service from starting. */

@@ -1,5 +1,5 @@
 import { Periodic } from '@signet/periodic'
-import { CLOCK_INTERVAL_MS, type SharedClock } from '@signet/webhook-core/clock'
+import { CLOCK_INTERVAL_MS, type SharedClock } from '@signet/db'
 import pTimeout from 'p-timeout'
 import type { Worker } from 'bullmq'
 import type { BacklogCanceller } from './attempts/backlog-canceller.js'

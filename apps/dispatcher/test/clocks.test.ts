@@ -1,7 +1,6 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals'
 import { reply, startReceiver, type Receiver } from '@signet/testkit/receiver'
-import { waitFor } from '@signet/testkit'
-import { shiftSystemClock } from '@signet/webhook-testkit'
+import { shiftSystemClock, waitFor } from '@signet/testkit'
 import { deliveriesOf, startDispatcher, type TestDispatcher } from './support/dispatcher.js'
 
 const MINUTE_MS = 60_000

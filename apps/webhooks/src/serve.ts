@@ -1,5 +1,5 @@
 import { listen, type Listener, type Service } from '@signet/http'
-import { CLOCK_INTERVAL_MS } from '@signet/webhook-core/clock'
+import { CLOCK_INTERVAL_MS } from '@signet/db'
 import { Periodic, type PeriodicOptions } from '@signet/periodic'
 import { createInternalApp, createPublicApp } from './app.js'
 import { createContext, type Context, type Ports } from './context.js'

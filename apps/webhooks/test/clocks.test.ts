@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { afterEach, describe, expect, it } from '@jest/globals'
 import { firstEventIdAt } from '@signet/webhook-core'
-import { shiftSystemClock } from '@signet/webhook-testkit'
+import { shiftSystemClock } from '@signet/testkit'
 import { aNotice } from './support/api-data.js'
 import { SERVICE_TOKEN, startHarness, type Harness } from './support/harness.js'
 

@@ -9,6 +9,7 @@ export {
 } from './pg-errors.js'
 export { migrate, type MigrationLog } from './migrate.js'
 export { databaseNow, type DatabaseClock } from './database-time.js'
+export { CLOCK_INTERVAL_MS, SharedClock } from './shared-clock.js'
 export { withAdvisoryLock } from './advisory-lock.js'
 export { jsonArray, textArray } from './binary-array.js'
 export { Batches } from './batches.js'

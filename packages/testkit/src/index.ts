@@ -17,5 +17,6 @@ export { cpuMsOf, familyCpuMsOf, memoryMibOf, parentOf } from './process-costs.j
 export { plansOf } from './query-plans.js'
 export { testRedis, type TestRedis } from './redis.js'
 export { phoneSettings, startStack, type Stack, type StackOptions } from './stack.js'
+export { shiftSystemClock } from './system-clock.js'
 export { TestClock } from './test-clock.js'
 export { waitFor, type WaitForOptions } from './wait-for.js'

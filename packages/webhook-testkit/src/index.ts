@@ -16,4 +16,3 @@ export {
   type TestSummary,
 } from './rows.js'
 export { findRecordings, findSummaries, findTranscripts } from './stored-recordings.js'
-export { shiftSystemClock } from './system-clock.js'

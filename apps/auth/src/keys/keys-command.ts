@@ -1,4 +1,4 @@
-import { Db, isUnavailable } from '@signet/db'
+import { Db, isUnavailable, SharedClock } from '@signet/db'
 import { tablesOf } from '../database/tables.js'
 import { DATABASE_SETTING } from '../migrations.js'
 import { createKeyService, type SigningKeySettings } from './create-keys.js'
@@ -58,10 +58,9 @@ async function withService(config: Settings, command: Action): Promise<KeysRepor
   const db = new Db({ connectionString: config.databaseUrl, max: 2, applicationName: 'signet-auth-keys' })
   try {
     const store = new SigningKeyStore(tablesOf(config.dbNamespace))
-    return await run(
-      createKeyService({ config, db, store, observer: SILENT, now: () => new Date() }),
-      command,
-    )
+    const clock = new SharedClock(db)
+    await clock.adjust()
+    return await run(createKeyService({ config, db, store, observer: SILENT, now: clock.now }), command)
   } finally {
     await db.close()
   }

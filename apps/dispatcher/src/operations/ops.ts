@@ -1,6 +1,5 @@
-import { Db } from '@signet/db'
+import { Db, SharedClock } from '@signet/db'
 import type { DeliveryId } from '@signet/webhook-core'
-import { SharedClock } from '@signet/webhook-core/clock'
 import { connectRedis, redisSettings } from '@signet/redis'
 import { WebhookQueues } from '@signet/webhook-core/queue'
 import type { ReplayTarget } from './replay-store.js'

@@ -1,5 +1,5 @@
-import type { Queryable } from '@signet/db'
-import { readClockMs } from './clock-store.js'
+import { readClockMs } from './database-time.js'
+import type { Queryable } from './db.js'
 
 /** Between two readings: how long a process uses what it knew before the database, or the steady clock, jumped. */
 export const CLOCK_INTERVAL_MS = 1_000
@@ -13,8 +13,8 @@ export type SharedClockOptions = {
 
 /**
  * The time of the database, as this process knows it. All processes store and compare times by this one clock, so a system whose
- * own is wrong decides nothing: when a retry is due, whether a ban has ended, how old an event is
- * (apps/dispatcher/docs/failures.md#clocks).
+ * own is wrong decides nothing: when a retry is due, whether a ban or a session has ended, how old an event is
+ * (apps/dispatcher/docs/failures.md#clocks, decision 0257).
  *
  * Between two readings it follows a steady clock. An answer says that the database read its clock between the request and the
  * answer, so the time is moved no further than into that interval: a slow answer cannot make it less exact.

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals'
-import type { Queryable } from '@signet/db'
+import type { Queryable } from './db.js'
 import { SharedClock } from './shared-clock.js'
 
 const NOON = Date.parse('2030-01-01T12:00:00.000Z')
