@@ -18,8 +18,8 @@ export const CONVERSION_THREADS = 2
 const THREAD_MEMORY_MB = 256
 const ENTRY = threadEntry(import.meta.url, 'markdown-worker')
 const WORKER = new URL(ENTRY.filename)
-/** Time limit for a thread that stops responding. On any machine, the CPU limit is reached long before. */
-const HARD_LIMIT_MS = 60_000
+/** Time limit for a thread that stops responding. A thread with a low priority on a busy machine takes minutes for 2 s of CPU time. */
+const HARD_LIMIT_MS = 300_000
 
 /**
  * Converts HTML to Markdown off the event loop (apps/webhooks/docs/specification.md#html-to-markdown). Threads start with the
