@@ -251,7 +251,7 @@ describe('the refresh grant', () => {
   }
 
   it('answers 503 when the session stays locked', async () => {
-    const hasty = await startServer({ AUTH_MAILER_AUTOCONFIRM: 'true' }, { lockTimeoutMs: 100 })
+    const hasty = await startServer({ AUTH_MAILER_AUTOCONFIRM: 'true' }, { lockTimeoutMs: 1000 })
     const user = await aUser(hasty)
     const { session_id: sessionId } = claimsOf(user.access_token)
     const answer = await hasty.context.db.transaction(async (tx) => {

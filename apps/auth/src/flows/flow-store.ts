@@ -105,12 +105,15 @@ export class FlowStore {
     await tx.query(deleteCodesOfLinks(this.t, { user: '$1', methods: '$2' }), [userId, mailMethods])
   }
 
-  /** Codes of a user that wait to open a session; one that belongs to a session lives and ends with it. */
-  async removeCodes(tx: Tx, userId: string): Promise<void> {
+  /**
+   * Codes of a user that wait to open a session. One that belongs to a session lives and ends with it; `provider` names one whose codes
+   * are removed even then.
+   */
+  async removeCodes(tx: Tx, userId: string, provider: string | null = null): Promise<void> {
     await tx.query(
       `delete from ${this.t.flowState}
-       where user_id = $1 and session_id is null and linking_session_id is null`,
-      [userId],
+       where user_id = $1 and session_id is null and (linking_session_id is null or provider_type = $2)`,
+      [userId, provider],
     )
   }
 

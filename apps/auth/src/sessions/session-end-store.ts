@@ -10,7 +10,7 @@ type EndScope = {
   except?: string
   aal?: Aal
   passkeyId?: string
-  /** Those that an account at this provider opened. */
+  /** Those that an account at this provider opened, or may have: older versions did not store the provider. */
   provider?: string
   /** Including all sessions that were opened from it. */
   onlySignIn?: string
@@ -63,7 +63,9 @@ export class SessionEndStore {
       `and id = coalesce($4::uuid, id) and id is distinct from $5::uuid and aal = coalesce($6, aal)
        and ($7::uuid is null or passkey_id = $7) and coalesce(sign_in_id, id) = coalesce($8::uuid, sign_in_id, id)
        and coalesce(sign_in_id, id) is distinct from $9::uuid
-       and ($10::text is null or amr @> jsonb_build_array(jsonb_build_object('method', 'oauth', 'provider', $10)))`,
+       and ($10::text is null or exists (
+         select from jsonb_array_elements(amr) proof
+         where proof ->> 'method' = 'oauth' and coalesce(proof ->> 'provider', $10) = $10))`,
     )
     const { rows } = await db.query<{ ended: number }>(
       `with ended as (${ending} returning id, user_id),

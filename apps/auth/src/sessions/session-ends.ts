@@ -92,8 +92,8 @@ export class SessionEnds {
     const scope = { provider, exceptSignIn: keptSignInId }
     const ended = await store.end(tx, userId, 'identity_removed', scope, now())
     if (ended > 0) await this.voidUnfinished(tx, userId)
-    // The code of a sign-in with it would still open one.
-    else await flows.removeCodes(tx, userId)
+    // The code of a sign-in with it, or of linking it, would still open one.
+    await flows.removeCodes(tx, userId, provider)
   }
 
   /**

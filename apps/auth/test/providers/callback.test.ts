@@ -202,7 +202,7 @@ describe('the way back (docs/specification.md#providers)', () => {
   })
 
   it('a user whom another request holds for too long is a conflict, as everywhere', async () => {
-    const hasty = await startProviderSite({}, { lockTimeoutMs: 100 })
+    const hasty = await startProviderSite({}, { lockTimeoutMs: 1000 })
     hasty.github(anId(), { email: anEmail() })
     const { state } = await depart(hasty.server, 'github')
     const answer = await hasty.server.context.db.transaction(async (tx) => {

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { anEmail, aUser, call, expectError, get, post, put, type Json, type Session } from '../support/api.js'
 import { FACTOR_ENVIRONMENT, factorSteps } from '../support/factors.js'
-import { comeBack, signInWith, targetOf } from '../support/fake-provider.js'
+import { comeBack, depart, signInWith, targetOf } from '../support/fake-provider.js'
 import { waitForLocks } from '../support/locks.js'
 import {
   anId,
@@ -12,6 +12,7 @@ import {
   startProviderSite,
   type ProviderSite,
 } from '../support/provider-site.js'
+import { claimsOf } from '../support/tokens.js'
 
 let site: ProviderSite
 beforeAll(async () => {
@@ -175,5 +176,50 @@ describe('a sign-in method that is removed', () => {
     expectError(await refresh(direct.refresh_token), 400, 'refresh_token_not_found')
     expect((await refresh(byCode.refresh_token)).status).toBe(200)
     expect((await refresh(user.refresh_token)).status).toBe(200)
+  })
+
+  it('ends a session of an older version, which did not store the provider', async () => {
+    const { user, direct } = await sessions()
+    await site.server.context.db.query(
+      `update sessions set amr = jsonb_build_array((amr -> 0) - 'provider') where user_id = $1`,
+      [user.user.id],
+    )
+    expect((await remove(user)).status).toBe(200)
+    expectError(await refresh(direct.refresh_token), 400, 'refresh_token_not_found')
+    expect((await refresh(user.refresh_token)).status).toBe(200)
+  })
+
+  it('opens no session through the code of its linking', async () => {
+    const user = await aUser(site.server)
+    const thief = await steps.signIn(user)
+    const verifier = anId().padEnd(43, 'x')
+    const challenge = { code_challenge: verifier, code_challenge_method: 'plain' }
+    const address = await linkAddress(site.server, thief.access_token, 'github', challenge)
+    const { state } = await confirmLink(site.server, address)
+    site.github(anId(), { email: anEmail() })
+    const { query } = targetOf(await comeBack(site.server, { code: 'the-code', state }))
+    expect((await remove(user)).status).toBe(200)
+    const exchange = { auth_code: query['code'], code_verifier: verifier }
+    expectError(await post(site.server, '/token?grant_type=pkce', exchange), 404, 'flow_state_not_found')
+  })
+
+  it('opens no session through a sign-in that waits for its removal', async () => {
+    const user = await aUser(site.server)
+    site.github(anId(), { email: anEmail() })
+    await link(site.server, user.access_token, 'github')
+    const { state } = await depart(site.server, 'github')
+    const { removed, signedIn } = await site.server.context.db.transaction(async (tx) => {
+      await tx.query('select 1 from users where id = $1 for update', [user.user.id])
+      const removed = remove(user)
+      await waitForLocks(site.server, 1)
+      const signedIn = comeBack(site.server, { code: 'the-code', state })
+      await waitForLocks(site.server, 2)
+      return { removed, signedIn }
+    })
+    expect((await removed).status).toBe(200)
+    const { fragment } = targetOf(await signedIn)
+    // Nobody's any more, the provider account gets a user of its own.
+    expect(claimsOf(fragment['access_token'])['sub']).not.toBe(user.user.id)
+    expect(identitiesOf(await identities(user))).toEqual(['email'])
   })
 })

@@ -74,7 +74,8 @@ export class AccountLinking {
     const known = await identities.find(tx, provider, profile.subject)
     if (known) {
       const user = await users.lockById(tx, known.userId)
-      if (user === null) throw new RacedError('the user was deleted meanwhile')
+      if (user === null || !user.identities.some(({ id }) => id === known.id))
+        throw new RacedError('the user or the identity was deleted meanwhile')
       return this.#returnTo(tx, audit, user, { identityId: known.id, aud }, external)
     }
     const owner = await this.#holder(tx, external)
