@@ -40,6 +40,14 @@ describe('status and inspect', () => {
       expect(out + JSON.stringify(facts)).not.toContain(hidden)
     }
     expect(await operator.run('inspect', '999999')).toMatchObject({ code: 3 })
+    await operator.dispatcher.db.query(
+      `update webhook_attempts set error = 'tls_error', http_status = null, exchange = '{"tls_problem": "certificate_expired"}'
+       where delivery_id = $1 and number = 1`,
+      [id],
+    )
+    expect((await operator.run('inspect', id)).out).toMatch(
+      /\n {2}1 {2}\S+ +\d+ ms {2}- {2}certificate_expired\n {2}2 {2}/,
+    )
   })
 
   it('says why an event carries HTML that was not converted', async () => {

@@ -79,6 +79,14 @@ describe('exit codes', () => {
     expect(ended.stderr).toContain('SIGNET_URL')
   })
 
+  it('0 whatever the reason phrase of the response is', async () => {
+    world.service.behavior.override = () => ({
+      reason: 'D\u00e9j\u00e0 vu',
+      body: { items: [], limit: 5, next_cursor: '' },
+    })
+    expect((await world.machine.run(list, world.signedIn())).code).toBe(0)
+  })
+
   // What a table shows as a number must not be a text that the terminal acts on.
   const hostile = '\u001b[2J'
   const empty = { item: {}, items: [{}], next_cursor: '', endpoint_id: '42', event_id: 'e', secret: 's' }

@@ -95,8 +95,8 @@ export function deliveryReport({ delivery, attempts, job }: Inspected): Report {
     ),
     ...(attempts.length > 0 ? ['Attempts:'] : []),
     ...attempts.map(
-      ({ number, startedAt, durationMs, httpStatus, error }) =>
-        `  ${number}  ${iso(startedAt)}  ${String(durationMs).padStart(5)} ms  ${httpStatus ?? '-'}  ${error || 'delivered'}`,
+      ({ number, startedAt, durationMs, httpStatus, error, facts }) =>
+        `  ${number}  ${iso(startedAt)}  ${String(durationMs).padStart(5)} ms  ${httpStatus ?? '-'}  ${facts.tls_problem ?? (error || 'delivered')}`,
     ),
   ]
   return {

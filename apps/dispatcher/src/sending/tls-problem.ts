@@ -18,7 +18,6 @@ const PROBLEM_BY_CODE: ReadonlyMap<string, TlsProblem> = new Map(
     ERR_SSL_HTTP_REQUEST: 'no_tls',
     ERR_SSL_UNSUPPORTED_PROTOCOL: 'old_tls_version',
     ERR_SSL_TLSV1_ALERT_PROTOCOL_VERSION: 'old_tls_version',
-    ERR_SSL_TLSV13_ALERT_CERTIFICATE_REQUIRED: 'client_certificate_required',
   }),
 )
 

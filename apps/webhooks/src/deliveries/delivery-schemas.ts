@@ -88,7 +88,8 @@ export const deliveryComponents: Readonly<Record<string, JsonSchema>> = {
       type: 'string',
       enum: tlsProblems,
       description: 'What was wrong, if `error` is `tls_error` and the cause is known',
-      examples: ['certificate_expired'],
+      // The example of an attempt is one that succeeded.
+      examples: [],
     },
     peer_address: text('The IP address that was connected to; empty without a connection', '203.0.113.7'),
     answer: text(

@@ -74,7 +74,9 @@ function limited(response: Response): Response {
       else controller.enqueue(chunk)
     },
   })
-  return new Response(response.body.pipeThrough(counted), response)
+  // Without the reason phrase: that of a response may be one that none may be made with.
+  const { status, headers } = response
+  return new Response(response.body.pipeThrough(counted), { status, headers })
 }
 
 export function notThisService(status: number, url: URL): ServerFailureError {

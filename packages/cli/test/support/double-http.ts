@@ -8,7 +8,7 @@ export type Seen = {
   headers: IncomingMessage['headers']
   body: string
 }
-export type Answer = { status?: number; body?: unknown; headers?: Record<string, string> }
+export type Answer = { status?: number; reason?: string; body?: unknown; headers?: Record<string, string> }
 export type Handler = (request: Seen) => Answer | Promise<Answer>
 
 export type DoubleServer = { url: string; seen: Seen[]; close: () => Promise<void> }
@@ -40,7 +40,7 @@ async function read(request: IncomingMessage): Promise<Seen> {
   }
 }
 
-function write(response: ServerResponse, { status = 200, body, headers }: Answer): void {
+function write(response: ServerResponse, { status = 200, reason, body, headers }: Answer): void {
   const text = body === undefined ? '' : typeof body === 'string' ? body : JSON.stringify(body)
-  response.writeHead(status, { 'content-type': 'application/json', ...headers }).end(text)
+  response.writeHead(status, reason, { 'content-type': 'application/json', ...headers }).end(text)
 }

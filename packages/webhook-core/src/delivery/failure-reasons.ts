@@ -18,7 +18,6 @@ export const tlsProblems = [
   'certificate_for_other_host',
   'certificate_self_signed',
   'certificate_of_unknown_issuer',
-  'client_certificate_required',
   'old_tls_version',
   'no_tls',
 ] as const
