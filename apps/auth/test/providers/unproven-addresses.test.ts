@@ -1,8 +1,10 @@
 import { describe, expect, it } from '@jest/globals'
-import { anEmail, aUser, get, post } from '../support/api.js'
+import { anEmail, aUser, get, mailTo, PASSWORD, post } from '../support/api.js'
 import { cookieFor, depart, targetOf, type Target } from '../support/fake-provider.js'
+import { waitForLocks } from '../support/locks.js'
 import { admin } from '../support/proof-site.js'
 import { anId, startProviderSite, type ProviderSite } from '../support/provider-site.js'
+import { NO_EMAIL_GAPS } from '../support/server.js'
 
 const STRANGER = { 'X-Client': 'the stranger' }
 const NEEDS_VERIFICATION = { error_code: 'provider_email_needs_verification' }
@@ -74,4 +76,24 @@ it('a sign-in that needs an email needs one connection to the database', () =>
     const email = anEmail()
     expect(await claim(site, email)).toMatchObject(NEEDS_VERIFICATION)
     await site.server.inbox.waitForMail({ to: email })
+  }))
+
+it('a sign-in that waits for the proof of the owner does not enter the account', () =>
+  withSite(NO_EMAIL_GAPS, async (site) => {
+    const email = anEmail()
+    expect(await claim(site, email)).toMatchObject(NEEDS_VERIFICATION)
+    const { mail } = await mailTo(site.server, email)
+    expect((await post(site.server, '/signup', { email, password: PASSWORD })).status).toBe(200)
+    const { token } = await mailTo(site.server, email, mail)
+    const { proof, stranger } = await site.server.context.db.transaction(async (tx) => {
+      await tx.query('select 1 from users where email = $1 for update', [email])
+      const proof = post(site.server, '/verify', { type: 'signup', token_hash: token })
+      await waitForLocks(site.server, 1)
+      const stranger = signIn(site)
+      await waitForLocks(site.server, 2)
+      return { proof, stranger }
+    })
+    expect((await proof).status).toBe(200)
+    expect((await stranger).query).toMatchObject(NEEDS_VERIFICATION)
+    expect((await stranger).fragment).not.toHaveProperty('access_token')
   }))
