@@ -5,6 +5,9 @@ import type { DeliverySnapshot } from '../deliveries/delivery-store.js'
 /** How long rows wait for a statement that records results of their event. Another half a second has passed before. */
 const RECORDING_MS = 500
 
+/** Writes rows of one event as far as they are missing. False if it has none, because the event was purged or is gone. */
+export type StoreRows = (deliveries: readonly DeliverySnapshot[]) => Promise<boolean>
+
 /**
  * An event whose deliveries are being attempted before they have rows: the first result writes the row of each, and the last
  * of them makes the event dispatched. If this process dies, the event is still queued and its job runs again elsewhere
@@ -22,7 +25,7 @@ export class UnwrittenEvent {
   constructor(
     readonly id: EventId,
     private readonly deliveries: readonly DeliverySnapshot[],
-    private readonly store: (deliveries: readonly DeliverySnapshot[]) => Promise<unknown>,
+    private readonly store: StoreRows,
   ) {
     this.#withoutRow = deliveries.length
   }
@@ -47,7 +50,7 @@ export class UnwrittenEvent {
     return count >= this.#withoutRow
   }
 
-  /** True once a statement has made the event dispatched. */
+  /** True once a statement has made the event dispatched, or found it purged when it wrote the last row. */
   get isDispatched(): boolean {
     return this.#isDispatched
   }
@@ -65,7 +68,7 @@ export class UnwrittenEvent {
 
   /**
    * Writes the missing rows as pending and makes the event dispatched, so that owners and other processes find deliveries that take
-   * longer.
+   * longer. Writes nothing for a purged event, because only an attempt that was made needs a row there: its result writes it.
    */
   write(): Promise<void> {
     this.#written ??= this.#write()
@@ -77,14 +80,15 @@ export class UnwrittenEvent {
     this.#isBeingWritten = true
     try {
       await pTimeout(this.#recording, { milliseconds: RECORDING_MS, fallback: () => undefined })
-      if (!this.#isDispatched) {
-        this.#isListed = true
-        await this.store(this.deliveries)
-      }
-      this.#isWritten = true
-      this.#isDispatched = true
+      if (!this.#isDispatched && (await this.#list())) this.#isDispatched = true
+      this.#isWritten = this.#isDispatched
     } finally {
       this.#isBeingWritten = false
     }
+  }
+
+  #list(): Promise<boolean> {
+    this.#isListed = true
+    return this.store(this.deliveries)
   }
 }

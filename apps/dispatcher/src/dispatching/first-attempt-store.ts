@@ -52,19 +52,22 @@ export async function findEventSnapshots(db: Queryable, ids: readonly EventId[])
   return [...events.values()]
 }
 
+/** `written`: whose deliveries all have rows. `locked`: left out, because someone has locked them. All others are purged or gone. */
+export type WrittenEvents = { written: ReadonlySet<EventId>; locked: ReadonlySet<EventId> }
+
 /**
  * Inserts the missing rows of these deliveries as pending and makes their events dispatched. The caller continues with the first
  * attempts: until it calls `concludeFirstAttempts`, the events are in `webhook_first_attempts`. A delivery that has a row keeps it.
- * Nothing is written for an event that was purged or is gone. With `skipLocked` nothing is written for one that someone has locked, and
- * these events are returned. Throws a unique violation if one of the ids belongs to another delivery.
+ * Nothing is written for an event that was purged or is gone, and with `skipLocked` for one that someone has locked. Throws a unique
+ * violation if one of the ids belongs to another delivery.
  */
 export async function writeDeliveries(
   db: Queryable,
   snapshots: readonly DeliverySnapshot[],
   now: Date,
   { skipLocked = false } = {},
-): Promise<ReadonlySet<EventId>> {
-  const { rows } = await db.query<{ id: EventId }>(
+): Promise<WrittenEvents> {
+  const { rows } = await db.query<{ id: EventId; is_written: boolean }>(
     {
       name: skipLocked ? 'write-deliveries-skip-locked' : 'write-deliveries',
       // Events before deliveries (packages/webhook-core/README.md#lock-order).
@@ -94,7 +97,9 @@ export async function writeDeliveries(
         select distinct event_id, $6::timestamptz from written
         on conflict (event_id) do nothing
       )
-      select id from webhook_events
+      select id, true as is_written from event
+      union all
+      select id, false from webhook_events
       where id = any ($3::text[]) and state <> 'purged' and id <> all (array(select id from event))`,
     },
     [
@@ -106,7 +111,10 @@ export async function writeDeliveries(
       now,
     ],
   )
-  return new Set(skipLocked ? rows.map(({ id }) => id) : [])
+  const idsOf = (isWritten: boolean) =>
+    new Set(rows.flatMap(({ id, is_written }) => (is_written === isWritten ? id : [])))
+  // A statement that waits for a purge still sees the event as it was before.
+  return { written: idsOf(true), locked: skipLocked ? idsOf(false) : new Set() }
 }
 
 /**

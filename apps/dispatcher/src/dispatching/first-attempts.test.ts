@@ -21,7 +21,7 @@ it('writes deliveries as pending within a second while their first attempts last
   })
   const eventId = newEventId(new Date())
   const created = [{ endpoint: {} } as DeliverySnapshot]
-  const unwritten = new UnwrittenEvent(eventId, created, () => Promise.resolve())
+  const unwritten = new UnwrittenEvent(eventId, created, () => Promise.resolve(true))
   void firstAttempts.run(eventId, { created, unwritten, unfinished: [], readAt: 0 })
   // A delivery that ends soon gets its row with its result, in one statement.
   await jest.advanceTimersByTimeAsync(100)

@@ -12,6 +12,7 @@ export type PendingRowsDeps = {
 
 /** The deliveries of one event. */
 type Rows = readonly DeliverySnapshot[]
+type State = 'written' | 'locked' | 'purged'
 
 const LINGER_MS = 2
 const MAX_EVENTS = 64
@@ -24,15 +25,18 @@ const LOCKED_MS = 100
  * need that, and a commit for each would make it slower. No event waits for the lock on another.
  */
 export class PendingRows {
-  readonly #batches: Batches<Rows, 'written' | 'locked'>
+  readonly #batches: Batches<Rows, State>
 
   constructor({ db, retryWhileUnavailable, now }: PendingRowsDeps) {
     this.#batches = new Batches({
       send: async (events) => {
-        const locked = await retryWhileUnavailable(() =>
+        const { written, locked } = await retryWhileUnavailable(() =>
           writeDeliveries(db, events.flat(), now(), { skipLocked: true }),
         )
-        return events.map(([first]) => (first && locked.has(first.eventId) ? 'locked' : 'written'))
+        return events.map(([first]): State => {
+          if (first && locked.has(first.eventId)) return 'locked'
+          return first && written.has(first.eventId) ? 'written' : 'purged'
+        })
       },
       shareOf: ([first]) => first?.endpoint.accountId ?? '',
       lingerMs: LINGER_MS,
@@ -43,8 +47,12 @@ export class PendingRows {
     })
   }
 
-  /** Resolves when each of these deliveries has a row, or its event is purged or gone. */
-  async write(deliveries: Rows): Promise<void> {
-    while ((await this.#batches.add(deliveries)) === 'locked') await sleep(LOCKED_MS)
+  /** True once each of these deliveries has a row; false if the event was purged or is gone. */
+  async write(deliveries: Rows): Promise<boolean> {
+    for (;;) {
+      const state = await this.#batches.add(deliveries)
+      if (state !== 'locked') return state === 'written'
+      await sleep(LOCKED_MS)
+    }
   }
 }

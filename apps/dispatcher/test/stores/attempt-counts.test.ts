@@ -1,15 +1,15 @@
 import { describe, expect, it } from '@jest/globals'
 import type { Tx } from '@signet/db'
 import { purgeRecording, type Endpoint } from '@signet/webhook-core/stores'
-import { anEndpoint, behindLock, deliveryState, endpointState, later, NOW } from '@signet/webhook-testkit'
+import { anEndpoint, behindLock, deliveryState, endpointState, later } from '@signet/webhook-testkit'
 import { useWebhooksDatabase } from '@signet/webhook-testkit/jest'
 import { UnwrittenEvent } from '../../src/attempts/unwritten-event.js'
 import { listAttempts, type AttemptResult } from '../../src/deliveries/attempt-store.js'
 import { cancelDelivery, type DeliverySnapshot } from '../../src/deliveries/delivery-store.js'
-import { findEventSnapshots, writeDeliveries } from '../../src/dispatching/first-attempt-store.js'
+import { findEventSnapshots } from '../../src/dispatching/first-attempt-store.js'
 import { attemptsIn, first } from '../support/attempts.js'
 import { aRecorder, aResult, retry, type TestDelivery } from '../support/deliveries.js'
-import { DELIVERED, firstResultsIn, onlyOne, resultOf } from '../support/first-results.js'
+import { DELIVERED, firstResultsIn, onlyOne, resultOf, storeRows } from '../support/first-results.js'
 
 const database = useWebhooksDatabase()
 const { withDeliveries } = attemptsIn(database)
@@ -141,7 +141,7 @@ describe('first attempts of one event in two processes', () => {
     const snapshot = onlyOne(onlyOne(await findEventSnapshots(db, [id])).deliveries)
     return {
       snapshot,
-      event: new UnwrittenEvent(id, [snapshot], (snapshots) => writeDeliveries(db, snapshots, NOW)),
+      event: new UnwrittenEvent(id, [snapshot], (snapshots) => storeRows(db, snapshots)),
     }
   }
 

@@ -11,9 +11,8 @@ import { retryWhileUnavailable as retrying } from '../../src/database/retry-whil
 import { recordFirstAttempts } from '../../src/deliveries/attempt-store.js'
 import type { DeliverySnapshot } from '../../src/deliveries/delivery-store.js'
 import { FirstAttempts } from '../../src/dispatching/first-attempts.js'
-import { writeDeliveries } from '../../src/dispatching/first-attempt-store.js'
 import { aRecorder, eventStates } from '../support/deliveries.js'
-import { DELIVERED, firstResultsIn, onlyOne, resultOf } from '../support/first-results.js'
+import { DELIVERED, firstResultsIn, onlyOne, resultOf, storeRows } from '../support/first-results.js'
 
 const database = useWebhooksDatabase()
 const { snapshotsFor, snapshotsWithOneId, rowsOf } = firstResultsIn(database)
@@ -30,7 +29,7 @@ afterAll(() => impatient.close())
 const unwritten = (snapshots: readonly DeliverySnapshot[]) => {
   const [snapshot] = snapshots
   if (!snapshot) throw new Error('a snapshot')
-  return new UnwrittenEvent(snapshot.eventId, snapshots, (all) => writeDeliveries(database.db, all, NOW))
+  return new UnwrittenEvent(snapshot.eventId, snapshots, (all) => storeRows(database.db, all))
 }
 
 /** First attempts that all succeed. */

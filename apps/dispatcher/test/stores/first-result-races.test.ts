@@ -18,7 +18,7 @@ import { listAttempts, recordAttempts, recordFirstAttempts } from '../../src/del
 import type { DeliverySnapshot } from '../../src/deliveries/delivery-store.js'
 import { findEventSnapshots, writeDeliveries } from '../../src/dispatching/first-attempt-store.js'
 import { aRecorder, retry } from '../support/deliveries.js'
-import { DELIVERED, firstResultsIn, onlyOne, resultOf } from '../support/first-results.js'
+import { DELIVERED, firstResultsIn, onlyOne, resultOf, storeRows } from '../support/first-results.js'
 
 const database = useWebhooksDatabase()
 const fail = (_endpointId: EndpointId, error: unknown) => {
@@ -112,7 +112,7 @@ describe('recordFirstAttempts among others', () => {
       const snapshot = onlyOne(onlyOne(await findEventSnapshots(db, id ? [id] : [])).deliveries)
       return {
         snapshot,
-        event: new UnwrittenEvent(snapshot.eventId, [snapshot], (all) => writeDeliveries(db, all, NOW)),
+        event: new UnwrittenEvent(snapshot.eventId, [snapshot], (all) => storeRows(db, all)),
       }
     }
     const runs = [await run(), await run()]
@@ -229,9 +229,7 @@ describe('recordFirstAttempts among others', () => {
     await Promise.all([
       ...batches.flatMap((snapshots, i) =>
         snapshots.map(async (snapshot) => {
-          const event = new UnwrittenEvent(snapshot.eventId, [snapshot], (all) =>
-            writeDeliveries(db, all, NOW),
-          )
+          const event = new UnwrittenEvent(snapshot.eventId, [snapshot], (all) => storeRows(db, all))
           const written = i % 3 === 0 ? event.write() : undefined
           await recorders[i % recorders.length]?.record(
             resultOf(snapshot, retry()),

@@ -24,12 +24,18 @@ it('writes the rows of other events while one is locked, and its own once it is 
   expect(await rowsOf(locked.accountId)).toEqual([{ id: snapshot.id, status: 0, last_error: '' }])
 })
 
-it('writes nothing for an event that is gone, and does not wait for it', async () => {
+it.each<[string, string]>([
+  ['is gone', 'delete from webhook_events where id = $1'],
+  ['was purged', `update webhook_events set state = 'purged', body = null where id = $1`],
+])('says that it wrote nothing for an event that %s, and does not wait for it', async (_how, change) => {
   const { db } = database
   const rows = new PendingRows({ db, retryWhileUnavailable: (work) => work(), now: () => NOW })
-  const { accountId } = await anEndpoint(db)
-  const snapshot = onlyOne(await snapshotsFor(accountId))
-  await db.query('delete from webhook_events where id = $1', [snapshot.eventId])
-  await rows.write([snapshot])
+  const [{ accountId }, other] = await Promise.all([anEndpoint(db), anEndpoint(db)])
+  const [snapshot, beside] = [
+    onlyOne(await snapshotsFor(accountId)),
+    onlyOne(await snapshotsFor(other.accountId)),
+  ]
+  await db.query(change, [snapshot.eventId])
+  expect(await Promise.all([rows.write([snapshot]), rows.write([beside])])).toEqual([false, true])
   expect(await rowsOf(accountId)).toEqual([])
 })

@@ -6,7 +6,7 @@ import { recordAttempts, recordFirstAttempts } from '../../src/deliveries/attemp
 import type { DeliverySnapshot } from '../../src/deliveries/delivery-store.js'
 import { writeDeliveries } from '../../src/dispatching/first-attempt-store.js'
 import { aRecorder, eventStates, retry } from '../support/deliveries.js'
-import { DELIVERED, firstResultsIn, resultOf } from '../support/first-results.js'
+import { DELIVERED, firstResultsIn, resultOf, storeRows } from '../support/first-results.js'
 
 const database = useWebhooksDatabase()
 const { snapshotsFor, snapshotsWithOneId, rowsOf } = firstResultsIn(database)
@@ -51,7 +51,7 @@ describe('an id that the sequence issued twice', () => {
     const recorder = aRecorder(db)
     const settled = await Promise.allSettled(
       [late, ...others].map((snapshot) => {
-        const event = new UnwrittenEvent(snapshot.eventId, [snapshot], (all) => writeDeliveries(db, all, NOW))
+        const event = new UnwrittenEvent(snapshot.eventId, [snapshot], (all) => storeRows(db, all))
         return recorder.record(resultOf(snapshot, DELIVERED), snapshot.endpoint.accountId, {
           snapshot,
           event,

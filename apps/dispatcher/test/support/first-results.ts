@@ -3,7 +3,7 @@ import { anEndpoint, aSummary, later, NOW, queueSummary } from '@signet/webhook-
 import type { EventId } from '@signet/webhook-core'
 import type { FirstResult } from '../../src/deliveries/attempt-store.js'
 import type { DeliverySnapshot } from '../../src/deliveries/delivery-store.js'
-import { findEventSnapshots } from '../../src/dispatching/first-attempt-store.js'
+import { findEventSnapshots, writeDeliveries } from '../../src/dispatching/first-attempt-store.js'
 
 export const DELIVERED = { kind: 'delivered' } as const
 
@@ -47,6 +47,12 @@ export function firstResultsIn(database: { readonly db: Db }) {
       return rows
     },
   }
+}
+
+/** Writes the rows of one event, for an `UnwrittenEvent`. */
+export async function storeRows(db: Db, snapshots: readonly DeliverySnapshot[]): Promise<boolean> {
+  const { written } = await writeDeliveries(db, snapshots, NOW)
+  return snapshots.every(({ eventId }) => written.has(eventId))
 }
 
 export const resultOf = (
