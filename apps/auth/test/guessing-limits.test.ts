@@ -87,7 +87,7 @@ describe('a flood of sign-ins whose clients hang up', () => {
     let jobs = 0
     const observe = (_: string, phase: 'submitted' | 'completed') =>
       void (jobs += phase === 'submitted' ? 1 : -1)
-    const hasher = createPasswordHasher({ cost: 12, threads: 1, maxQueue: 40, observe })
+    const hasher = createPasswordHasher({ cost: 10, threads: 1, maxQueue: 40, observe })
     let hashed = 0
     const firstMatch: PasswordHasher['firstMatch'] = async (...job) => {
       const index = await hasher.firstMatch(...job)
@@ -134,7 +134,7 @@ describe('a flood of sign-ins whose clients hang up', () => {
 describe('a flood of wrong passwords from many networks', () => {
   it('keeps nobody out who signs in from a network that the account knows', async () => {
     const maxQueue = 10
-    const hasher = createPasswordHasher({ cost: 9, threads: 1, maxQueue })
+    const hasher = createPasswordHasher({ cost: 8, threads: 1, maxQueue })
     let waiting = 0
     let ended = 0
     const waitingBefore: number[] = []
@@ -197,7 +197,7 @@ describe('a flood of wrong passwords from many networks', () => {
 
 describe('a flood of right passwords from networks inside one', () => {
   it('keeps nobody out who signs in from elsewhere', async () => {
-    const hasher = createPasswordHasher({ cost: 9, threads: 1, maxQueue: 4 })
+    const hasher = createPasswordHasher({ cost: 8, threads: 1, maxQueue: 4 })
     const server = await startServer({ ...FORWARDED, AUTH_RATE_LIMIT_TOKEN_REFRESH: '100000' }, { hasher })
     const signIn = (email: string, address: string) =>
       post(server, tokenPath, { email, password: PASSWORD }, from(address))

@@ -11,7 +11,8 @@ const CHUNK = 4000
 
 describe('of 100,000 redirect targets generated from patterns and tricks', () => {
   const pairs = [...redirectPairs(PAIRS, SEED)]
-  const accepted = pairs.filter(isAccepted)
+  const [accepted, refused]: [Pair[], Pair[]] = [[], []]
+  for (const pair of pairs) (isAccepted(pair) ? accepted : refused).push(pair)
 
   it('many are accepted, most with something odd in them, so the test proves something', () => {
     expect(accepted.length).toBeGreaterThan(PAIRS / 20)
@@ -25,9 +26,9 @@ describe('of 100,000 redirect targets generated from patterns and tricks', () =>
   })
 
   it('refused ones that a browser reads as they are written lie outside the pattern', () => {
-    const refused = pairs.filter((pair) => !isAccepted(pair) && isPlain(pair.url))
-    expect(refused.length).toBeGreaterThan(PAIRS / 20)
-    expect(strayed(refused, ({ url }) => new URL(url), true)).toEqual([])
+    const plain = refused.filter(({ url }) => isPlain(url))
+    expect(plain.length).toBeGreaterThan(PAIRS / 20)
+    expect(strayed(plain, ({ url }) => new URL(url), true)).toEqual([])
   })
 
   describeInBrowser('in Chromium', () => {

@@ -13,12 +13,12 @@ const ORDERS = STATES.flatMap((first) => {
 type Round = Record<State, number>
 const PAIRS = STATES.flatMap((slow) => STATES.filter((fast) => fast !== slow).map((fast) => ({ slow, fast })))
 const SLOWER = 1.25
-export const ROUNDS = 20
+export const ROUNDS = 12
 /**
  * The rounds in which one state must take clearly longer than another to count as slower. A busy machine makes any of them slow in
  * any round; if the answer waits for something, the same one is slow in nearly all.
  */
-const MOST = 14
+const MOST = 9
 /** Next to other tests, some runs fail by chance. A broken rule fails every run. */
 const RUNS = 6
 /** For measurements that are repeated on a busy machine. */
