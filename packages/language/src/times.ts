@@ -6,8 +6,34 @@ const DAY = 24 * HOUR
 
 type Unit = 'second' | 'minute' | 'hour' | 'day'
 
+/** Making a formatter takes forty times as long as using it, and a page of a list uses one a hundred times. */
+function kept<Key, Format>(make: (key: Key) => Format): (key: Key) => Format {
+  const made = new Map<Key, Format>()
+  return (key) => {
+    const format = made.get(key) ?? make(key)
+    made.set(key, format)
+    return format
+  }
+}
+
+const units = kept((language: Language) =>
+  kept((unit: Unit) => new Intl.NumberFormat(language, { style: 'unit', unit, unitDisplay: 'long' })),
+)
+const dateTimes = kept(
+  (language: Language) =>
+    new Intl.DateTimeFormat(language === 'en' ? 'en-GB' : language, {
+      dateStyle: 'long',
+      timeStyle: 'short',
+      timeZone: 'UTC',
+    }),
+)
+const timestamps = kept(
+  (language: Language) =>
+    new Intl.DateTimeFormat(language, { dateStyle: 'medium', timeStyle: 'medium', timeZone: 'UTC' }),
+)
+
 export const unitText = (language: Language, count: number, unit: Unit): string =>
-  new Intl.NumberFormat(language, { style: 'unit', unit, unitDisplay: 'long' }).format(count)
+  units(language)(unit).format(count)
 
 /** A length of time in words, in the largest unit that fits it: `90` is `90 seconds`, `3600` is `1 hour`. */
 export function durationText(language: Language, seconds: number): string {
@@ -23,20 +49,10 @@ function unitOf(seconds: number): [unit: Unit, length: number] {
 }
 
 /** Date and time as people write them, in UTC and marked as such: the service does not know the reader's time zone. */
-export const dateTimeText = (language: Language, at: Date): string =>
-  `${new Intl.DateTimeFormat(language === 'en' ? 'en-GB' : language, {
-    dateStyle: 'long',
-    timeStyle: 'short',
-    timeZone: 'UTC',
-  }).format(at)} UTC`
+export const dateTimeText = (language: Language, at: Date): string => `${dateTimes(language).format(at)} UTC`
 
 /** A moment to the second, for lists of what happened: `2026-03-04 05:06:07 UTC`, `04.03.2026, 05:06:07 UTC`. */
 export function timestampText(language: Language, at: Date): string {
   if (language === 'en') return `${at.toISOString().slice(0, 19).replace('T', ' ')} UTC`
-  const format = new Intl.DateTimeFormat(language, {
-    dateStyle: 'medium',
-    timeStyle: 'medium',
-    timeZone: 'UTC',
-  })
-  return `${format.format(at)} UTC`
+  return `${timestamps(language).format(at)} UTC`
 }
