@@ -1,8 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { anEmail, aUser, call, expectError, get, post, put, type Json, type Session } from '../support/api.js'
 import { FACTOR_ENVIRONMENT, factorSteps } from '../support/factors.js'
-import { comeBack, depart, signInWith, targetOf } from '../support/fake-provider.js'
+import { comeBack, depart, signInWith, targetOf, userOf } from '../support/fake-provider.js'
 import { waitForLocks } from '../support/locks.js'
+import { admin } from '../support/proof-site.js'
 import {
   anId,
   confirmLink,
@@ -222,4 +223,33 @@ describe('a sign-in method that is removed', () => {
     expect(claimsOf(fragment['access_token'])['sub']).not.toBe(user.user.id)
     expect(identitiesOf(await identities(user))).toEqual(['email'])
   })
+})
+
+it('a sign-in that waits for the deletion of its user writes nothing into what is left of the account', async () => {
+  const subject = anId()
+  site.github(subject, { email: anEmail() })
+  const user = await userOf(site.server, await signInWith(site.server, 'github'))
+  const challenge = { code_challenge: 'x'.repeat(43), code_challenge_method: 'plain' }
+  const { state } = await depart(site.server, 'github', challenge)
+  const { deleted, signedIn } = await site.server.context.db.transaction(async (tx) => {
+    await tx.query('select 1 from users where id = $1 for update', [user['id']])
+    const options = { ...admin, body: { should_soft_delete: true } }
+    const deleted = call(site.server, 'DELETE', `/admin/users/${String(user['id'])}`, options)
+    await waitForLocks(site.server, 1)
+    const signedIn = comeBack(site.server, { code: 'the-code', state })
+    await waitForLocks(site.server, 2)
+    return { deleted, signedIn }
+  })
+  expect((await deleted).status).toBe(200)
+  const code = targetOf(await signedIn).query['code']
+  const { rows } = await site.server.context.db.query(
+    'select identity_data from identities where user_id = $1',
+    [user['id']],
+  )
+  expect(rows).toEqual([{ identity_data: {} }])
+  // Nobody's any more, the provider account gets a user of its own.
+  const exchange = { auth_code: code, code_verifier: challenge.code_challenge }
+  const { status, body } = await post(site.server, '/token?grant_type=pkce', exchange)
+  expect(status).toBe(200)
+  expect(claimsOf(body['access_token'])['sub']).not.toBe(user['id'])
 })

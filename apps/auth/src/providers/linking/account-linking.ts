@@ -74,7 +74,9 @@ export class AccountLinking {
     const known = await identities.find(tx, provider, profile.subject)
     if (known) {
       const user = await users.lockById(tx, known.userId)
-      if (user === null || !user.identities.some(({ id }) => id === known.id))
+      // Deleted softly, both are still there, but belong to nobody.
+      const isGone = user === null || user.deletedAt !== null
+      if (isGone || !user.identities.some(({ id }) => id === known.id))
         throw new RacedError('the user or the identity was deleted meanwhile')
       return this.#returnTo(tx, audit, user, { identityId: known.id, aud }, external)
     }
