@@ -1,5 +1,5 @@
 import type { Queryable, Tx } from '@signet/db'
-import { tellFunction, type Tables } from '../database/tables.js'
+import { accountEventFunction, type Tables } from '../database/tables.js'
 import type { OutboxStore } from '../outbox/outbox-store.js'
 
 /** Their kind in the outbox. */
@@ -19,7 +19,7 @@ export class AccountEventStore {
 
   /** Asks other services to revoke everything that stems from a sign-in before this time. */
   async signedOut(tx: Tx, userId: string, at: Date): Promise<void> {
-    await tx.query(`select ${tellFunction(this.t)}($1, 'user.signed_out', $2, '{}')`, [userId, at])
+    await tx.query(`select ${accountEventFunction(this.t)}($1, 'user.signed_out', $2, '{}')`, [userId, at])
     this.written(tx)
   }
 }
@@ -32,7 +32,7 @@ const SESSIONS_PER_EVENT = 200
  * user_id`, `at` the parameter with the time. Each row of the result is one event about `n` sessions.
  */
 export const publishEndedSessions = (t: Tables, { ended, at }: { ended: string; at: string }): string => `
-  select n, ${tellFunction(t)}(user_id, 'user.sessions_ended', ${at}, jsonb_build_object('session_ids', ids))
+  select n, ${accountEventFunction(t)}(user_id, 'user.sessions_ended', ${at}, jsonb_build_object('session_ids', ids))
   from (
     select user_id, count(*) as n, jsonb_agg(id) as ids
     from (

@@ -25,7 +25,7 @@ const NAMES = {
 export type Tables = Readonly<Record<keyof typeof NAMES, string>>
 
 /** The function that writes an account event into the outbox, as its migration names it. */
-export const tellFunction = (t: Tables): string => t.users.replace(/users$/, 'tell_account_event')
+export const accountEventFunction = (t: Tables): string => t.users.replace(/users$/, 'tell_account_event')
 
 /** `ns` makes `ns_`; PostgreSQL folds unquoted names to lower case, and so do we. */
 export const tablePrefix = (namespace: string): string =>
