@@ -28,6 +28,7 @@ import { providerRoutes } from './providers/provider-routes.js'
 import { inviteRoutes } from './invite/invite-routes.js'
 import { otpRoutes } from './otp/otp-routes.js'
 import { answerHeaders } from './requests/answer-headers.js'
+import { atKnownTime, isProbe } from './requests/at-known-time.js'
 import { cors } from './requests/cors.js'
 import { logReferer } from './requests/log-referer.js'
 import { settingsRoutes } from './settings/settings-routes.js'
@@ -70,7 +71,7 @@ export function createApp(context: AuthContext): Application {
     log,
     registry,
     requestIdHeader: config.requestIdHeader,
-    quiet: (req) => req.path === '/health' || req.path === '/readyz',
+    quiet: isProbe,
     remoteAddress: (req) => guard.ipOf(req),
   })
   const before = [
@@ -81,6 +82,7 @@ export function createApp(context: AuthContext): Application {
     // Before the CORS headers, which are for API callers on other sites and not for these pages.
     ...(config.uiEnabled ? [uiRouter(context, databaseError)] : []),
     cors(config.corsAllowedHeaders),
+    atKnownTime(context),
     audiences.check,
   ]
   app.use(inOrder(...before))

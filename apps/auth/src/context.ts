@@ -220,6 +220,7 @@ export async function createContext(config: AuthConfig, ports: Partial<Ports> = 
     ...services,
     config,
     clock,
+    isTimeKnown: () => ports.now !== undefined || clock.isKnown,
     now,
     log,
     registry,

@@ -32,14 +32,15 @@ export async function serve(
   }
   try {
     warnAboutSettings(context, env)
-    await context.clock.adjust().catch(() => undefined)
-    open.push(followClock(context))
     // So that the first request and the first reader of the JWK Set find a key. Without a database, that happens
     // later.
-    await context.keys.forSigning().catch(() => undefined)
+    await context.clock
+      .adjust()
+      .then(() => context.keys.forSigning())
+      .catch(() => undefined)
     metrics = await startMetrics(config, context.registry, log)
     // Closed after the listener, so that messages of the last requests still go out.
-    open.push(context.outboxSender.start())
+    open.push(followClock(context))
     const listener = await listen(createApp(context), {
       port: config.apiPort,
       host: config.apiHost,
@@ -62,16 +63,23 @@ export async function serve(
   }
 }
 
-/** Returns how to stop. */
-function followClock({ clock }: AuthContext): () => Promise<unknown> {
+/** Sends messages as soon as the time is known: by a wrong clock, all that wait may be too old to be sent. Returns how to stop. */
+function followClock({ clock, outboxSender }: AuthContext): () => Promise<unknown> {
+  let stopSender: (() => Promise<unknown>) | undefined
   const readings = new Periodic({
     everyMs: CLOCK_INTERVAL_MS,
-    run: () => clock.adjust(),
+    async run(stopping) {
+      await clock.adjust()
+      if (!stopping.aborted) stopSender ??= outboxSender.start()
+    },
     // The clock keeps its last offset, and readiness reports the database.
     onError: () => undefined,
   })
   readings.start()
-  return () => readings.stop()
+  return async () => {
+    await readings.stop()
+    await stopSender?.()
+  }
 }
 
 /** Settings that are probably mistakes. None of them keeps the service from starting. */

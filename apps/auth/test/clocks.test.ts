@@ -1,19 +1,19 @@
-import { afterEach, describe, expect, it } from '@jest/globals'
-import { shiftSystemClock } from '@signet/testkit'
-import { aUser, post } from './support/api.js'
-import { startServer, type TestServer } from './support/server.js'
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
+import { Db } from '@signet/db'
+import { shiftSystemClock, waitFor, type TestDatabase } from '@signet/testkit'
+import { anEmail, aUser, expectError, PASSWORD, post } from './support/api.js'
+import { aDoorTo, type DatabaseDoor } from './support/database-door.js'
+import { startServed, startServer, testDatabase, type TestServer } from './support/server.js'
 import { claimsOf } from './support/tokens.js'
 
+const DAY_MS = 86_400_000
 const OFFSET_MS = 600_000
 /** Half of what the clock is wrong by. */
 const TOLERANCE_MS = OFFSET_MS / 2
 
 let restore = () => {}
 let server: TestServer
-afterEach(async () => {
-  restore()
-  await server.close()
-})
+afterEach(() => restore())
 
 async function start(): Promise<void> {
   server = await startServer({ AUTH_MAILER_AUTOCONFIRM: 'true' }, { now: undefined })
@@ -37,6 +37,7 @@ describe.each([
   { clock: 'fast', offsetMs: OFFSET_MS },
   { clock: 'slow', offsetMs: -OFFSET_MS },
 ])('a server whose clock is ten minutes $clock', ({ offsetMs }) => {
+  afterEach(() => server.close())
   const expectRight = async () => {
     const times = await begunAfter()
     expect(times).toHaveLength(2)
@@ -63,5 +64,57 @@ describe.each([
     restore = shiftSystemClock(offsetMs)
     const second = await refresh()
     expect([second.status, second.body['refresh_token']]).toEqual([200, first.body['refresh_token']])
+  })
+})
+
+describe('a server whose clock is two days fast, started without its database', () => {
+  let database: TestDatabase
+  let db: Db
+  let door: DatabaseDoor
+  beforeEach(async () => {
+    database = await testDatabase()
+    db = new Db({ connectionString: database.url, max: 1 })
+    door = await aDoorTo(database.url)
+  })
+  afterEach(async () => {
+    await door.close()
+    await db.close()
+    await database.drop()
+  })
+  const signUp = ({ url }: { url: string }) =>
+    post({ url }, '/signup', { email: anEmail(), password: PASSWORD })
+
+  it('dates the first request by the clock of the database, and refuses it before', async () => {
+    restore = shiftSystemClock(2 * DAY_MS)
+    const served = await startServed({ DATABASE_URL: door.url, AUTH_MAILER_AUTOCONFIRM: 'true' })
+    try {
+      expectError(await signUp(served), 503, 'unavailable')
+      door.open()
+      await waitFor(async () => (await signUp(served)).status === 200)
+      const { rows } = await db.query<{ late: boolean }>(
+        `select created_at > now() + interval '1 day' as late from users
+         union all select created_at > now() + interval '1 day' from sessions`,
+      )
+      expect(rows).toEqual([{ late: false }, { late: false }])
+    } finally {
+      await served.close()
+    }
+  })
+
+  it('sends the messages that wait, of which none is too old', async () => {
+    const before = await startServed({ DATABASE_URL: database.url, AUTH_SMTP_PORT: '1' })
+    expect((await signUp(before)).status).toBe(200)
+    await waitFor(async () => (await db.query('select 1 from outbox where attempts > 0')).rowCount === 1)
+    await before.close()
+    await db.query('update outbox set next_attempt_at = now()')
+    restore = shiftSystemClock(2 * DAY_MS)
+    const served = await startServed({ DATABASE_URL: door.url, AUTH_OUTBOX_POLL_INTERVAL: '10ms' })
+    try {
+      door.open()
+      await waitFor(async () => (await db.query('select 1 from outbox')).rowCount === 0)
+      expect(served.inbox.messages({})).toHaveLength(1)
+    } finally {
+      await served.close()
+    }
   })
 })

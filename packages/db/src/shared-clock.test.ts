@@ -32,8 +32,9 @@ describe('SharedClock', () => {
     'shows the time of the database where the system is %d ms off',
     async (off) => {
       const { clock, error, pass } = aProcess({ systemMs: NOON + off })
-      expect(error()).toBe(off)
+      expect([clock.isKnown, error()]).toEqual([false, off])
       await clock.adjust()
+      expect(clock.isKnown).toBe(true)
       expect(error()).toBe(0)
       pass(3600_000)
       expect(error()).toBe(0)

@@ -33,6 +33,11 @@ export class SharedClock {
     this.#offsetMs = systemMs() - steadyMs()
   }
 
+  /** Whether the database was asked: until then, this is the clock of the system. */
+  get isKnown(): boolean {
+    return this.#isRead
+  }
+
   readonly now = (): Date => new Date(this.#steadyMs() + this.#offsetMs)
 
   /** Asks the database. Call it before anything is decided, and every `CLOCK_INTERVAL_MS` after that. */

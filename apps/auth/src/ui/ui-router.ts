@@ -6,6 +6,7 @@ import { Router, type RequestHandler } from 'express'
 import type { AuthConfig } from '../config/config.js'
 import { addressChangeRules } from '../services/message-settings.js'
 import { factorRules, signUpRules } from '../services/part-settings.js'
+import { atKnownTime } from '../requests/at-known-time.js'
 import { Redirects } from '../redirects/redirects.js'
 import { BrowserState } from './context/browser-state.js'
 import { SignInPages } from './context/sign-in-pages.js'
@@ -46,6 +47,7 @@ export function uiRouter(
   const errorRenderer = pageErrorRenderer(config)
   const router = Router()
   router.use(underOneLoopbackName(config.apiExternalUrl))
+  router.use(atKnownTime(context))
   mountRoutes(router, uiRoutes(uiDeps(context), config), {
     errorRenderer,
     timeoutMs: config.apiMaxRequestDuration,

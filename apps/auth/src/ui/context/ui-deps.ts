@@ -4,6 +4,7 @@ import type { AuthConfig } from '../../config/config.js'
 import type { FlowCookies } from '../../providers/flow-cookies.js'
 import type { FactorType } from '../../factors/factor-rules.js'
 import type { RateLimits } from '../../rate-limits/rate-limits.js'
+import type { KnownTime } from '../../requests/at-known-time.js'
 import type { Cookies } from '../../requests/cookies.js'
 import type { Services } from '../../services/services.js'
 import type { AccessTokens } from '../../sessions/access-tokens.js'
@@ -42,6 +43,7 @@ type UsedServices = Pick<
 
 /** What the pages need from the composition root. */
 export type UiContext = UsedServices &
+  KnownTime &
   Pick<Services, 'accessTokens' | 'gate' | 'pageKey' | 'providers'> & {
     readonly config: AuthConfig
     readonly cookies: Cookies
