@@ -1,4 +1,4 @@
-import { beforeAll, describe, expect, it } from '@jest/globals'
+import { beforeAll, describe, expect, it, jest } from '@jest/globals'
 import { ownDatabase } from '../test/own-database.js'
 import { Db, isUnavailable, isUniqueViolation, type TraceStatement } from './index.js'
 
@@ -29,6 +29,22 @@ it('keeps no plan that reads a whole table because the table was small once', as
   const { rows } = await one.query(`explain (format json) execute grows ('{1,2}')`)
   await one.close()
   expect(JSON.stringify(rows)).toContain('grows_pkey')
+})
+
+it('keeps a connection over a pause, and closes those that only a burst needed', async () => {
+  jest.useFakeTimers({ doNotFake: ['nextTick', 'setImmediate', 'queueMicrotask', 'performance', 'Date'] })
+  const one = new Db({ connectionString: url })
+  try {
+    const session = async () => (await one.query<{ pid: number }>('select pg_backend_pid() pid')).rows[0]?.pid
+    const sessions = await Promise.all([session(), session(), session()])
+    expect(new Set(sessions).size).toBe(3)
+    jest.advanceTimersByTime(3_600_000)
+    expect(one.pool.totalCount).toBe(1)
+    expect(sessions).toContain(await session())
+  } finally {
+    jest.useRealTimers()
+    await one.close()
+  }
 })
 
 it('refuses every change where it is only to read', async () => {

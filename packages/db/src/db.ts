@@ -72,6 +72,8 @@ const ANSWER_GRACE_MS = 2000
 const DEFAULT_CONNECTIONS = 10
 const DEFAULT_CONNECTION_TIMEOUT_MS = 5000
 const DEFAULT_SLOW_MS = 50
+/** Firewalls and load balancers forget connections on which nothing is sent, often after six minutes; by default Linux waits two hours. */
+const QUIET_MS = 60_000
 
 /** A connection pool. Single queries commit on their own; `transaction` groups several. */
 export class Db implements Queryable {
@@ -102,7 +104,10 @@ export class Db implements Queryable {
       query_timeout: statementTimeoutMs > 0 ? statementTimeoutMs + ANSWER_GRACE_MS : 0,
       lock_timeout: options.lockTimeoutMs ?? 0,
       options: sessionOptions(options),
+      // One stays open: opening it, and planning its statements again, would take most of the time of the first request after a pause.
+      min: 1,
       keepAlive: true,
+      keepAliveInitialDelayMillis: QUIET_MS,
     })
     this.pool.on('error', options.onIdleError ?? (() => undefined))
     // The server may end a connection in the packet that opens it, before anyone listens. The next statement fails then.
