@@ -3,6 +3,7 @@ import type { DeliveryId } from '@signet/webhook-core'
 import { purgeRecording } from '@signet/webhook-core/stores'
 import { waitFor } from '@signet/testkit'
 import { listAttempts } from '../src/deliveries/attempt-store.js'
+import { dispatchEvents } from '../src/dispatching/dispatch-store.js'
 import { dispatchEvent, dispatchInRows } from './support/dispatcher.js'
 import { useFirstAttempts } from './support/first-attempts.js'
 
@@ -28,12 +29,10 @@ describe('first attempts', () => {
     const audioId = 'rec_purged'
     const eventId = await rig.subscriber.summary({ audioId })
     const purge = await rig.dispatcher.db.transaction(async (tx) => {
-      await tx.query('select from webhook_events where id = $1 for update', [eventId])
-      const dispatched = dispatchInRows(rig.dispatcher, eventId)
+      await dispatchEvents(tx, [{ id: eventId }], rig.dispatcher.clock.now())
+      const ended = purgeRecording(rig.dispatcher.db, { accountId: rig.subscriber.accountId, audioId })
       await waitFor(async () => (await waitingForALock()) === 1)
-      const purged = purgeRecording(rig.dispatcher.db, { accountId: rig.subscriber.accountId, audioId })
-      await waitFor(async () => (await waitingForALock()) === 2)
-      return { ended: Promise.all([dispatched, purged]) }
+      return { ended }
     })
     await purge.ended
     expect(await rowOf(eventId)).toMatchObject({ status: 2, attempts: 0, last_error: 'recording_deleted' })

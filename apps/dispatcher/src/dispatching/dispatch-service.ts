@@ -11,6 +11,7 @@ import type { DeliverySnapshot } from '../deliveries/delivery-store.js'
 import { dispatchEvents, type DispatchedEvent, type UnfinishedDelivery } from './dispatch-store.js'
 import { findEventSnapshots } from './first-attempt-store.js'
 import { PendingRows } from './pending-rows.js'
+import { LOCKED, untilUnlocked } from './until-unlocked.js'
 
 export type DispatchDeps = {
   db: Queryable
@@ -61,7 +62,7 @@ type BySize<Outcome> = Record<'small' | 'large', Batches<DispatchItem, Outcome>>
  */
 export class DispatchService {
   readonly #reads: BySize<DispatchOutcome | undefined>
-  readonly #writes: BySize<DispatchOutcome>
+  readonly #writes: BySize<DispatchOutcome | typeof LOCKED>
   readonly #pendingRows: PendingRows
   readonly #size = new BatchSize()
 
@@ -73,7 +74,7 @@ export class DispatchService {
 
   async run(item: DispatchItem): Promise<DispatchOutcome> {
     const read = item.prepared || item.wasLost ? undefined : await addTo(this.#reads, item)
-    return read ?? addTo(this.#writes, item)
+    return read ?? untilUnlocked(() => addTo(this.#writes, item))
   }
 
   #bySize<Outcome>(send: (items: readonly DispatchItem[]) => Promise<Outcome[]>): BySize<Outcome> {
@@ -112,7 +113,7 @@ export class DispatchService {
     return items.map(({ id }) => outcomes.get(id))
   }
 
-  async #dispatchInRows(items: readonly DispatchItem[]): Promise<DispatchOutcome[]> {
+  async #dispatchInRows(items: readonly DispatchItem[]): Promise<(DispatchOutcome | typeof LOCKED)[]> {
     const { db, retryWhileUnavailable, now } = this.deps
     const byId = new Map<EventId, DispatchItem>()
     for (const item of items) if (item.prepared || !byId.has(item.id)) byId.set(item.id, item)
@@ -128,7 +129,8 @@ export class DispatchService {
     for (const event of dispatched.unprepared)
       outcomes.set(event.id, { created: [], unfinished: [], readAt, unprepared: event })
     this.#conclude(dispatched.events, byId, outcomes)
-    return items.map(({ id }) => outcomes.get(id) ?? NOTHING)
+    const locked = new Set(dispatched.locked)
+    return items.map(({ id }) => (locked.has(id) ? LOCKED : (outcomes.get(id) ?? NOTHING)))
   }
 
   /** Caches only bodies that this statement dispatched: another process may have been first, with different content. */

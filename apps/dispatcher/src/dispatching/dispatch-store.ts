@@ -42,10 +42,12 @@ export type Dispatched = {
   unfinished: UnfinishedDelivery[]
   /** Queued events that have no body yet. */
   unprepared: QueuedEvent[]
+  /** Left out, because someone has locked them. */
+  locked: EventId[]
 }
 
 type Row = SnapshotRow & {
-  kind: 'event' | 'created' | 'unfinished' | 'unprepared'
+  kind: 'event' | 'created' | 'unfinished' | 'unprepared' | 'locked'
   body: string | null
   audio_id: string | null
   target_endpoint_id: EndpointId | null
@@ -57,14 +59,15 @@ type Row = SnapshotRow & {
  * Creates one pending delivery per matching active endpoint for each of many events, in one statement, and freezes the bodies
  * that were prepared for them; a body that an event already has stays and is returned. The caller makes the first attempts:
  * until it calls `concludeFirstAttempts`, the events are in `webhook_first_attempts`. Idempotent: an event that is no longer
- * queued keeps its body, and the result lists its unfinished deliveries.
+ * queued keeps its body, and the result lists its unfinished deliveries. Waits for no lock, because the events of others are in the
+ * same statement.
  */
 export async function dispatchEvents(
   db: Queryable,
   events: readonly EventToDispatch[],
   now: Date,
 ): Promise<Dispatched> {
-  if (events.length === 0) return { events: [], created: [], unfinished: [], unprepared: [] }
+  if (events.length === 0) return { events: [], created: [], unfinished: [], unprepared: [], locked: [] }
   const prepared = events.filter(({ body }) => body !== undefined)
   // One statement for each power of two, padded with nulls. One for each size would have to be planned all the time.
   const size = prepared.length === 0 ? 0 : 2 ** Math.ceil(Math.log2(prepared.length))
@@ -103,6 +106,7 @@ export async function dispatchEvents(
       createdAt: row.created_at,
       given: row.is_given ? { summaryBytes: row.given_summary_bytes } : undefined,
     })),
+    locked: of('locked').map(({ event_id }) => event_id),
   }
 }
 
@@ -117,13 +121,12 @@ function dispatchStatement(size: number): string {
     size === 0 ? 'select null::text, null::text, null::text where false' : `values ${values.join(', ')}`
   return `
     with prepared (id, body, unconverted) as (${prepared}),
-    -- By ascending id (packages/webhook-core/README.md#lock-order).
     -- Not "state = 'queued'": the planner might then scan the whole backlog, which is cheap only while it is short.
     queued as materialized (
       select id from webhook_events
       where id = any ($2::text[]) and state not in ('dispatched', 'purged')
         and (body is not null or id = any ($3::text[]))
-      order by id for update
+      for update skip locked
     ),
     frozen_now as (
       update webhook_events e set state = 'dispatched', body = prepared.body, unconverted = prepared.unconverted,
@@ -195,5 +198,12 @@ function dispatchStatement(size: number): string {
     ) q on true
     where (select count(*) from event) < cardinality($2::text[])
       and v.id = any ($2::text[]) and v.id <> all ($3::text[])
-      and v.state not in ('dispatched', 'purged') and v.body is null`
+      and v.state not in ('dispatched', 'purged') and v.body is null
+    union all
+    select 'locked', null, v.id, null, null, null, null, null, null, null, null,
+      null, null, null, null, null, null, null, null, null, null, null, null, null, null
+    from webhook_events v
+    where (select count(*) from event) < cardinality($2::text[]) and v.id = any ($2::text[])
+      and v.state not in ('dispatched', 'purged') and (v.body is not null or v.id = any ($3::text[]))
+      and v.id <> all (array(select id from queued))`
 }

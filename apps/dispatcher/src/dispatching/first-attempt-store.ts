@@ -1,5 +1,5 @@
 import type { Queryable } from '@signet/db'
-import type { DeliveryId, EndpointId, EventId } from '@signet/webhook-core'
+import type { DeliveryId, EventId } from '@signet/webhook-core'
 import { SECRETS_NOW } from '@signet/webhook-core/stores'
 import {
   ACCOUNT_STATE,
@@ -119,28 +119,30 @@ export async function writeDeliveries(
 
 /**
  * Schedules pending deliveries whose first attempt was not made under the event's job, due at `now`. Deliveries that are
- * already scheduled keep their time. Call it before `concludeFirstAttempts`.
+ * already scheduled keep their time. Call it before `concludeFirstAttempts`. Returns those that it left out because someone has locked
+ * them: it waits for no lock, because deliveries of others are in the same statement.
  */
 export async function scheduleDeliveries(
   db: Queryable,
-  deliveries: readonly { id: DeliveryId; endpointId: EndpointId }[],
+  ids: readonly DeliveryId[],
   now: Date,
-): Promise<void> {
-  await db.query(
-    // Endpoints before deliveries (packages/webhook-core/README.md#lock-order).
-    `with endpoint as materialized (
-       select id from webhook_endpoints where id = any ($2::bigint[]) order by id for no key update
-     ),
-     delivery as materialized (
+): Promise<ReadonlySet<DeliveryId>> {
+  const { rows } = await db.query<{ id: DeliveryId }>(
+    `with delivery as materialized (
        select id from webhook_deliveries
        where id = any ($1::bigint[]) and status = 0 and next_attempt_at is null
-         and (select count(*) from endpoint) >= 0
-       order by id for no key update
+       for no key update skip locked
+     ),
+     scheduled as (
+       update webhook_deliveries set next_attempt_at = $2
+       where id = any (array(select id from delivery)) and status = 0 and next_attempt_at is null
      )
-     update webhook_deliveries set next_attempt_at = $3
-     where id = any (array(select id from delivery)) and status = 0 and next_attempt_at is null`,
-    [deliveries.map(({ id }) => id), deliveries.map(({ endpointId }) => endpointId), now],
+     select id from webhook_deliveries
+     where id = any ($1::bigint[]) and status = 0 and next_attempt_at is null
+       and id <> all (array(select id from delivery))`,
+    [ids, now],
   )
+  return new Set(rows.map(({ id }) => id))
 }
 
 /**

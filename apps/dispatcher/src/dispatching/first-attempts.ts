@@ -6,6 +6,7 @@ import type { UnfinishedDelivery } from './dispatch-store.js'
 import { concludeFirstAttempts, scheduleDeliveries } from './first-attempt-store.js'
 import type { RetryWhileUnavailable } from '../database/retry-while-unavailable.js'
 import type { DispatchOutcome } from './dispatch-service.js'
+import { LOCKED, untilUnlocked } from './until-unlocked.js'
 import type { BodyCache } from '../attempts/body-cache.js'
 import type { AttemptService, FirstAttempt } from '../attempts/attempt-service.js'
 import type { LostRuns } from '../attempts/lost-runs.js'
@@ -32,6 +33,7 @@ const CONCLUDE_LINGER_MS = 50
 const WRITE_AFTER_MS = 500
 
 const NOTHING: Unrecorded = new Set()
+const NOTHING_LOCKED: ReadonlySet<DeliveryId> = new Set()
 
 export type FirstAttemptsRun = {
   requests?: UnrecordedRequests | undefined
@@ -46,7 +48,7 @@ export type FirstAttemptsRun = {
  * once never needs a job. Deliveries that fail or cannot get a permit continue in the `deliveries` queue.
  */
 export class FirstAttempts {
-  readonly #continuations: Batches<Continuation, undefined>
+  readonly #continuations: Batches<Continuation, typeof LOCKED | undefined>
   readonly #conclusions: Batches<EventId, undefined>
   #lastConclusion: Promise<unknown> = Promise.resolve()
 
@@ -54,8 +56,8 @@ export class FirstAttempts {
     const { db, retryWhileUnavailable } = deps
     this.#continuations = new Batches({
       send: async (batch) => {
-        await this.#enqueue(batch)
-        return batch.map(() => undefined)
+        const locked = await this.#enqueue(batch)
+        return batch.map(({ id }) => (locked.has(id) ? LOCKED : undefined))
       },
       maxItems: MAX_BATCH,
       lingerMs: ENQUEUE_LINGER_MS,
@@ -118,7 +120,7 @@ export class FirstAttempts {
     const isScheduled = outcome.kind === 'retry'
     if (!isScheduled) await first.unwritten?.write()
     const { id, accountId } = snapshot.endpoint
-    await this.#continuations.add({
+    await this.#continueInQueue({
       id: snapshot.id,
       endpointId: id,
       accountId,
@@ -134,7 +136,7 @@ export class FirstAttempts {
     if (isHeld) return
     const delivery = { id, endpointId, accountId }
     if (!mayBeSent || dueAt !== null) {
-      await this.#continuations.add({
+      await this.#continueInQueue({
         ...delivery,
         delayMs: this.#until(dueAt),
         isScheduled: dueAt !== null,
@@ -148,15 +150,26 @@ export class FirstAttempts {
     const outcome = await this.deps.lostRuns.reportFirst(id)
     if (outcome.kind === 'finished') return
     const { id: endpointId, accountId } = endpoint
-    await this.#continuations.add({ id, endpointId, accountId, delayMs: outcome.delayMs, isScheduled: true })
+    await this.#continueInQueue({ id, endpointId, accountId, delayMs: outcome.delayMs, isScheduled: true })
   }
 
-  /** Updates the rows first. A delivery lost between the two steps is then overdue, and the sweeper finds it. */
-  async #enqueue(batch: readonly Continuation[]): Promise<void> {
+  #continueInQueue(continuation: Continuation): Promise<undefined> {
+    return untilUnlocked(() => this.#continuations.add(continuation))
+  }
+
+  /**
+   * Updates the rows first. A delivery lost between the two steps is then overdue, and the sweeper finds it. Returns those that it left
+   * out because their rows are locked.
+   */
+  async #enqueue(batch: readonly Continuation[]): Promise<ReadonlySet<DeliveryId>> {
     const { db, queues, retryWhileUnavailable, now } = this.deps
-    const unscheduled = batch.filter(({ isScheduled }) => !isScheduled)
-    if (unscheduled.length > 0) await retryWhileUnavailable(() => scheduleDeliveries(db, unscheduled, now()))
-    await queues.addDeliveries(batch)
+    const unscheduled = batch.flatMap(({ id, isScheduled }) => (isScheduled ? [] : id))
+    const locked =
+      unscheduled.length > 0
+        ? await retryWhileUnavailable(() => scheduleDeliveries(db, unscheduled, now()))
+        : NOTHING_LOCKED
+    await queues.addDeliveries(batch.filter(({ id }) => !locked.has(id)))
+    return locked
   }
 
   #until(dueAt: Date | null): number {

@@ -1,8 +1,8 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import { Batches, type Queryable } from '@signet/db'
 import type { RetryWhileUnavailable } from '../database/retry-while-unavailable.js'
 import type { DeliverySnapshot } from '../deliveries/delivery-store.js'
 import { writeDeliveries } from './first-attempt-store.js'
+import { LOCKED, untilUnlocked } from './until-unlocked.js'
 
 export type PendingRowsDeps = {
   db: Queryable
@@ -12,20 +12,18 @@ export type PendingRowsDeps = {
 
 /** The deliveries of one event. */
 type Rows = readonly DeliverySnapshot[]
-type State = 'written' | 'locked' | 'purged'
 
 const LINGER_MS = 2
 const MAX_EVENTS = 64
 /** Most events have few deliveries. */
 const MAX_ROWS = 1000
-const LOCKED_MS = 100
 
 /**
  * Writes rows of deliveries before their first results, those of many events in one statement: while the database is slow, all events
  * need that, and a commit for each would make it slower. No event waits for the lock on another.
  */
 export class PendingRows {
-  readonly #batches: Batches<Rows, State>
+  readonly #batches: Batches<Rows, boolean | typeof LOCKED>
 
   constructor({ db, retryWhileUnavailable, now }: PendingRowsDeps) {
     this.#batches = new Batches({
@@ -33,9 +31,9 @@ export class PendingRows {
         const { written, locked } = await retryWhileUnavailable(() =>
           writeDeliveries(db, events.flat(), now(), { skipLocked: true }),
         )
-        return events.map(([first]): State => {
-          if (first && locked.has(first.eventId)) return 'locked'
-          return first && written.has(first.eventId) ? 'written' : 'purged'
+        return events.map(([first]) => {
+          if (first && locked.has(first.eventId)) return LOCKED
+          return first !== undefined && written.has(first.eventId)
         })
       },
       shareOf: ([first]) => first?.endpoint.accountId ?? '',
@@ -48,11 +46,7 @@ export class PendingRows {
   }
 
   /** True once each of these deliveries has a row; false if the event was purged or is gone. */
-  async write(deliveries: Rows): Promise<boolean> {
-    for (;;) {
-      const state = await this.#batches.add(deliveries)
-      if (state !== 'locked') return state === 'written'
-      await sleep(LOCKED_MS)
-    }
+  write(deliveries: Rows): Promise<boolean> {
+    return untilUnlocked(() => this.#batches.add(deliveries))
   }
 }

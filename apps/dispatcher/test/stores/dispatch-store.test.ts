@@ -1,14 +1,6 @@
 import { describe, expect, it } from '@jest/globals'
 import { useWebhooksDatabase } from '@signet/webhook-testkit/jest'
-import {
-  queueSummary,
-  behindLock,
-  anAccount,
-  anEndpoint,
-  aSummary,
-  deliveryState,
-  NOW,
-} from '@signet/webhook-testkit'
+import { queueSummary, anAccount, anEndpoint, aSummary, deliveryState, NOW } from '@signet/webhook-testkit'
 import { newEventId } from '@signet/webhook-core'
 import { deleteEndpoint } from '@signet/webhook-core/stores'
 import { findDeliverySnapshots } from '../../src/deliveries/delivery-store.js'
@@ -18,7 +10,7 @@ import { deliveriesIn, eventStates } from '../support/deliveries.js'
 
 const database = useWebhooksDatabase()
 
-const NOTHING = { events: [], created: [], unfinished: [], unprepared: [] }
+const NOTHING = { events: [], created: [], unfinished: [], unprepared: [], locked: [] }
 
 describe('dispatchEvents', () => {
   it('sends the body that an event came with, and returns it for the cache', async () => {
@@ -119,9 +111,7 @@ describe('dispatchEvents', () => {
     await anEndpoint(db, { accountId })
     const again = await dispatchEvents(db, [{ id: summary.eventId, body: 'second' }], NOW)
     expect(again).toEqual({
-      events: [],
-      unprepared: [],
-      created: [],
+      ...NOTHING,
       unfinished: deliveriesIn(first).map((left) => ({ ...left, accountId, dueAt: null, isHeld: false })),
     })
     expect(await findBodies(db, [summary.eventId])).toEqual([{ id: summary.eventId, body: 'first' }])
@@ -134,21 +124,40 @@ describe('dispatchEvents', () => {
     for (const summary of summaries) await queueSummary(db, summary)
     const ids = summaries.map(({ eventId }) => eventId)
     const dispatch = async (process: number) => {
-      const bodies = ids.map((id) => ({ id, body: `by ${process}` }))
-      // In opposite orders, so that locks taken in the order given would deadlock.
-      await dispatchEvents(db, process % 2 ? bodies : bodies.reverse(), NOW)
+      for (let left = ids; left.length > 0;) {
+        const bodies = left.map((id) => ({ id, body: `by ${process}` }))
+        left = (await dispatchEvents(db, process % 2 ? bodies : bodies.reverse(), NOW)).locked
+      }
       return (await findBodies(db, ids)).map(({ id, body }) => `${id} ${body}`).sort()
     }
-    const seen = await behindLock(
-      db,
-      (tx) => tx.query(`select id from webhook_events where id = any ($1) for update`, [ids]),
-      8,
-      () => Promise.all(Array.from({ length: 8 }, (_, process) => dispatch(process))),
-    )
+    const seen = await Promise.all(Array.from({ length: 8 }, (_, process) => dispatch(process)))
     // Every reader saw the same bodies at any time.
     for (const bodies of seen) expect(bodies).toEqual(seen[0])
     const { rows } = await db.query(`select id from webhook_deliveries where endpoint_id = $1`, [endpoint.id])
     expect(rows).toHaveLength(10)
+  })
+
+  it('leaves out what someone has locked, and waits for nothing', async () => {
+    const { db } = database
+    const accountId = anAccount()
+    const [free, held, bare] = [aSummary({ accountId }), aSummary({ accountId }), aSummary({ accountId })]
+    for (const summary of [free, held, bare]) await queueSummary(db, summary)
+    const events = [{ id: free.eventId, body: '{}' }, { id: held.eventId, body: '{}' }, { id: bare.eventId }]
+    const dispatched = await db.transaction(async (tx) => {
+      const ids = [held.eventId, bare.eventId]
+      await tx.query(`select from webhook_events where id = any ($1) for update`, [ids])
+      return dispatchEvents(db, events, NOW)
+    })
+    expect(dispatched).toMatchObject({
+      events: [{ id: free.eventId }],
+      locked: [held.eventId],
+      // Nothing is written for an event that has no body yet, so its lock does not matter.
+      unprepared: [{ id: bare.eventId }],
+    })
+    expect(await dispatchEvents(db, events.slice(0, 2), NOW)).toMatchObject({
+      events: [{ id: held.eventId }],
+      locked: [],
+    })
   })
 
   it('makes no second delivery for an event that an operator queued again', async () => {

@@ -42,7 +42,7 @@ describe('first attempts', () => {
     const delivery = await one()
     await concludeFirstAttempts(db, [delivery.eventId])
     expect(await isOpen(delivery)).toBe(true)
-    await scheduleDeliveries(db, [delivery], NOW)
+    await scheduleDeliveries(db, [delivery.id], NOW)
     await concludeFirstAttempts(db, [delivery.eventId])
     expect(await isOpen(delivery)).toBe(false)
   })
@@ -74,7 +74,8 @@ describe('first attempts', () => {
     const before = { before: later(1000), limit: 1000 }
     const isOverdue = async () => (await findOverdueDeliveries(db, before)).some(({ id }) => id === fresh.id)
     expect(await isOverdue()).toBe(false)
-    await scheduleDeliveries(db, [fresh, failed, ended], NOW)
+    const ids = [fresh, failed, ended].map(({ id }) => id)
+    expect(await scheduleDeliveries(db, ids, NOW)).toEqual(new Set())
     expect(await isOverdue()).toBe(true)
     expect(await deliveryState(db, fresh.id)).toMatchObject({ status: 0, next_attempt_at: NOW })
     expect(await deliveryState(db, failed.id)).toMatchObject({ status: 0, next_attempt_at: later(60_040) })

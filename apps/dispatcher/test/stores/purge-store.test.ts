@@ -78,7 +78,7 @@ describe('purgeRecording', () => {
   })
 })
 
-// Dispatch locks the events of its batch by ascending id.
+// Dispatch leaves out what the other has locked, and may have locked what the other needs next.
 it.each([
   ['forgetting a recording', purgeRecording],
   ['closing an account', (db: Db, { accountId }: TestSummary) => closeAccount(db, accountId)],
@@ -93,7 +93,7 @@ it.each([
   await behindLock(
     db,
     (tx) => tx.query(`select from webhook_events where id = $1 for update`, [middle.eventId]),
-    2,
+    1,
     () =>
       Promise.all([
         dispatchEvents(

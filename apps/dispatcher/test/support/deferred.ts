@@ -18,7 +18,11 @@ export async function deferDeliveries(
   for (const eventId of eventIds)
     for (const { id, endpoint } of (await dispatchInRows(dispatcher, eventId)).created)
       due.push({ id, endpointId: endpoint.id, accountId: endpoint.accountId })
-  await scheduleDeliveries(db, due, new Date(Date.now() - 60_000))
+  await scheduleDeliveries(
+    db,
+    due.map(({ id }) => id),
+    new Date(Date.now() - 60_000),
+  )
   await concludeFirstAttempts(db, eventIds)
   await queues.addDeliveries(due.map((one) => ({ ...one, delayMs: FAR_MS })))
   return due.map(({ id }) => deliveryJobId(id))

@@ -36,7 +36,11 @@ export async function openDeliveries(db: Db, endpoint: Endpoint, count: number):
 /** The same, due at `NOW` in the schedule. */
 export async function pendingDeliveries(db: Db, endpoint: Endpoint, count: number): Promise<TestDelivery[]> {
   const deliveries = await openDeliveries(db, endpoint, count)
-  await scheduleDeliveries(db, deliveries, NOW)
+  await scheduleDeliveries(
+    db,
+    deliveries.map(({ id }) => id),
+    NOW,
+  )
   await concludeFirstAttempts(
     db,
     deliveries.map(({ eventId }) => eventId),

@@ -1,4 +1,5 @@
-import { afterAll, beforeAll, beforeEach } from '@jest/globals'
+import { afterAll, beforeAll, beforeEach, jest } from '@jest/globals'
+import { waitFor } from '@signet/testkit'
 import { startReceiver, type Receiver } from '@signet/testkit/receiver'
 import type { EventId } from '@signet/webhook-core'
 import { findOpenFirstAttempts } from '../../src/dispatching/first-attempt-store.js'
@@ -77,6 +78,19 @@ export function useFirstAttempts() {
       const before = new Date(clock.now().getTime() + 1)
       const open = await findOpenFirstAttempts(db, { before, limit: 1000 })
       return open.some(({ id }) => id === eventId)
+    },
+
+    /** Resolves once a dispatch that runs has left out an event, because a transaction of the test holds it. */
+    untilLeftOut: async (): Promise<void> => {
+      const { db } = rig().dispatcher
+      const query = jest.spyOn(db, 'query')
+      const isLeftOut = (row: object) => 'kind' in row && row.kind === 'locked'
+      await waitFor(async () => {
+        const answers = (await Promise.all(query.mock.results.map(({ value }) => value))) as {
+          rows: object[]
+        }[]
+        return answers.some(({ rows }) => rows.some(isLeftOut))
+      }).finally(() => query.mockRestore())
     },
 
     waitingForALock: async (): Promise<number> => {
