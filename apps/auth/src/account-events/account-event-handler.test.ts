@@ -4,7 +4,7 @@ import { accountEventHandler } from './account-event-handler.js'
 
 /** What both services promise (docs/account-events.md#how-soon). */
 const BOUND_MS = 5000
-/** Left for the request that succeeds, and for the statements around it. */
+/** Time left for the request that succeeds and for the statements around it. */
 const DELIVERY_MS = 500
 
 async function times() {

@@ -10,7 +10,7 @@ const base = {
   webauthnRpId: undefined as string | undefined,
   webauthnRpOrigins: [] as readonly string[],
 }
-/** Site and server on hosts of this domain, for which the keys are. */
+/** Puts the site and the server on hosts of `domain`, which is the relying party ID of the keys. */
 const onDomain = (domain: string) => ({
   siteUrl: `https://app.${domain}`,
   apiExternalUrl: `https://auth.${domain}`,

@@ -7,7 +7,7 @@ import { KeyRing, KeySettingsError, type KeyProblem, type KeySettings } from './
 import { importPrivateJwk } from './private-jwk.js'
 
 const SECRET = 'a secret with more than thirty-two bytes'
-/** An entry of AUTH_JWT_KEYS that signs, and one that only verifies. */
+/** Entries of AUTH_JWT_KEYS: one that signs and verifies, and one that only verifies. */
 const signing = ({ jwk }: KeyPair) => ({ ...jwk, key_ops: ['sign', 'verify'] })
 const verifying = ({ jwk }: KeyPair) => ({ ...jwk, key_ops: ['verify'] })
 

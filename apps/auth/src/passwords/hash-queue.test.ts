@@ -37,7 +37,7 @@ it('drops what is given up while it waits, and makes room for others at once', a
   const others = await Promise.all(Array.from({ length: 4 }, () => small.hash('secret')))
   expect(others).toHaveLength(4)
   const finished = (await outcomes).map(({ status }) => status === 'fulfilled')
-  // What the thread has got is finished: one job runs, and one is next.
+  // The thread finishes the jobs that it already has: one is running and one is next.
   expect(finished).toEqual([true, true, false, false, false, false])
   await expect(small.hash('secret', someone({ signal: given.signal }))).rejects.toMatchObject({
     kind: 'timeout',
@@ -47,7 +47,7 @@ it('drops what is given up while it waits, and makes room for others at once', a
 describe('with wrong passwords in the queue', () => {
   const hasher = aHasher()
 
-  /** The answers in their order, for `count` wrong passwords and then the others. */
+  /** Submits `count` wrong passwords, then `others`, and returns the answers in the order they arrived. */
   async function answersBeside(count: number, ...others: (() => Promise<string>)[]): Promise<string[]> {
     const answered: string[] = []
     const wrong = async () => `wrong ${await hasher.firstMatch([null, null], 'wrong')}`
@@ -60,7 +60,7 @@ describe('with wrong passwords in the queue', () => {
     const hash = await hasher.hash('secret')
     const right = async () => `right ${await hasher.firstMatch([hash, null], 'secret')}`
     const answered = await answersBeside(30, right)
-    // Every fourth turn goes to a second comparison, so 31 first ones let at most eleven through, and two may be under way.
+    // Every fourth turn goes to a second comparison, so at most 11 of those run among the 31 first ones, and two more may be under way.
     expect(answered.indexOf('right 0')).toBeLessThan(14)
     expect(answered.filter((answer) => answer === 'wrong -1')).toHaveLength(30)
   })
@@ -115,7 +115,7 @@ describe('with a flood from many networks', () => {
     for (let n = 0; n < 100; n++) hash('many', someone({}, 'a flood'))
     hash('one', someone({}, 'another'))
     await over()
-    // The thread holds two already, and the next turn may be that of the flood.
+    // The thread already holds two jobs, and the next turn may belong to the flood.
     expect(ended.indexOf('+one')).toBeLessThanOrEqual(3)
   })
 
@@ -127,7 +127,7 @@ describe('with a flood from many networks', () => {
       for (let n = 0; n < 100; n++) stranger('stranger', someone({}, `network ${n}`))
       hash('known', someone({ isKnown: true }, 'home'))
       await over()
-      // Behind two jobs of the thread, and perhaps one whose turn it is.
+      // The thread already holds two jobs, and the next turn may belong to a stranger.
       expect(ended.indexOf('+known')).toBeLessThanOrEqual(3)
     },
   )
@@ -168,7 +168,7 @@ describe('with a flood from many networks', () => {
     hash('neighbor', someone({ isKnown }, '2001:db8:fe00:1::/64'))
     await over()
     expect(ended.indexOf('+one')).toBeGreaterThan(-1)
-    // The thread holds two already, and the next turn may be that of the flood, or of another class.
+    // The thread already holds two jobs, and the next turn may belong to the flood or to another class.
     expect(ended.filter((end) => end.startsWith('+')).indexOf('+one')).toBeLessThanOrEqual(3)
     expect(ended.filter((end) => end.startsWith('+')).indexOf('+neighbor')).toBeLessThanOrEqual(8)
   })

@@ -9,7 +9,7 @@ import type { BcryptChoice } from './bcrypt.js'
 import { createPasswordHasher, type DirectHasher } from './password-hasher.js'
 
 const CHEAP = 4
-/** Takes long enough to be compared by the clock: many times as long as handing a job to a thread. */
+/** Slow enough to time reliably: one hash takes many times as long as handing a job to a thread. */
 const COSTLY = 8
 const hashers: DirectHasher[] = []
 afterAll(() => Promise.all(hashers.map((hasher) => hasher.close())))
@@ -158,7 +158,7 @@ describe('PasswordHasher', () => {
   })
 })
 
-/** Nice values of this process's threads; field 19 of proc_pid_stat(5), counted behind the name in parentheses. */
+/** Nice values of this process's threads: field 19 of proc_pid_stat(5), found by counting from the end of the name in parentheses. */
 const niceOfThreads = () =>
   readdirSync('/proc/self/task').map((id) =>
     Number(readFileSync(`/proc/self/task/${id}/stat`, 'utf8').split(') ')[1]?.split(' ')[16]),

@@ -46,7 +46,7 @@ describe('clientOf', () => {
     expect(clientOf(aRequest({ 'my-client': '::FFFF:c000:201' }), named).key).toBe('192.0.2.1')
   })
 
-  // A port changes with every connection: counted with it, nobody would ever reach a limit.
+  // The port changes with every connection. If the key included it, no client would ever reach a limit.
   it.each([
     ['198.51.100.7:49152', '198.51.100.7'],
     ['[2001:db8:1:2::7]:49152', '2001:db8:1:2::/64'],

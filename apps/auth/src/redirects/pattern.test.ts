@@ -86,7 +86,7 @@ describe('an entry', () => {
     ['https://ok.example/x', 'http://ok.example/x', false],
     ['my+app.v-2:x', 'my+app.v-2:x', true],
     ['my+app.v-2:x', 'my-app:x', false],
-    // A host for a scheme of applications, and none for one of the network, are different places.
+    // Only network schemes such as https have hosts; an entry with an app's scheme never matches their URLs.
     ['myapp://ok.example', 'https://ok.example', false],
     ['https://*.example/', 'https://127.0.0.1/', false],
     ['http://*.*.*.a1/', 'http://127.0.0.1/', false],
@@ -109,7 +109,7 @@ describe('an entry', () => {
     ['https://ok.example:8443/', 'https://ok.example:8444/', false],
     ['https://ok.example/', 'https://ok.example:8443/', false],
     ['https://ok.example:*/', 'https://ok.example:8443/', true],
-    // No wildcard stands for what a later server may decode to another path; an entry without one is taken as it stands.
+    // A wildcard never matches text that a later server may decode to another path; an entry that spells such text out matches it.
     ['https://ok.example/%3Fx', 'https://ok.example/%3Fx', true],
     ['https://*.ok.example/a%2eb', 'https://x.ok.example/a%2eb', true],
     ['https://ok.example/ü', 'https://ok.example/%C3%BC', true],
@@ -123,7 +123,7 @@ describe('an entry', () => {
     ['https://ok.example/*', 'https://ok.example/%25a', true],
     ['https://ok.example/*', `https://ok.example/%${'25'.repeat(6)}41`, true],
     ['https://ok.example/*', `https://ok.example/%${'25'.repeat(7)}41`, false],
-    // The query: none unless it is written, or the path ends in a wildcard.
+    // A query matches only if the entry has one, or if its path ends in a wildcard.
     ['https://ok.example/*', 'https://ok.example/x?a=1', true],
     ['https://ok.example/cb?', 'https://ok.example/cb', true],
     ['https://ok.example/cb?', 'https://ok.example/cb?a', false],
@@ -136,7 +136,7 @@ describe('an entry', () => {
     ['https://ok.example/cb?a=?', 'https://ok.example/cb?a=?', true],
     ['myapp:x?a=*', 'myapp:x?a=1', true],
     ['myapp:x', 'myapp:x?a=1', false],
-    // In a path * stops at both separators, ** at none.
+    // In a path, `*` stops at both separators (`/` and `.`), and `**` at neither.
     ['https://ok.example/a*c', 'https://ok.example/abc', true],
     ['https://ok.example/a*c', 'https://ok.example/ac', true],
     ['https://ok.example/a*c', 'https://ok.example/a/c', false],

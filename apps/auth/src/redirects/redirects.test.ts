@@ -69,7 +69,7 @@ describe('the site itself', () => {
 describe('an entry of the allow-list', () => {
   it.each([
     ['http://localhost:3000', 'http://localhost:3000', true],
-    // One URL in two spellings.
+    // Two spellings of one URL.
     ['http://localhost:3000', 'http://localhost:3000/', true],
     ['http://localhost:3000', 'http://localhost:3000/docs', false],
     ['http://localhost:8000/*', 'http://localhost:8000/path', true],
@@ -114,11 +114,11 @@ describe('an entry of the allow-list', () => {
     ['com.myapp://**', 'com.myapp://', true],
     ['com.myapp://*', 'com.myapp://a%2Fb', false],
     ['com.myapp://*', 'com.myapp://user@a', false],
-    // Ordinary encoded characters, and the others as they are.
+    // Wildcards match ordinary characters, encoded or not.
     ['https://ok.example/**', 'https://ok.example/a%20b/%C3%BC%2B100%25/50%2525', true],
     ['https://ok.example/**', 'https://ok.example/@me/v1.2:3', true],
     ['https://ok.example/**', 'https://ok.example/cb?next=%2Fa%3Fb%23c%2E%40%3A%5C', true],
-    // Named literally, and in that spelling.
+    // Escapes that an entry spells out match in exactly that spelling.
     ['https://ok.example/u/a%40b%3Ac%2E%3F%23', 'https://ok.example/u/a%40b%3Ac%2E%3F%23', true],
     ['https://ok.example/u/a%2Eb', 'https://ok.example/u/a%2Eb?x=1', false],
     ['https://ok.example/u/a%2Eb', 'https://ok.example/u/a%2eb', false],
@@ -127,7 +127,7 @@ describe('an entry of the allow-list', () => {
     ['com.myapp://**', 'com.myapp://a%3Fb', false],
     ['https://ok.example/**', 'https://ok.example/%40me/2026-11-27T10%3A00', true],
     ['com.myapp:**', 'com.myapp:a%3A%23', false],
-    // Parameters of segments, as Angular and Java write them.
+    // Path parameters, as Angular and Java write them.
     ['https://ok.example/**', 'https://ok.example/people;page=2/cb;jsessionid=1A', true],
     ['https://ok.example/*', 'https://ok.example/;a', true],
     ['https://ok.example/a;b%3Bc', 'https://ok.example/a;b%3Bc', true],
@@ -158,7 +158,7 @@ describe('an entry of the allow-list', () => {
   it.each([
     // Bytes that are not UTF-8: some servers read overlong ones as / and dots.
     ...['%c0%af', '%C0%AE', '%e0%80%af', '%ff', '%c3', '%25c0%25af', '%', '%zz', '%u002f'],
-    // Servers that know parameters of segments see `..` before the semicolon.
+    // Servers that support path parameters see `..` before the semicolon.
     ...['..;', '.;', '..;a=1', '%3b', '%3B', '%253b'],
     // The digits of an escape, encoded.
     ...['%25%32%66', '%25%32e', '%252%65', '%2525%33f'],

@@ -84,7 +84,7 @@ describe('readTarget', () => {
     })
     expect(readTarget('https://BÜCHER.example/', 'bücher.example')).not.toBeNull()
     expect(readTarget('https://bücher.example/', 'büchner.example')).toBeNull()
-    // Not for addresses: those have one spelling.
+    // IP addresses have only one spelling.
     expect(readTarget('http://127.1/', '127.1')).toBeNull()
   })
 })

@@ -7,7 +7,7 @@ describe('a refresh token', () => {
   const tokens = new RefreshTokens(key())
   const [id, salt] = [randomUUID(), tokens.newSalt()]
   const sha256 = (...parts: Buffer[]) => createHash('sha256').update(Buffer.concat(parts)).digest()
-  /** What the database computes. */
+  /** Compares as the database does. */
   const isRight = (text: string, by: RefreshTokens, saltOfRow: Buffer) => {
     const presented = by.read(text)
     if (presented === null) return false

@@ -57,7 +57,7 @@ describe('SMS gateways', () => {
 
   function sender(gateway: SmsGatewayConfig | undefined, template = 'Your code is {{ .Code }}') {
     const { origin } = gateways
-    // A gateway that answers may do so late on a busy machine.
+    // On a busy machine, even a gateway that answers may take long.
     const timeoutMs = answer === 'hang' ? 100 : 60_000
     return createSmsSender({
       config: { gateway, template, timeoutMs },

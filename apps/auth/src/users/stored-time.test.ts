@@ -9,7 +9,7 @@ const times = fc.date({
 })
 const zones = fc.constantFrom('+00:00', '+02:00', '-11:30')
 
-/** As PostgreSQL writes it: without zeros at the end of the fraction, and without an empty fraction. */
+/** Formats a time as PostgreSQL does: no trailing zeros in the fraction, and no fraction when it is zero. */
 function stored(time: Date, microseconds: number, zone: string): string {
   const fraction = `${time.toISOString().slice(20, 23)}${String(microseconds).padStart(3, '0')}`.replace(
     /0+$/,

@@ -10,7 +10,7 @@ describe('the subject of a profile', () => {
     expect(subjectAt(JSON.parse(profile), 'id')).toBe(subject)
   })
 
-  // A number that JavaScript rounds would be the same subject for several people.
+  // If JavaScript rounded a number, several people would share one subject.
   it.each([
     '{"id": 9007199254740993}',
     '{"id": -9007199254740993}',
