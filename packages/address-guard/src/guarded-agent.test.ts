@@ -58,7 +58,7 @@ async function post(dispatcher: Agent, url: string): Promise<number> {
   return statusCode
 }
 
-/** After the answer the pool takes the connection back a moment later; a request before that may open another one. */
+/** Waits for the pool to take the connection back, a moment after the answer; an earlier request may open another one. */
 async function idle(dispatcher: Agent): Promise<void> {
   const isBusy = () => Object.values(dispatcher.stats).some((pool) => 'free' in pool && pool.free === 0)
   while (isBusy()) await setImmediate()
@@ -148,7 +148,7 @@ describe('guardedAgent', () => {
     })
     const dispatcher = agent({ guard })
     for (let i = 0; i < 30; i += 1) await post(dispatcher, `http://hook.example.com:${receiver.port}/`)
-    // Two and not one: a request may start in the instant in which the previous one still frees its connection.
+    // Two rather than one: a request may start while the previous one is still releasing its connection.
     expect(receiver.connections.length).toBeLessThanOrEqual(2)
     expect(lookups).toBe(receiver.connections.length)
   })

@@ -10,7 +10,7 @@ const AAAA = 28
 const SERVFAIL = 2
 const NXDOMAIN = 3
 
-/** What the name server says; a number is an error of DNS, and a name that is not here does not exist. */
+/** The records of the name server. A number is a DNS error code, and a name that is missing here does not exist. */
 const ZONE: Record<string, { [A]: string[] | number; [AAAA]: string[] | number }> = {
   'both.example.com': { [A]: ['1.1.1.1', '1.0.0.1'], [AAAA]: ['2606:4700::1111'] },
   'old-server.example.com': { [A]: ['1.1.1.1'], [AAAA]: SERVFAIL },
@@ -20,7 +20,7 @@ const ZONE: Record<string, { [A]: string[] | number; [AAAA]: string[] | number }
   'mapped.example.com': { [A]: [], [AAAA]: ['::ffff:10.0.0.1'] },
 }
 
-/** A name server for `ZONE`, over UDP; remembers what it was asked. */
+/** Serves `ZONE` over UDP, and records the names that were asked for. */
 async function startNameServer() {
   const asked: string[] = []
   const socket: Socket = createSocket('udp4')
@@ -34,7 +34,7 @@ async function startNameServer() {
     const head = Buffer.from(query.subarray(0, 12))
     head.writeUInt16BE(0x8180 | (typeof found === 'number' ? found : 0), 2)
     head.writeUInt16BE(addresses.length, 6)
-    head.fill(0, 8) // neither authorities nor more
+    head.fill(0, 8) // no authority and no additional records
     const question = query.subarray(12, end + 5)
     socket.send(Buffer.concat([head, question, ...addresses.map(record)]), port, address)
   })
@@ -49,7 +49,7 @@ function labels(bytes: Buffer): string[] {
   return [bytes.toString('latin1', 1, 1 + length), ...labels(bytes.subarray(1 + length))]
 }
 
-/** One answer: a pointer to the question's name, type, class IN, no time to live, the address. */
+/** One answer record: a pointer to the question's name, the type, class IN, a TTL of 0, the address. */
 function record(address: string): Buffer {
   const bytes = ipaddr.parse(address).toByteArray()
   return Buffer.from([0xc0, 0x0c, 0, isIPv6(address) ? AAAA : A, 0, 1, 0, 0, 0, 0, 0, bytes.length, ...bytes])

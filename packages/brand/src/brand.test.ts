@@ -85,7 +85,7 @@ describe('the brand of an operator', () => {
 
   it.each([
     ['X_BRAND_NAME', 'Evil\u202eeman', '60 characters'],
-    // Emails are templates.
+    // Braces have a meaning in the templates of emails.
     ['X_BRAND_NAME', '{{ .Token }}', 'braces'],
     ['X_BRAND_ACCENT_COLOR', 'red', 'like #4338ca'],
     ['X_BRAND_ACCENT_COLOR', '#ffcc00', 'contrast to the page is 1.4, and text needs 4.5'],

@@ -7,7 +7,7 @@ import { callbackCatalogues } from '../src/sign-in/callback-page.js'
 import { startCallbackServer, type CallbackServer } from '../src/sign-in/callback-server.js'
 
 const STATE = 'the-state'
-/** What the browser comes back with. */
+/** Where the browser comes back to, for each way a sign-in can end. */
 const RECEIVED = `/callback?code=svc_once&state=${STATE}`
 const DENIED = `/callback?error=access_denied&state=${STATE}`
 const FOREIGN = '/callback?code=svc_x&state=foreign'
@@ -56,7 +56,7 @@ describeInBrowser('the callback page in Chromium', () => {
     await Promise.all(servers.map((server) => server.close()))
   })
 
-  /** A server answers one callback of its own; each way it can end is another. */
+  /** One server for each way a sign-in can end, because a server answers only one callback of its own. */
   const walks = async () => {
     const made = await Promise.all([RECEIVED, DENIED, FOREIGN].map(() => startCallbackServer(STATE)))
     servers = [...servers, ...made]

@@ -204,7 +204,7 @@ describe('deliveries list --watch', () => {
       0,
       ['Too many requests. Trying again'],
     ])
-    // At least: a busy machine only makes it longer.
+    // Only a lower bound, because a busy machine makes the wait longer.
     expect((refusedAt[1] ?? 0) - (refusedAt[0] ?? 0)).toBeGreaterThan(3900)
   })
 

@@ -87,7 +87,7 @@ describe('exit codes', () => {
     expect((await world.machine.run(list, world.signedIn())).code).toBe(0)
   })
 
-  // What a table shows as a number must not be a text that the terminal acts on.
+  // A field that a table shows as a number must not carry an escape sequence to the terminal.
   const hostile = '\u001b[2J'
   const empty = { item: {}, items: [{}], next_cursor: '', endpoint_id: '42', event_id: 'e', secret: 's' }
   const logged = {

@@ -9,7 +9,7 @@ import { useWorld } from './support/world.js'
 
 const world = useWorld()
 const SECRET = 'whsec_AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8='
-// Not as JSON.stringify writes it: forwarding must not parse.
+// Formatted unlike the output of JSON.stringify, because forwarding must not parse and rewrite the body.
 const BODY =
   '{ "id":"evt_1", "type":"webhook.ping","created_at":"2026-01-01T00:00:00.000Z",\n "data":{"é":1.0}}'
 
@@ -19,7 +19,7 @@ afterEach(() => {
   for (const server of servers.splice(0)) server.close().closeAllConnections()
 })
 
-/** An application on this computer that answers as it is told. */
+/** A local application that records requests and answers as the test says. */
 async function application(answer: RequestListener = (_req, res) => res.writeHead(204).end()) {
   const taken: Taken[] = []
   const server = createServer((request, response) => {

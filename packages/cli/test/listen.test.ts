@@ -21,7 +21,7 @@ const SECRET = 'whsec_AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8'
 const lines = (text: string): Line[] =>
   text.split('\n').flatMap((line) => (line === '' ? [] : [JSON.parse(line) as Line]))
 
-/** The tool running as a receiver, known to be listening. */
+/** Starts the tool as a receiver and waits until it listens. */
 async function listening(
   args: string[],
   env: Record<string, string> = {},

@@ -200,7 +200,7 @@ describe('the stored token', () => {
   it('is revoked at once when it cannot be stored', async () => {
     const folder = dirname(world.machine.credentials)
     mkdirSync(dirname(folder), { recursive: true })
-    // Reads as if there were nothing yet, and cannot be written to.
+    // A dangling link reads as if nothing were stored yet, and cannot be written to.
     symlinkSync(join(world.machine.home, 'nowhere', 'at-all'), folder)
     const ended = await world.machine.run(['login'])
     expect(ended).toMatchObject({ code: 2, stdout: '' })

@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 
-// As people get it: packed by npm, installed where nothing of this repository is in reach, without a network.
+// Tests the package as people get it: packed by npm, and installed offline where nothing of this repository is within reach.
 const PACKAGE = fileURLToPath(new URL('..', import.meta.url))
 const { version } = JSON.parse(readFileSync(join(PACKAGE, 'package.json'), 'utf8')) as { version: string }
 const folder = mkdtempSync(join(tmpdir(), 'signet-packed-'))
@@ -17,7 +17,7 @@ let archive: string
 type Ended = { code: number; stdout: string; stderr: string }
 
 async function run(command: string, args: readonly string[], cwd = folder): Promise<Ended> {
-  // Settings of the npm that runs these tests must not reach this one.
+  // This npm must not inherit the settings of the npm that runs these tests.
   const env = { PATH: process.env['PATH'], HOME: folder, SIGNET_CREDENTIAL_STORE: 'file' }
   try {
     return { code: 0, ...(await promisify(execFile)(command, args, { cwd, env })) }

@@ -23,7 +23,7 @@ const all = (command: Command, path: string): string[] => [
 ]
 const paths = all(createProgram(processHost()), 'signet')
 
-/** What a command line with `--help` prints, and what it ends with. */
+/** What a command prints for `--help`, and its exit code. */
 async function helpOf(path: string): Promise<{ text: string; exitCode: number }> {
   let text = ''
   const stdout = { write: (part: string) => (text += part) } as unknown as NodeJS.WriteStream
@@ -34,11 +34,11 @@ async function helpOf(path: string): Promise<{ text: string; exitCode: number }>
   return { text, exitCode: (ended as CommanderError).exitCode }
 }
 
-/** The words of an example after the program's name; what the shell would do with the rest is left out. */
+/** The arguments of `signet` in an example, without pipes and redirections. */
 const wordsOf = (example: string) =>
   (/(?:^|\s)signet (.*)$/.exec(example)?.[1] ?? '').split(/ [<>|] /)[0]?.split(' ') ?? []
 
-/** What errors and notes tell people to run, from the source: `signet …` in backticks, or after a colon. */
+/** The commands that errors and notes in the source tell people to run: `signet …` in backticks, or after a colon. */
 const advised = readdirSync(SOURCE, { recursive: true, encoding: 'utf8' })
   .filter((file) => /(?<!\.test)\.ts$/.test(file))
   .flatMap((file) => [

@@ -36,7 +36,7 @@ async function signet(args: string[], input?: string): Promise<Ended> {
   return ended
 }
 
-/** The arguments that sign in, and the password on stdin. */
+/** Runs a command with the arguments that sign in, and the password on stdin. */
 const byPassword = (...args: string[]) =>
   signet([...args, '--password', '--email', person.email], person.password)
 
@@ -136,7 +136,7 @@ describe('with the real services', () => {
       const id = await waitFor(() => /"endpoint_id":"(\d+)"/.exec(made.stdout())?.[1], {
         describe: made.stderr(),
       })
-      // The application knows the next secret alone: what it verifies are the second signatures of webhook-signature.
+      // The application knows only the next secret, so it verifies the second signature in webhook-signature.
       secret = json<NextSecret>(await signet(['webhooks', 'rotate', id, '--json'])).secret
       await signet(['trigger', 'webhook.ping', '--webhook', id])
       expect(await made.ended).toMatchObject({ code: 0 })

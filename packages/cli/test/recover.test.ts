@@ -12,7 +12,7 @@ const lastCall = () => {
   return [method, path, body === '' ? undefined : (JSON.parse(body ?? 'null') as unknown)]
 }
 
-/** Answers of the service, one after the other; the last one again and again. */
+/** Makes the service give these answers in turn, and then repeat the last one. */
 function answering(...recoveries: Partial<Recovery>[]) {
   const whole = { id: '7', endpoint_id: '42', what: 'failed', state: 'running', matched: 3, queued: 1 }
   const times = { since: '2026-01-01T00:00:00.000Z', until: '2026-01-02T00:00:00.000Z', created_at: '' }

@@ -7,7 +7,7 @@ import { useWorld } from './support/world.js'
 
 const world = useWorld()
 const SECRET = 'whsec_AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8='
-// Not as JSON.stringify writes it: every byte counts.
+// Formatted unlike the output of JSON.stringify, because every byte counts.
 const BODY =
   '{ "id":"evt_1", "type":"webhook.ping","created_at":"2026-01-01T00:00:00.000Z",\n "data":{"é":1.0}}'
 

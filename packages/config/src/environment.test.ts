@@ -16,7 +16,7 @@ it('lets the environment win over the .env file', () => {
   })
 })
 
-// As people write such files, which `util.parseEnv` of Node 20 reads in another way from the third on.
+// Files as people write them. `util.parseEnv` of Node 20 reads the third and all after it differently.
 it.each([
   ['lines that end as on Windows', 'A=1\r\nB="2"\r\n'],
   ['`export`, quotes and comments', `# it's "new"\nexport A='1' # one\nB="2"\n`],

@@ -5,7 +5,7 @@ import { ownDatabase } from '../test/own-database.js'
 import { Db, isUnavailable, withAdvisoryLock } from './index.js'
 
 const { url, db } = ownDatabase('locks')
-/** A busy machine may stop a process for seconds. */
+/** Generous, because a busy machine may stall a process for seconds. */
 const TIMEOUT_MS = 5_000
 
 describe('withAdvisoryLock', () => {

@@ -1,7 +1,7 @@
 import { expect, it } from '@jest/globals'
 import { Batches, type BatchesOptions } from './batches.js'
 
-/** Batches whose statements end when told to. */
+/** Batches whose statements end when the test says so. */
 function heldBatches(options: Partial<BatchesOptions<string, string>> = {}) {
   const sent: { items: readonly string[]; end: (error?: Error) => void }[] = []
   const batches = new Batches<string, string>({

@@ -52,7 +52,7 @@ it('tells whether it had what is removed, and forgets it', () => {
 })
 
 describe('whatever is pushed, removed and taken', () => {
-  /** The items as a list in the order of their arrival, and nothing that has to be kept up to date. */
+  /** Counts the items below each child of `prefix`, from a plain list: there are no counters that could become wrong. */
   const countsAt = (items: readonly Waiting[], prefix: GroupPath) => {
     const counts = new Map<string, number>()
     for (const { path } of items) {
@@ -103,7 +103,7 @@ describe('whatever is pushed, removed and taken', () => {
     const items: Waiting[] = []
     const sinceTurn = new Map<string, Set<string>>()
     for (let order = 0; order < 1000; order += 1) {
-      // More in some groups than in others.
+      // Some groups get more items than others.
       const item = { path: [random(random(6) + 1), random(random(6) + 1)].map(String), order }
       items.push(item)
       tree.push(item.path, item)

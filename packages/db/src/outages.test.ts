@@ -6,7 +6,7 @@ import { Db, isStatementTimeout, isUnavailable } from './index.js'
 
 const { url, db } = ownDatabase('outages')
 
-/** Opens so many connections of a pool: each transaction waits until all have one. */
+/** Opens `count` connections of a pool: each transaction holds one until all are open. */
 async function openAll(pool: Db, count: number): Promise<void> {
   let open = 0
   const one = () =>
@@ -65,7 +65,7 @@ describe('when the server falls silent', () => {
       const error: unknown = await failure.catch((reason: unknown) => reason)
       expect(error).toMatchObject({ message: 'Connection terminated: the server is silent' })
       expect(isUnavailable(error)).toBe(true)
-      // Each of the others would fail in the same way.
+      // Had the pool kept its other connections, this query would fail in the same way.
       expect((await db.query('select 1 as one')).rows).toEqual([{ one: 1 }])
       const failed = db.transaction((tx) => line.silence(() => tx.query('select 1')))
       expect(isUnavailable(await failed.catch((reason: unknown) => reason))).toBe(true)
@@ -84,7 +84,7 @@ describe('when the server falls silent', () => {
     const waiting = await patient.transaction(async (tx) => {
       await tx.query('select pg_advisory_xact_lock(13)')
       const lock = patient.query<{ one: number }>('select 1 as one from pg_advisory_xact_lock(13)')
-      // Works on until the test takes a lock of its own.
+      // Keeps the server busy until the test takes lock 14.
       const slow = patient.query(
         `do $$ begin
            while not exists (select from pg_locks where locktype = 'advisory' and objid = 14) loop

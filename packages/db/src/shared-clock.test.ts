@@ -22,7 +22,7 @@ function aProcess({ systemMs = NOON }: { systemMs?: number } = {}) {
     clock,
     database,
     pass: (ms: number) => (steadyMs += ms),
-    /** How far it is ahead of the database. */
+    /** By how many milliseconds the shared clock is ahead of the database. */
     error: () => clock.now().getTime() - (NOON + steadyMs - 5000 + database.ahead),
   }
 }

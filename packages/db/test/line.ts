@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net'
 
-/** A way to the cluster that can fall silent without closing, like a machine that lost its power. */
+/** A proxy to the cluster whose connections can go silent without closing, as if the machine had lost power. */
 export async function startLine(url: string) {
   const sockets = new Set<Socket>()
   const { hostname, port } = new URL(url)
@@ -21,7 +21,7 @@ export async function startLine(url: string) {
   const { port: near } = server.address() as AddressInfo
   return {
     url: Object.assign(new URL(url), { hostname: '127.0.0.1', port: String(near) }).href,
-    /** The connections that there are say nothing any more; new ones do. */
+    /** Stops all traffic on the connections that are open, but not on new ones. */
     silence<T>(work: () => Promise<T>): Promise<T> {
       for (const socket of sockets) socket.unpipe().pause()
       return work()

@@ -3,7 +3,7 @@ import { Db } from '../src/index.js'
 
 const cluster = process.env['SIGNET_TEST_DATABASE_URL'] ?? ''
 
-/** A database for the tests of one file. The testkit stands on this package, so it cannot help here. */
+/** A database for the tests of one file. The testkit depends on this package, so it cannot be used here. */
 export function ownDatabase(subject: string) {
   const name = `db_${subject}_${process.pid}`
   const url = Object.assign(new URL(cluster), { pathname: `/${name}` }).href

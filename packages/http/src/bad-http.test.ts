@@ -54,7 +54,7 @@ const POST = 'POST /echo HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r
 const CONNECT = 'CONNECT x:80 HTTP/1.1\r\nHost: x\r\n\r\n'
 const REFUSED = 'HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n'
 
-/** What the server says until it ends the connection. */
+/** Sends the pieces, and returns all that the server sends until it closes the connection. */
 const say = async ({ open }: Awaited<ReturnType<typeof start>>, ...pieces: string[]) => {
   const client = open()
   for (const piece of pieces) {
@@ -138,12 +138,12 @@ describe('the host of a request', () => {
   })
 })
 
-/** Node takes its listeners off a connection with a CONNECT, and frees its parser: what is left of it nobody watches. */
+/** On CONNECT, Node removes its listeners from the connection and frees its parser, so it no longer watches earlier answers. */
 describe('a request to a proxy behind one whose answer is not complete', () => {
   // More than the buffers of the two sockets hold.
   const LARGE = Buffer.alloc(64 << 20)
 
-  /** The response to the first of two pipelined requests, of which the other is a CONNECT; the client reads nothing. */
+  /** Pipelines a GET and a CONNECT from a client that reads nothing, and returns the response to the GET. */
   async function answerBeforeConnect(options: Partial<ListenOptions>, answer: (res: ServerResponse) => void) {
     let refused = () => {}
     const isRefused = new Promise<void>((resolve) => (refused = resolve))

@@ -75,7 +75,7 @@ describe('what a service prints for a person', () => {
     ['break', 'stderr', 1],
   ] as const)('is no failure of %s where nobody reads %s', async (argument, unread, status) => {
     const child = spawn(process.execPath, [...ARGUMENTS, argument])
-    // Before the program has started.
+    // Closes the pipe before the program has started.
     child[unread].destroy()
     const other = unread === 'stdout' ? child.stderr : child.stdout
     const [printed] = await Promise.all([text(other), once(child, 'close')])

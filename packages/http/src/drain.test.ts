@@ -31,7 +31,7 @@ describe('a drain', () => {
       [200, 'keep-alive'],
     ])
     drain.begin()
-    // The first of these goes over the connection that was kept alive.
+    // The first of these uses the connection that was kept alive.
     expect([await ask('/'), await ask('/'), await ask('/readyz')]).toEqual([
       [200, 'close'],
       [200, 'close'],

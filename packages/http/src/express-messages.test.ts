@@ -37,7 +37,7 @@ it('makes messages with fast properties, of one shape', () => {
     const req = new IncomingMessage(new Socket())
     return { req, res: new ServerResponse(req) }
   }
-  // The first objects of a constructor still have room that V8 takes back when it has seen a few.
+  // V8 gives the first objects of a constructor extra room, and takes it back once it has seen a few.
   for (let round = 0; round < 20; round += 1) messages()
   const [first, second] = [messages(), messages()]
   expect([isFast(first.req), isFast(first.res)]).toEqual([true, true])

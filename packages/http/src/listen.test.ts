@@ -22,7 +22,7 @@ describe('listen', () => {
     while (!listener) await new Promise(setImmediate)
     const answer = fetch(`http://127.0.0.1:${listener.port}`)
     await arrived
-    // Far beyond the time limit of this test: what is waited for is the answer and nothing else.
+    // Far beyond the time limit of this test, so only the answer can end the wait.
     const closed = listener.close(600_000)
     release()
     expect(await (await answer).text()).toBe('done')
@@ -58,7 +58,7 @@ describe('listen', () => {
     const served = new Promise<Socket>((resolve) => (serve = resolve))
     listener = await listen((_req, res) => void serve(res.end(Buffer.alloc(2 * half)).req.socket), {
       ...stalling,
-      // It does not run out here: this test says when it has.
+      // Never runs out by itself: the test emits the timeout.
       stallTimeoutMs: 600_000,
     })
     const client = connect(listener.port, '127.0.0.1').pause()

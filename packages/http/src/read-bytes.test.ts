@@ -29,7 +29,7 @@ afterEach(async () => {
   for (const each of open.splice(0).reverse()) await each.close()
 })
 
-/** A server that answers with the length of a body, and requests to it whose bodies the test sends. */
+/** Starts a server that answers with the length of a body. Returns a function that begins requests; the test sends the bodies. */
 async function aServer(makeRoom?: BodySpec['makeRoom'], as: BodySpec['as'] = 'json-bytes') {
   const app = express()
   const log = createLogger({ level: 'error', component: 'api', sink: () => undefined })
@@ -199,7 +199,7 @@ describe('a body that is read as bytes', () => {
     const { beginning, refuse } = await first
     refuse(noRoom())
     expect((await answerTo(request))[0]).toBe(503)
-    // A connection that stays open must not keep what has arrived.
+    // A connection that stays open must not keep in memory what has arrived.
     expect(beginning(1)).toHaveLength(0)
   })
 
@@ -216,7 +216,7 @@ describe('a body that is read as bytes', () => {
   })
 })
 
-// A buffer for each would need thirty times as much as the bytes in them.
+// One buffer per chunk would need thirty times the memory of its bytes.
 it.each<BodySpec['as']>(['json', 'json-bytes', 'form'])(
   'chunks of one byte are kept together: %s',
   async (as) => {

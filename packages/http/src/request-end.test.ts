@@ -59,7 +59,7 @@ it('is over for a request whose connection ends before its answer has its turn',
   while (aborted.length < 2) await new Promise(setImmediate)
   await new Promise(setImmediate)
   expect([aborted, handled]).toEqual([[true, true], ['1']])
-  // All three are in the log: nobody can hide requests behind one that is slow.
+  // All three are logged: nobody can hide requests behind a slow one.
   const lines = logged.map(({ path, status, remote_addr: from }) => [path, status, from])
   expect(lines.sort()).toEqual(['/1', '/3', '/late/2'].map((path) => [path, 499, '127.0.0.1']))
 })

@@ -7,7 +7,7 @@ import { listen, underOneLoopbackName, type Listener } from './index.js'
 let listener: Listener | undefined
 afterEach(() => listener?.close(0))
 
-/** What a request for this target, as it stands in the request line, is answered. */
+/** Sends a request with exactly this target in its request line, and returns where it is redirected and the body. */
 async function ask(path: string, knownAs = 'https://auth.example.com') {
   const app = express().use(underOneLoopbackName(knownAs))
   app.use(({ url, headers, query }, res) => void res.json({ url, host: headers.host, query }))

@@ -42,7 +42,7 @@ const itemRoute = route<string, Body>({
   }),
 })
 
-/** What a call answers that a request of its own leads to. */
+/** Calls the route while another request is being handled, and returns the outcome of the call. */
 async function callOf(spec: Route, call: Partial<RouteCall>, headers: Record<string, string> = {}) {
   steps.length = 0
   const calling = routeCaller(spec, errorRenderer)

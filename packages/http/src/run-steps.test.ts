@@ -15,11 +15,11 @@ afterEach(() => listener?.close(0))
 type Options = {
   timeoutMs?: number
   isValid?: () => boolean
-  /** What the second look at the credential waits for. */
+  /** What the second check of the credential waits for. */
   until?: Promise<void>
 }
 
-/** A server with one route that takes a body, and the outcome. */
+/** Starts a server with one route, and sends it the head of a request. The test sends the body. */
 async function start({ timeoutMs = 0, isValid = () => true, until }: Options = {}) {
   const handled: string[] = []
   const seen = { credential: onceCalled(), body: onceCalled() }
@@ -83,7 +83,7 @@ it('tells a caller whose body does not arrive in time, and closes the connection
 })
 
 it('handles nothing once the caller has been told that it took too long', async () => {
-  // On a busy machine the body can be what is late.
+  // On a busy machine the body may miss the limit, which is then doubled.
   for (let timeoutMs = 50; ; timeoutMs *= 2) {
     const over = onceCalled()
     const { handled, client } = await start({ timeoutMs, until: over.called })

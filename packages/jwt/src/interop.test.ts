@@ -5,7 +5,7 @@ import { SECRET } from '../test/keys.js'
 import { publicSetOf, rings } from '../test/rings.js'
 import { importJwk, type JwtClaims, KeySet, signJwt, verifyJwt } from './index.js'
 
-// jose makes the keys. As it also signs EdDSA and RS256 for us, node:crypto verifies all signatures beside it.
+// jose makes the keys. Our code signs EdDSA and RS256 with jose too, so node:crypto verifies all signatures as well.
 
 const seconds = Math.floor(Date.now() / 1000)
 const claims: JwtClaims = {

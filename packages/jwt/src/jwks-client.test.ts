@@ -20,7 +20,7 @@ const publish =
   (_, response) =>
     void response.end(JSON.stringify({ keys }))
 const server = createServer((request, response) => {
-  // What an earlier test gave up may still arrive.
+  // A request that an earlier test gave up on may still arrive.
   if (request.url !== path) return void response.writeHead(404).end()
   requests += 1
   answer(request, response)
@@ -107,7 +107,7 @@ describe('the copy of the keys', () => {
   ])('stays in use when the issuer %s', async (_, silence) => {
     const client = clientWith({ timeoutMs: 100 })
     const token = await tokenOf(ec)
-    // A busy machine may need more than the time limit for the first answer.
+    // On a busy machine the first answer may take longer than the time limit.
     const isVerified = () =>
       verifyJwt(client, token).then(
         () => true,

@@ -49,7 +49,7 @@ export function segment(value: unknown): string {
   return Buffer.from(typeof value === 'string' ? value : JSON.stringify(value)).toString('base64url')
 }
 
-/** The error a promise is rejected with; fails when it is fulfilled. */
+/** Returns the error that a promise rejects with; throws when it fulfills. */
 export async function rejectionOf(promise: Promise<unknown>): Promise<unknown> {
   try {
     await promise

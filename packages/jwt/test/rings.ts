@@ -30,7 +30,7 @@ export const ed = edKey()
 type Secret = { secret?: string; keyId?: string }
 const main = { keyId: 'main' }
 
-/** The keys of an issuer: a secret and key pairs, one of which may sign in its place. */
+/** The keys of an issuer: a secret, and key pairs. `signer`, if given, signs instead of the secret. */
 export function ringOf(
   signer?: TestKey,
   others: readonly TestKey[] = [],
@@ -51,7 +51,7 @@ const namedKey = ({ alg, kid, publicKey, privateKey }: TestKey): NamedKey => ({
   signKey: privateKey,
 })
 
-/** Rings by the algorithm that signs, each newly created; the asymmetric ones hold the same secret and all three keys. */
+/** A ring per signing algorithm, created on each access; the asymmetric ones hold the same secret and all three key pairs. */
 export const rings = {
   get HS256() {
     return ringOf(undefined, [], main)
@@ -67,7 +67,7 @@ export const rings = {
   },
 }
 
-/** How a verifier reads published keys. */
+/** The keys as a verifier reads them from a published JWK set. */
 export const publicSetOf = (...jwks: unknown[]): KeySet => new KeySet(importJwks(jwks).keys)
 
 export async function expectRefused(

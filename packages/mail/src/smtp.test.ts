@@ -20,7 +20,7 @@ afterEach(async () => {
 type Given = Partial<SmtpConfig> & { connections?: number }
 type Answers = Partial<Record<'MAIL' | 'RCPT' | 'end of DATA', (socket: Socket) => void>>
 
-/** A mail server that says yes, except where a test answers itself. */
+/** A mail server that accepts everything, except where the test supplies the answer. */
 async function aMailServer(answers: Answers = {}) {
   const emails: string[] = []
   const commands: string[] = []
@@ -163,7 +163,7 @@ it('closes connections even in the middle of an email', async () => {
 
 describe('a server that offers no encryption', () => {
   const credentials = { user: 'relay', pass: 'a secret' }
-  // Reaches this machine, and is none of its own names.
+  // Reaches this machine, but is not one of the names that count as this machine.
   const elsewhere = '0.0.0.0'
 
   it('gets neither a password nor an email, because somebody on the way may have taken the offer out', async () => {

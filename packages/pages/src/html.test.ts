@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals'
 import { hidden, html, notice } from './index.js'
 
-/** What each of these would do in a page that prints it as it is. */
+/** Each of these would add markup to a page that printed it unescaped. */
 const hostile = [
   '<script>alert(1)</script>',
   '"><img src=x onerror=alert(1)>',

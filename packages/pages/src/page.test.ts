@@ -121,7 +121,7 @@ describe('the other headers', () => {
 
   it('ask for https only where the service has it', () => {
     expect(answer(plain).headers).not.toHaveProperty('Strict-Transport-Security')
-    // Not for subdomains: others may run them.
+    // Without includeSubDomains, because others may run the subdomains.
     expect(answer(plain, { secure: true }).headers['Strict-Transport-Security']).toBe('max-age=31536000')
   })
 

@@ -33,7 +33,7 @@ const inRedis = async () => {
 const aWindow = (amount: number, windowMs = HOUR_MS): Limit => ({ key: randomUUID(), amount, windowMs })
 const aBucket = (amount: number, everyMs = MINUTE_MS): Limit => ({ key: randomUUID(), amount, everyMs })
 
-/** How many of simultaneous calls, spread over the replicas, get what they ask for. */
+/** Makes simultaneous calls, spread over the replicas, and returns how many get what they ask for. */
 async function taken(replicas: Limiter[], all: Limit[], tries = 20) {
   const answers = await Promise.all(
     Array.from({ length: tries }, async (_, index) => replicas[index % replicas.length]?.take(all)),
@@ -65,7 +65,7 @@ describe.each([
     const limiters = await make()
     const [small, large] = [aWindow(2), aWindow(9)]
     expect(await taken(limiters, [large, small])).toBe(2)
-    // What the refused calls did not use.
+    // The refused calls have taken nothing from the large one.
     expect(await taken(limiters, [large])).toBe(7)
   })
 
@@ -76,7 +76,7 @@ describe.each([
       [aBucket(1), MINUTE_MS],
     ] as const) {
       expect(await limiter?.take([limit])).toEqual({ waitMs: 0, taken: [limit] })
-      // However often a caller is refused, that does not make it wait longer.
+      // Being refused often does not make a caller wait longer.
       for (let tries = 0; tries < 50; tries++) {
         const { waitMs = 0 } = (await limiter?.take([limit])) ?? {}
         expect(waitMs).toBeGreaterThan(longest * 0.9)
@@ -97,7 +97,7 @@ describe.each([
       await limiters[0]?.putBack(used)
     }
     expect(await taken(limiters, [limit])).toBe(3)
-    // Nothing was taken, so nothing is added.
+    // Nothing was taken, so putting it back adds nothing.
     const untouched = aLimit(1)
     await limiters[0]?.putBack([untouched])
     expect(await taken(limiters, [untouched])).toBe(1)
@@ -122,7 +122,7 @@ describe('limits in memory', () => {
     for (let client = 0; client < 400_000; client++)
       await limiter?.take([{ key: `client-${client}`, amount: 1, everyMs: MINUTE_MS }])
     expect(heapAfterCollection() - before).toBeLessThan(25_000_000)
-    // The last one seen is still known.
+    // The limiter still knows the last client.
     expect(await limiter?.take([{ key: 'client-399999', amount: 1, everyMs: MINUTE_MS }])).toMatchObject({
       taken: [],
     })
@@ -170,7 +170,7 @@ describe('limits whose Redis does not respond', () => {
     process.kill(server.pid, 'SIGSTOP')
     cleanups.push(() => process.kill(server.pid, 'SIGCONT'))
     const limit = aWindow(1000)
-    // One after another, so that a wait of a second for each would take longer than the test may.
+    // One after another: if each call waited a second for Redis, the test would time out.
     let allowed = 0
     for (let calls = 0; calls < 50; calls++) if ((await taken(limiters, [limit], 1)) === 1) allowed++
     expect(allowed).toBe(50)

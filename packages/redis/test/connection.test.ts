@@ -11,7 +11,7 @@ import { connectRedis, redisOptions } from '../src/connection.js'
 /** The first byte of a TLS handshake (RFC 8446, 5.1). */
 const TLS_HANDSHAKE = 22
 
-/** A server that says nothing, and keeps what it received. */
+/** A server that never answers, and records what it receives. */
 async function listener() {
   const sockets = new Set<Socket>()
   let bytes = Buffer.alloc(0)
@@ -150,7 +150,7 @@ describe('connectRedis', () => {
       await once(server, 'listening')
       const { port } = server.address() as AddressInfo
       const options = redisOptions({ url: `redis://127.0.0.1:${port}` }, role)
-      // A tenth of the time, and no other limit that could be the one that is seen.
+      // A tenth of the real timeout, and no command timeout, which could end the wait first.
       const redis = new Redis({
         ...options,
         socketTimeout: (options.socketTimeout ?? 0) / 10,

@@ -44,7 +44,7 @@ describe('isSigned', () => {
     expect(isSigned(BODY, HEADERS, { keys: [], now: NOW })).toBe(false)
   })
 
-  /** A signature over any id and time, also those that no sender makes. */
+  /** A signature over any id and time, even ones that no sender would use. */
   const signedOver = (id: string | undefined, timestamp: string | undefined) =>
     `v1,${createHmac('sha256', KEY).update(`${id}.${timestamp}.`).update(BODY).digest('base64')}`
 
@@ -126,7 +126,6 @@ describe('the published library', () => {
   })
 })
 
-/** A secret of that many bytes. */
 function secretOf(bytes: number): string {
   return `whsec_${Buffer.alloc(bytes, 7).toString('base64')}`
 }

@@ -26,7 +26,7 @@ beforeEach(() => {
 })
 afterEach(() => rmSync(folder, { recursive: true, force: true }))
 
-/** A keychain in memory, which refuses everything while it is locked. */
+/** An in-memory keychain that refuses everything while it is locked. */
 const keychain: Keychain = {
   get: (account) => unlocked(() => entries.get(account) ?? null),
   set: (account, secret) => unlocked(() => void entries.set(account, secret)),

@@ -1,4 +1,4 @@
 #!/usr/bin/env node
-// A browser without a window: visits the address it is given and follows where it is sent.
+// Stands in for a browser: opens the address it is given and follows redirects.
 const response = await fetch(process.argv[2])
 await response.text()

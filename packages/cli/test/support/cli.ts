@@ -25,19 +25,19 @@ export type Running = {
 
 type StartOptions = { env?: Record<string, string | undefined>; input?: string }
 
-/** One computer's worth of state: its own configuration folder, no keychain, a browser without a window. */
+/** The state of one computer: its own configuration folder, no keychain, and a browser without a window. */
 export class Machine {
   readonly home = mkdtempSync(join(tmpdir(), 'signet-cli-'))
   readonly credentials = join(this.home, 'config', 'signet', 'credentials.json')
 
   constructor(private readonly env: Record<string, string> = {}) {}
 
-  /** Starts the built program, as installed, in a process of its own. */
+  /** Starts the built program in a separate process, as an installed one runs. */
   start(args: readonly string[], { env = {}, input }: StartOptions = {}): Running {
     const child = spawn(process.execPath, [MAIN, ...args], {
       env: this.#environment(env),
       stdio: 'pipe',
-      // A command that hangs ends as a failed test, not as a process left behind.
+      // Ends a command that hangs, so that the test fails and leaves no process behind.
       timeout: TIME_LIMIT_MS,
     })
     child.stdin.on('error', () => undefined)
@@ -50,13 +50,13 @@ export class Machine {
     return { child, stdout: () => stdout, stderr: () => stderr, ended }
   }
 
-  /** Runs the program to its end, in the process of the test: most commands take less time than a process to start. */
+  /** Runs the program to its end in the process of the test, because starting a process takes longer than most commands. */
   async run(args: readonly string[], { env = {}, input = '' }: StartOptions = {}): Promise<Ended> {
     const streams = { stdin: new PassThrough(), stdout: new PassThrough(), stderr: new PassThrough() }
     streams.stdin.end(input)
     const printed = Promise.all([text(streams.stdout), text(streams.stderr)])
     const interruption = () => new AbortController().signal
-    // Pipes have nothing of a terminal.
+    // Cast, because streams in memory lack what a terminal has.
     const code = await runProgram(
       { ...streams, env: this.#environment(env), interruption } as unknown as Host,
       args,

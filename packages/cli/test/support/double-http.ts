@@ -13,7 +13,7 @@ export type Handler = (request: Seen) => Answer | Promise<Answer>
 
 export type DoubleServer = { url: string; seen: Seen[]; close: () => Promise<void> }
 
-/** A socket, a log of what came in, and a function that answers. */
+/** Starts a server that records each request and sends the answer of `handler`. */
 export async function startDouble(handler: Handler): Promise<DoubleServer> {
   const seen: Seen[] = []
   const server = createServer((request, response) => {

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { startDouble, type Answer, type DoubleServer } from './double-http.js'
 
 export type IdentityDouble = DoubleServer & {
-  /** The user JWTs that were given out and are fully signed in. */
+  /** The issued user JWTs of sessions that are fully signed in. */
   jwts: Set<string>
   /** Set to ask for a second factor with this code. */
   code: { expected: string | undefined; type: 'totp' | 'phone' | 'webauthn' }
@@ -14,7 +14,7 @@ export const PASSWORD = 'correct horse battery staple'
 const FACTOR = '5d2b4a1e-0000-4000-8000-000000000001'
 const CHALLENGE = '5d2b4a1e-0000-4000-8000-000000000002'
 
-/** Stands for the identity service: one account, and a second factor when a test wants one. */
+/** Stands in for the identity service: one account, with a second factor when a test sets `code`. */
 export async function startIdentityDouble(): Promise<IdentityDouble> {
   const jwts = new Set<string>()
   const half = new Set<string>()

@@ -4,25 +4,25 @@ import { startDouble, type Answer, type DoubleServer, type Handler, type Seen } 
 
 type Hook = Webhook & { secret: string; nextSecret?: string }
 
-/** What a test may turn. */
+/** What a test may change. */
 export type Behavior = {
   /** The decision on the consent page. */
   consent: 'approve' | 'deny'
-  /** The `iss` that comes back; by default the right one. */
+  /** The `iss` of the callback; the right one if undefined. */
   issuer: string | undefined
-  /** Answers this instead, when it says so. */
+  /** Returns an answer to send instead of the usual one, or undefined. */
   override: (request: Seen) => Answer | undefined
 }
 
 export type ServiceDouble = DoubleServer & {
   behavior: Behavior
   hooks: Hook[]
-  /** What the delivery log says of every webhook. */
+  /** The delivery log, the same for every webhook; while it is empty, each webhook has one sample delivery. */
   log: Delivery[]
   tokens: Map<string, PersonalToken>
-  /** Makes a webhook outside of any command. */
+  /** Creates a webhook without running a command. */
   addHook: (url: string, events: string[]) => Hook
-  /** Makes a personal token outside of any sign-in. */
+  /** Issues a personal token without a sign-in. */
   issueToken: (name?: string) => CreatedToken
   /** Sends a signed event to a webhook. */
   deliver: (hook: Hook, event: unknown, change?: Record<string, string>) => Promise<number>
@@ -168,7 +168,7 @@ export async function startServiceDouble(managers: Set<string>): Promise<Service
     if (action === 'deliveries') return deliveries(hook, path, url.searchParams)
     if (action === 'test') {
       const event = ping(hook)
-      // It has been answered by then, whether it arrives or not.
+      // The request is answered whether or not the delivery arrives.
       if (hook.status === 1) deliver(hook, event).catch(() => undefined)
       return { body: { event_id: event.id, queued: hook.status === 1 } }
     }
@@ -188,7 +188,7 @@ export async function startServiceDouble(managers: Set<string>): Promise<Service
     return { body: { item: visible(hook) } }
   }
 
-  /** The log in pages of `page_size`, whose cursor is where the next begins. */
+  /** The log in pages of `page_size`; the cursor is the index at which the next page begins. */
   const deliveries = (hook: Hook, path: string, query: URLSearchParams): Answer => {
     const id = path.split('/')[5]
     const entries = log.length > 0 ? log : [delivery(hook)]

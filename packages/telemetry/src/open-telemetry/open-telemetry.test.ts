@@ -145,12 +145,12 @@ describe('a collector that is down', () => {
     await once(silent, 'listening')
     cleanups.push(() => silent.close())
     const port = (silent.address() as AddressInfo).port
-    // Longer than any test: a close that waited for the collector would not end in time.
+    // Longer than any test may take, so a close that waited for the collector would fail the test.
     const tracing = await tracingTo(exporterTo(`http://127.0.0.1:${port}/v1/traces`, { timeoutMs: 600_000 }))
     tracing.start('lost').end()
     await tracing.close()
     expect(asked).toHaveLength(1)
-    // Where nothing ends the process, the exporter would wait for as long, and keep it.
+    // Without an answer, the exporter would wait for the whole timeout and keep the process alive.
     asked[0]?.writeHead(400, { Connection: 'close' }).end()
   })
 
