@@ -18,25 +18,25 @@ export function takeConnectionPhases(connectionOrError: object): ConnectionPhase
   return phases
 }
 
-let witness: ((phases: ConnectionPhases) => void) | undefined
+let observer: ((phases: ConnectionPhases) => void) | undefined
 
 /**
  * Dispatches a request and reports the phases of a connection opened for it; they are filled in as each phase ends. The client
  * starts to open it within this call, and reports it to nobody else before it is open.
  */
-export function witnessConnection(onOpening: (phases: ConnectionPhases) => void, dispatch: () => void): void {
-  witness = onOpening
+export function observeConnection(onOpening: (phases: ConnectionPhases) => void, dispatch: () => void): void {
+  observer = onOpening
   try {
     dispatch()
   } finally {
-    witness = undefined
+    observer = undefined
   }
 }
 
 /** Times a connection that is just being opened. The returned function ends that, with the connection or the error. */
 export function timeConnection(socket: Socket): (connectionOrError: object) => void {
   const phases: ConnectionPhases = {}
-  witness?.(phases)
+  observer?.(phases)
   let since = performance.now()
   const end = (phase: 'dns' | 'connect' | 'tls') => () => {
     const now = performance.now()

@@ -1,12 +1,12 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Socket } from 'node:net'
-import { takeConnectionPhases, witnessConnection, type ConnectionPhases } from '@signet/address-guard'
+import { observeConnection, takeConnectionPhases, type ConnectionPhases } from '@signet/address-guard'
 import type { TlsProblem } from '@signet/webhook-core'
 import type { Dispatcher } from 'undici'
 import { attemptFailureOf, type SendResult } from './attempt-failure.js'
 import { Excerpt } from './printable.js'
 import { expectResponse } from './response-bytes.js'
-import { awaitSocket } from './sent-on.js'
+import { observeRequestSocket } from './request-socket.js'
 import { tlsProblemOf } from './tls-problem.js'
 
 export type Post = {
@@ -44,7 +44,7 @@ export const MAX_ANSWER_BYTES = 16 * 1024
 export function post(dispatcher: Dispatcher, { url, headers, body }: Post, timeoutMs: number): Exchange {
   const handler = new ExchangeHandler(timeoutMs)
   try {
-    witnessConnection(
+    observeConnection(
       (phases) => handler.opening(phases),
       () =>
         dispatcher.dispatch(
@@ -90,7 +90,7 @@ class ExchangeHandler implements Dispatcher.DispatchHandler, Exchange {
   onRequestStart(controller: Dispatcher.DispatchController): void {
     this.#controller = controller
     if (this.#isTimeUp) controller.abort(new DeadlineExceeded())
-    else awaitSocket(this)
+    else observeRequestSocket(this)
   }
 
   /** Phases of a connection that may still be opening when the time limit is reached. */
@@ -98,7 +98,7 @@ class ExchangeHandler implements Dispatcher.DispatchHandler, Exchange {
     this.#opening = phases
   }
 
-  sentOn(socket: Socket): void {
+  onRequestSocket(socket: Socket): void {
     this.#socket = socket
     expectResponse(socket)
     this.#sentAt = performance.now()
