@@ -15,26 +15,26 @@ const PAIRS = STATES.flatMap((slow) => STATES.filter((fast) => fast !== slow).ma
 const SLOWER = 1.25
 export const ROUNDS = 12
 /**
- * The rounds in which one state must take clearly longer than another to count as slower. A busy machine makes any of them slow in
- * any round; if the answer waits for something, the same one is slow in nearly all.
+ * A state counts as slower than another if it takes clearly longer in at least this many rounds. A busy machine slows down any state in any
+ * round; a state whose answer waits for something is slow in nearly all of them.
  */
 const MOST = 9
 /** Next to other tests, some runs fail by chance. A broken rule fails every run. */
 const RUNS = 6
-/** For measurements that are repeated on a busy machine. */
+/** Timeout of tests whose measurements may have to be repeated on a busy machine. */
 export const PATIENCE_MS = 240_000
 
 type Pair = (typeof PAIRS)[number]
 const roundsSlower = ({ slow, fast }: Pair, rounds: readonly Round[]): number =>
   rounds.filter((ms) => ms[slow] > SLOWER * ms[fast]).length
 
-/** The pairs of states of which the first took clearly longer in most rounds. */
+/** The pairs of states whose first one took clearly longer in most rounds. */
 const toldApart = (rounds: readonly Round[]): string[] =>
   PAIRS.filter((pair) => roundsSlower(pair, rounds) >= MOST).map(
     ({ slow, fast }) => `${slow} is slower than ${fast}`,
   )
 
-/** Whether the rounds that are left cannot change any more which pairs are told apart. */
+/** Whether the remaining rounds can no longer change which pairs are told apart. */
 const isDecided = (rounds: readonly Round[]): boolean =>
   PAIRS.every((pair) => {
     const slower = roundsSlower(pair, rounds)
@@ -47,15 +47,18 @@ const withPlanted = (rounds: readonly Round[]): Round[] =>
 
 export type Measurement = {
   server: TestServer
-  /** As many addresses of a state as there are rounds, which nobody has asked about. */
+  /** Returns one address in this state for each round; no request has named any of them yet. */
   addresses: (state: State) => Promise<string[]>
   ask: (address: string) => Promise<{ status: number }>
   status: number
-  /** Let what happens after an answer end before the next request, which it would slow down. */
+  /** Wait for the work that follows each answer, which would otherwise slow down the next request. */
   settle: boolean
 }
 
-/** Asks about each state in every round, in all orders by turns: each is slowed by what the one before it left to do. */
+/**
+ * Asks about every state in each round. The order changes from round to round, because the work that one request leaves slows down the
+ * next.
+ */
 async function measure({ server, addresses, ask, status: expected, settle }: Measurement): Promise<Round[]> {
   const [unknown = [], unproven = [], proved = []] = await Promise.all(STATES.map(addresses))
   const all: Record<State, string[]> = { unknown, unproven, proved }
@@ -75,8 +78,8 @@ async function measure({ server, addresses, ask, status: expected, settle }: Mea
 }
 
 /**
- * Expects that nothing but chance tells the states apart by the time of their answers. The same statistics have to find a difference
- * that is planted in the same times, with their noise: otherwise they would find nothing in any server.
+ * Expects answer times of the states to differ only by chance. To prove that the statistics can find a difference at all, they must also
+ * find one that is planted in the same noisy times.
  */
 export async function expectSameTimes(measurement: Measurement): Promise<void> {
   const held = { areSame: false, isPlantedFound: false }
@@ -93,7 +96,7 @@ export async function expectSameTimes(measurement: Measurement): Promise<void> {
   }, RUNS)
 }
 
-/** Expects that the time of answers tells accounts from addresses without one. */
+/** Expects answer times to reveal which addresses have an account. */
 export const expectOtherTimes = (measurement: Measurement): Promise<void> =>
   holdsInSomeRun(async () => {
     const found = toldApart(await measure(measurement))

@@ -9,19 +9,19 @@ export type ApiAnswer = { status: number; headers: Headers; body: Json; text: st
 export type CallOptions = {
   body?: unknown
   token?: string | undefined
-  /** Ask for the answers of 2024-01-01. */
+  /** Ask for API version 2024-01-01. */
   versioned?: boolean
   headers?: Record<string, string>
-  /** False to go on before the messages that the request caused have left. */
+  /** False to return without waiting for the messages that the request causes. */
   settle?: boolean
 }
 
-/** A server under test; one that runs in the test's process can tell when its messages have left. */
+/** A server under test; one that runs in the test's process can tell when it has tried to send its messages. */
 export type Callable = { url: string; settled?: () => Promise<void> }
 
 /**
- * One request to a server, and the messages that it caused; bodies are JSON, redirects are answers. Not `fetch`, which takes
- * four times the processor time, and most tests send many.
+ * Sends one request and waits for the messages that it causes. Bodies are JSON, and redirects are returned instead of followed. Does not
+ * use `fetch`, which takes four times the CPU time: most tests send many requests.
  */
 export async function call(
   server: Callable,
@@ -68,7 +68,7 @@ export const post = (server: Callable, path: string, body?: unknown, options: Ca
 export const put = (server: Callable, path: string, body?: unknown, options: CallOptions = {}) =>
   call(server, 'PUT', path, { ...options, body })
 
-/** Expects an error in the form of the initial version, or of 2024-01-01 when the answer says so. */
+/** Expects an error in the format of the initial API version, or of 2024-01-01 if the answer has a version header. */
 export function expectError(answer: ApiAnswer, status: number, code: string, text?: string | RegExp): void {
   const versioned = answer.headers.get('x-supabase-api-version') !== null
   const { code: bodyCode, error_code: initialCode, msg, message } = answer.body
@@ -82,13 +82,13 @@ export const anEmail = (): string => `user-${randomBytes(6).toString('hex')}@exa
 export const aPhone = (): string =>
   `49151${String(randomBytes(4).readUInt32BE()).padStart(10, '0').slice(0, 9)}`
 export const PASSWORD = 'correct horse battery'
-/** For paths that need an id: well-formed, but of no user. */
+/** A well-formed id that belongs to no user. */
 export const UUID = '00000000-0000-4000-8000-000000000000'
 
 export type Session = { access_token: string; refresh_token: string; user: Json & { id: string } } & Json
 export type SignedUp = Session & { email: string; password: string }
 
-/** Link and code of the next email to an address. */
+/** Waits for the next email to an address, and returns its link and code. */
 export async function mailTo(server: { inbox: TestServer['inbox'] }, to: string, after?: { id: number }) {
   const mail = await server.inbox.waitForMail({ to, ...(after ? { after } : {}) })
   const link = mail.links.find((url) => url.includes('token='))
@@ -101,7 +101,7 @@ export async function mailTo(server: { inbox: TestServer['inbox'] }, to: string,
   }
 }
 
-/** A confirmed user with a session, made the way users make themselves. */
+/** Signs up and confirms a user through the public API, and returns the user's session. */
 export async function aUser(server: TestServer, body: Json = {}): Promise<SignedUp> {
   const email = (body['email'] as string | undefined) ?? anEmail()
   const password = (body['password'] as string | undefined) ?? PASSWORD

@@ -53,7 +53,7 @@ function nested(depth: number): unknown {
   return value
 }
 
-/** A body whose members are those of the route, good and bad ones mixed, some missing, some nobody asked for. */
+/** Generates bodies that mix good and bad values for the members of the route, leave some out, and add unknown ones. */
 export function bodyOf(route: Route): fc.Arbitrary<string> {
   const { properties } = route.body?.schema as { properties?: Record<string, { type: string }> }
   const members = Object.fromEntries(
@@ -108,7 +108,7 @@ function safeJson(value: unknown): string {
   }
 }
 
-/** What can be sent as the value of a header at all. */
+/** Generates text that can be sent as the value of a header. */
 export const headerValue = fc
   .string({
     unit: fc.oneof(headerCharacter(0x20, 0x7e), headerCharacter(0xa0, 0xff)),
@@ -116,7 +116,7 @@ export const headerValue = fc
   })
   .map((text) => text.trim())
 
-/** The raw text behind `?`: repeated names, brackets, broken escapes and all. */
+/** Generates raw query strings, with repeated names, brackets and broken escapes. */
 export function queryOf(names: readonly string[]): fc.Arbitrary<string> {
   const name = fc.oneof(
     { weight: 6, arbitrary: fc.constantFrom('x', ...names) },
@@ -146,14 +146,14 @@ export const startOpenServer = () =>
     LOG_LEVEL: 'error',
   })
 
-/** Never a server error, and never a word about internals. Only a gateway that is not there may fail. */
+/** Expects no server error, and no word about internals. Only the missing SMS gateway may cause an error. */
 export function expectCalmOn({ lines }: TestServer, answer: ApiAnswer, what: string): void {
   const id = answer.headers.get('x-request-id')
   const gatewayIsMissing = lines.some(
     ({ request_id: of, error }) => of === id && /SMS/i.test(JSON.stringify(error)),
   )
   expect([what, answer.status < 500 || gatewayIsMissing]).toEqual([what, true])
-  // Style sheets have words of SQL, too.
+  // Style sheets contain SQL keywords, too.
   const text = answer.text.replace(/<style>[^]*?<\/style>/g, '')
   expect(text).not.toMatch(/\n\s+at |node_modules|\/src\/|select |insert into|syntax error/i)
 }

@@ -15,7 +15,7 @@ type Told = {
 const KEY = randomBytes(32)
 export const EVENTS_SECRET = `whsec_${KEY.toString('base64')}`
 
-/** Another service that account events go to, over a real socket; it may refuse. */
+/** A service that receives account events over a real socket. Tests can make it refuse them or hang. */
 export async function startEventsReceiver() {
   const told: Told[] = []
   let status = 204
@@ -47,7 +47,7 @@ export async function startEventsReceiver() {
   return {
     url: `http://127.0.0.1:${listener.port}/internal/v1/account-events`,
     answerWith: (next: number) => (status = next),
-    /** Accepts requests and answers none of them, until it is told to stop. */
+    /** `true` makes it accept requests without answering them; `false` ends that, and closes the connections that still wait. */
     hang(value: boolean) {
       hangs = value
       if (!hangs) for (const res of hanging.splice(0)) res.destroy()

@@ -7,7 +7,7 @@ import type { TestServer } from './server.js'
 export type Enrolled = { id: string; totp: { secret: string; uri: string; qr_code: string } } & Json
 type Bearer = { access_token: string }
 
-/** A server on which second factors can be tried freely, with their notices. */
+/** Settings that allow many attempts at second factors, and send the notices about them. */
 export const FACTOR_ENVIRONMENT = {
   AUTH_MAILER_AUTOCONFIRM: 'true',
   AUTH_EXTERNAL_ANONYMOUS_USERS_ENABLED: 'true',

@@ -12,15 +12,15 @@ export type Seen = {
 export type Reply = { status?: number; headers?: Record<string, string>; body?: unknown } | 'break' | 'hang'
 type Handler = Reply | ((request: Seen) => Reply)
 
-/** A local server that stands for a provider: answers by `METHOD /path`, and everything it was asked. */
+/** A local server that stands in for a provider. It answers by `METHOD /path` and records every request. */
 export type FakeProvider = {
   readonly url: string
   readonly seen: Seen[]
-  /** Sets the answer of a route; the newest counts. */
+  /** Sets the answer of a route, replacing any earlier one. */
   answer(route: string, handler: Handler): void
-  /** The same, and gives what was there before. */
+  /** Like `answer`, but returns the previous answer. */
   replace(route: string, handler: Handler): Handler
-  /** What the route was last asked with. */
+  /** The last request to the route. */
   last(route: string): Seen
   close(): Promise<void>
 }
@@ -76,7 +76,7 @@ export const CALLBACK = 'https://auth.example.com/auth/v1/callback'
 export const CLIENT_ID = 'client-id'
 export const CLIENT_SECRET = 'client secret:with/odd+characters'
 
-/** Settings that switch a provider on, at a base URL of ours. */
+/** Settings that switch a provider on and point it at `url`. */
 export function providerEnv(
   name: string,
   url: string,
@@ -92,14 +92,14 @@ export function providerEnv(
 
 export type Departure = { answer: ApiAnswer; location: URL; state: string }
 
-/** The cookies that an answer gives, as a browser sends them back. */
+/** The cookies that an answer sets, as a browser sends them back. */
 export const cookiesOf = ({ headers }: ApiAnswer): string =>
   headers
     .getSetCookie()
     .map((line) => line.split(';', 1)[0])
     .join('; ')
 
-/** What the browser of the tests keeps: the cookie of each flow that it began. */
+/** The cookies that the tests' browser keeps for each flow that it began, by the flow's `state`. */
 const jar = new Map<string, string>()
 export const keepCookie = (state: string, answer: ApiAnswer) => jar.set(state, cookiesOf(answer))
 export const cookieFor = (state = ''): Record<string, string> => ({ cookie: jar.get(state) ?? '' })
@@ -111,7 +111,7 @@ export const depart = (
   query: Record<string, string> = {},
 ): Promise<Departure> => departTo(server, `/authorize?${String(new URLSearchParams({ provider, ...query }))}`)
 
-/** The same, for an address that begins a flow. */
+/** Like `depart`, for any path that begins a flow. */
 export async function departTo(server: { url: string }, path: string): Promise<Departure> {
   const answer = await get(server, path)
   const location = new URL(answer.headers.get('location') ?? 'about:blank')
@@ -132,14 +132,14 @@ export const comeBack = (
 
 export type Target = { base: string; query: Record<string, string>; fragment: Record<string, string> }
 
-/** Where a redirect leads, taken apart. */
+/** The parts of the URL that a redirect leads to. */
 export function targetOf(answer: ApiAnswer): Target {
   const url = new URL(answer.headers.get('location') ?? 'about:blank')
   const fragment = Object.fromEntries(new URLSearchParams(url.hash.slice(1)))
   return { base: `${url.origin}${url.pathname}`, query: Object.fromEntries(url.searchParams), fragment }
 }
 
-/** A whole sign-in: out, consent, back. Returns the parts of the last redirect. */
+/** Signs in with a provider, from start to finish. Returns the parts of the last redirect. */
 export async function signInWith(
   server: { url: string },
   provider: string,

@@ -1,6 +1,6 @@
 import type { ApiAnswer } from './api.js'
 
-/** What a deployment without settings has: other tests run with raised limits. */
+/** The default limits of a deployment; other tests run with raised ones. */
 export const DEFAULTS = {
   AUTH_RATE_LIMIT_SHARED_ADDRESS_FACTOR: '10',
   AUTH_SECURITY_SIGN_IN_ATTEMPTS: '5',
@@ -11,7 +11,7 @@ export const MINUTE_MS = 60_000
 
 export const from = (address: string) => ({ headers: { 'X-Forwarded-For': address } })
 
-/** In parallel, as attackers do it; one after the other takes too long on a busy machine. */
+/** Sends requests in parallel, as attackers do; one after the other would take too long on a busy machine. */
 export const many = (count: number, request: (n: number) => Promise<ApiAnswer>) =>
   Promise.all(Array.from({ length: count }, (_, n) => request(n)))
 

@@ -8,7 +8,7 @@ export type HeldTransactions = {
   release(): void
 }
 
-/** Keeps the next transactions of a server from beginning: what their requests decided before is decided by then. */
+/** Keeps the next `count` transactions of a server from beginning, after their requests have decided what they decide before. */
 export function holdTransactions({ context: { db } }: TestServer, count: number): HeldTransactions {
   const begin = db.transaction.bind(db)
   let open = (): void => undefined

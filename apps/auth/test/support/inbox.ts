@@ -4,8 +4,8 @@ import { openSmtpTransport } from '@signet/mail'
 let warm: Promise<void> | undefined
 
 /**
- * An inbox that has already taken an email in this process: the first one loads what reads emails, on a busy machine for longer than
- * a sender waits, which then sends that email again.
+ * Starts an inbox once this process has received a first email. That email loads the code that reads emails, which on a busy machine takes
+ * longer than a sender waits, and the sender would send the email again.
  */
 export async function startInbox(options?: Parameters<typeof startColdInbox>[0]): Promise<Inbox> {
   await (warm ??= takeOne())
@@ -20,7 +20,7 @@ async function takeOne(): Promise<void> {
     { connections: 1 },
   )
   const to = 'first@example.com'
-  // It may give up; what matters is that the inbox has read the email.
+  // The sender may give up; what matters is that the inbox has read the email.
   const sent = sender.send(
     {
       to,

@@ -3,10 +3,10 @@ import { createKeyService } from '../../src/keys/create-keys.js'
 import { get, PASSWORD, post } from './api.js'
 import { startServer, type TestServer } from './server.js'
 
-/** Every use looks for changes, as if some time had passed since the last one. */
+/** Checks for changed keys at every use, as if the refresh interval had passed since the last one. */
 const EAGER = { AUTH_MAILER_AUTOCONFIRM: 'true', AUTH_JWT_KEYS_REFRESH_INTERVAL: '0' }
 
-/** Servers of one test, and replicas of them; `closeAll` belongs into `afterEach`. */
+/** Starts servers for one test, and replicas of them. Call `closeAll` in `afterEach`. */
 export function keyServers() {
   const servers: TestServer[] = []
   const track = (server: TestServer) => {
@@ -15,7 +15,7 @@ export function keyServers() {
   }
   return {
     start: async (env: Record<string, string> = {}) => track(await startServer({ ...EAGER, ...env })),
-    /** Another process of the same service, with the clock of the first. */
+    /** Another server on the same database, with the clock of the first. */
     replicaOf: async ({ databaseUrl, clock }: TestServer, env: Record<string, string> = {}) =>
       track(await startServer({ ...EAGER, DATABASE_URL: databaseUrl, ...env }, { now: clock.now })),
     closeAll: async () => {
@@ -24,7 +24,7 @@ export function keyServers() {
   }
 }
 
-/** What `auth keys` uses, at the server's time. */
+/** The key service that `auth keys` uses, with the server's clock. */
 export function operatorOf({ context, clock }: TestServer) {
   const { config, db, stores, observer } = context
   return createKeyService({ config, db, store: stores.signingKeys, observer, now: clock.now })

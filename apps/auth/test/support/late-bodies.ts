@@ -7,7 +7,7 @@ import type { TestServer } from './server.js'
 export type LateRequest = { method: string; path: string; body: object }
 export type LateAnswer = Pick<ApiAnswer, 'status' | 'body'>
 
-/** Sends the heads of requests and waits until their gates have decided; the result sends the bodies. */
+/** Sends the headers of requests and waits until the gate has looked up all callers. The returned function sends the bodies. */
 export async function sendHeads(
   server: TestServer,
   token: string,

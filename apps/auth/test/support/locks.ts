@@ -1,7 +1,7 @@
 import { waitFor } from '@signet/testkit'
 import type { TestServer } from './server.js'
 
-/** Resolves once this many statements of the server's database wait for a lock. */
+/** Resolves once exactly `count` statements in the server's database wait for a lock. */
 export const waitForLocks = ({ context }: TestServer, count: number): Promise<unknown> =>
   waitFor(async () => {
     const { rows } = await context.db.query<{ waiting: number }>(
@@ -11,7 +11,7 @@ export const waitForLocks = ({ context }: TestServer, count: number): Promise<un
     return rows[0]?.waiting === count
   })
 
-/** Sends requests that lock a user, and lets none of them go on before all are there. */
+/** Sends requests that lock a user, and holds them until all of them wait for the lock. */
 export async function meetAtUser<T>(
   server: TestServer,
   userId: string,
@@ -21,7 +21,7 @@ export async function meetAtUser<T>(
     await tx.query('select 1 from users where id = $1 for update', [userId])
     const sent = Promise.all(requests.map((request) => request()))
     await waitForLocks(server, requests.length)
-    // In an object, which is not waited for: they end after this transaction.
+    // The object keeps the promise from being awaited here: the requests end only after this transaction.
     return { answers: sent }
   })
   return answers

@@ -14,7 +14,7 @@ export const [OLD_PHONE, NEW_PHONE, FREE_PHONE] = [aPhone(), aPhone(), aPhone()]
 export const TARGET = 'https://other.example.com/in'
 const redirect = `?redirect_to=${encodeURIComponent(TARGET)}`
 
-/** What makes the service send each email, all through its API; answers the address it goes to. */
+/** Makes the service send each kind of email, and returns the address that it goes to. */
 export const triggers: Record<Kind, (site: ProviderSite) => Promise<string>> = {
   async invite({ server }) {
     const email = anEmail()
@@ -133,7 +133,7 @@ export async function aPerson({ server }: ProviderSite): Promise<Person> {
   return { ...(body as SignedUp), email, password: PASSWORD, token: String(body['access_token']) }
 }
 
-/** People delete their accounts on a page, which calls this. */
+/** Calls what the account page calls when people delete their account. */
 async function aDeletedPerson(site: ProviderSite): Promise<Person> {
   const person = await aPerson(site)
   const { gate, deletions } = site.server.context
@@ -156,12 +156,12 @@ async function aFactor(site: ProviderSite) {
   return { email, token: String(body['access_token']), id }
 }
 
-/** The secret of a mail: in a field of the templates of this test, in the link of the built-in ones. */
+/** The secret of an email. The tests' own templates have it in a field, the built-in ones in the link. */
 const tokenHashOf = ({ html, links }: { html: string; links: string[] }): string | null =>
   fieldsOf(html, 'TokenHash')[0] ??
   new URL(links.find((url) => url.includes('token=')) ?? '').searchParams.get('token')
 
-/** Values of a variable in a body made by the templates of this test; as HTML has them. */
+/** Values of a variable in a body that the tests' own templates made, with HTML escapes. */
 export function fieldsOf(html: string, name: string): string[] {
   const value = new RegExp(`\\[${name.replace('.', '\\.')}=([^\\]]*)\\]`).exec(html)?.[1]
   return value === undefined || value === '' ? [] : [value]

@@ -30,7 +30,7 @@ export const variables: MailVariables = {
   data: { name: 'Ann <script>' },
 }
 
-/** What the outbox says of an email. */
+/** What the outbox passes along with an email. */
 export const MESSAGE: Parameters<MailTransport['send']>[3] = {
   id: 'b9c1c1d0-6f0e-4a53-9d2b-0f6f3c0a4b11',
   requestId: 'request-1',
@@ -46,7 +46,7 @@ export const MESSAGE: Parameters<MailTransport['send']>[3] = {
 
 type Deps = Parameters<typeof createMailTransport>[0]
 
-/** Ways to one real SMTP server. */
+/** Opens mail transports to one real SMTP server, and records what they log. */
 export class MailRig {
   readonly #outbound = createOutbound({ allowPrivateUrls: true })
   readonly #transports: MailTransport[] = []
@@ -88,14 +88,14 @@ export class MailRig {
     return transport
   }
 
-  /** Before each test: nothing in the inbox, and a server that takes everything. */
+  /** For `beforeEach`: empties the inbox and the log, and makes the server accept every email. */
   reset(): void {
     this.inbox.clear()
     this.inbox.fail(null)
     this.lines = []
   }
 
-  /** After each test: connections that are kept open would hold the inbox up. */
+  /** For `afterEach`: open connections would keep the inbox from closing. */
   async closeTransports(): Promise<void> {
     await Promise.all(this.#transports.splice(0).map((transport) => transport.close()))
   }

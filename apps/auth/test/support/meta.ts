@@ -1,6 +1,6 @@
 import type { RequestMeta } from '../../src/requests/request-meta.js'
 
-/** For services that are called without a request. */
+/** Request metadata for services that a test calls without a request. */
 export const META: RequestMeta = {
   requestId: 'request-1',
   route: '/signup',

@@ -6,39 +6,39 @@ import Provider, { type Adapter, type AdapterPayload, type Configuration } from 
 import type { Json } from './api.js'
 import { CALLBACK, CLIENT_ID, CLIENT_SECRET } from './fake-provider.js'
 
-/** Where a vendor of OpenID Connect has what. All are paths at its origin. */
+/** How a vendor's OpenID Connect server differs from others. Endpoints are paths at its origin. */
 export type OidcLayout = {
   issuer: string
   authorize: string
   token: string
   userinfo?: string
-  /** Where keys are found without a discovery document. */
+  /** Where clients that read no discovery document find the keys. */
   keys?: string
-  /** The vendor means `openid` where it was asked for email or profile only. */
+  /** The vendor assumes the scope `openid` when a client asks only for email or profile. */
   impliesOpenId?: boolean
   /** Claims in addition to the standard ones. */
   claims?: string[]
   secret?: string
 }
 
-/** An OpenID Connect server with one person, who is always the one to sign in. */
+/** An OpenID Connect server with a single person, who is the one that signs in. */
 export type OidcServer = {
   readonly origin: string
   readonly issuer: string
-  /** What it says about the person from now on. */
+  /** Sets the person and the claims about them. */
   person(sub: string, claims: Json): void
-  /** The person says no from now on, or yes again. */
+  /** Makes the person refuse to sign in, or agree again. */
   refuse(isRefused: boolean): void
-  /** Successful token requests: what was posted, and the header that proved the client. */
+  /** Successful token requests: the posted form, and the header that authenticated the client. */
   readonly redeemed: { form: Json; authorization: string | undefined }[]
-  /** Times that each path was asked, by path. */
+  /** How often each path was requested. */
   readonly asked: Map<string, number>
   close(): void
 }
 
 const HOUR = 3600
 
-/** An app of the same maker, with a client id of its own. */
+/** An app of the same developer, which has a different client id. */
 export const APP = {
   id: 'the-mobile-app',
   secret: 'of-the-mobile-app',
@@ -91,7 +91,7 @@ export async function startOidcServer(layout: OidcLayout): Promise<OidcServer> {
   }
 }
 
-/** From the vendor's path to the one that the library has. */
+/** Maps the vendor's path to the one that the library serves. */
 function translate(url: URL, layout: OidcLayout): string {
   const own: Record<string, string> = {
     [layout.authorize]: '/auth',
@@ -135,7 +135,7 @@ async function configuration(layout: OidcLayout): Promise<Configuration> {
       email: ['email', 'email_verified'],
       profile: ['name', 'given_name', 'family_name', 'picture', 'locale', 'preferred_username'],
     },
-    // Vendors put what they know into the id token, with or without an access token.
+    // Like the vendors, puts all claims into the id token even if an access token is issued with it.
     conformIdTokenClaims: false,
     responseTypes: ['code', 'id_token token'],
     pkce: { required: () => false },
@@ -150,7 +150,7 @@ async function configuration(layout: OidcLayout): Promise<Configuration> {
     features: { devInteractions: { enabled: false } },
     cookies: { keys: ['for the cookies of one test'] },
     interactions: { url: (_ctx, { uid }) => `/interaction/${uid}` },
-    // Consent is not what is tested.
+    // Skips consent, which these tests are not about.
     async loadExistingGrant({ oidc }) {
       const grant = new oidc.provider.Grant({
         clientId: oidc.client?.clientId,
@@ -163,7 +163,7 @@ async function configuration(layout: OidcLayout): Promise<Configuration> {
   }
 }
 
-/** What the server remembers, each server for itself. */
+/** A separate store for each server, in memory. */
 function inMemory(): (kind: string) => Adapter {
   const rows = new Map<string, AdapterPayload>()
   const byUid = (uid: string) => [...rows.values()].find((row) => row.uid === uid)
@@ -180,7 +180,7 @@ function inMemory(): (kind: string) => Adapter {
 
 export type BackFrom = { method: 'GET' | 'POST'; parameters: Record<string, string> }
 
-/** Walks through a provider as a browser does, with cookies, until the way leads back to `callback`. */
+/** Follows redirects through a provider as a browser does, with cookies, until they lead back to `callback`. */
 export async function browse(start: URL | string, callback = CALLBACK): Promise<BackFrom> {
   const cookies = new Map<string, string>()
   let url = String(start)

@@ -16,7 +16,7 @@ export async function anAdministrator(server: TestServer): Promise<WithFactor> {
 export const changeUser = (server: TestServer, id: string, changes: Record<string, unknown>) =>
   put(server, `/admin/users/${id}`, changes, { token: serviceToken() })
 
-/** The same, signed in on the pages, second factor shown. */
+/** An administrator who has signed in on the pages with their second factor. */
 export async function anOperator(server: TestServer): Promise<OperatorInPerson> {
   const user = await anAdministrator(server)
   const browser = aBrowser(server)

@@ -10,7 +10,7 @@ type Note = { text: string }
 type Sent = Note & Attempt
 type Undo = { user: string }
 
-/** What a handler waits for is as slow as the test says: until it calls `open`. */
+/** Lets a test hold up a handler: `opened` resolves when the test calls `open`. */
 export function latch() {
   let open = () => {}
   const opened = new Promise<void>((resolve) => (open = resolve))
@@ -41,7 +41,7 @@ export const aNote = (kind: string, text: string, more: Partial<OutboxMessage> =
   ...more,
 })
 
-/** The outbox of a server for the tests of a file, with senders of handlers that the tests make. */
+/** Starts a server for the tests of a file, and gives them its outbox and senders for handlers that they make. */
 export function useOutbox() {
   let server: TestServer | undefined
   const stops: (() => Promise<void>)[] = []
@@ -95,7 +95,7 @@ export function useOutbox() {
     rowsOf,
     givenUp,
     aSender,
-    /** A kind of its own for each test, so that none sees another's messages. */
+    /** A new kind for each test, so that no test sees another's messages. */
     aKind: () => `test_${(kinds += 1)}`,
 
     add: (...messages: OutboxMessage[]) =>

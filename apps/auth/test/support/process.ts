@@ -22,20 +22,20 @@ export const requiredEnv = (databaseUrl: string): Record<string, string> => ({
   AUTH_API_HOST: '127.0.0.1',
 })
 
-/** A mail server that nobody runs, for tests that read no email. */
+/** Names a mail server that is not running, for tests that read no email. */
 export const NO_MAIL_SERVER = {
   AUTH_SMTP_HOST: '127.0.0.1',
   AUTH_SMTP_PORT: '1',
   AUTH_SMTP_ADMIN_EMAIL: 'a@example.com',
 }
 
-/** Picks a free port itself, and says in its log which: see `portOf`. */
+/** Makes the program pick a free port, which it logs: see `portOf`. */
 export const ANY_PORT = { PORT: '0' }
 
-/** Where the program listens, as its log says: nobody else can have that port, so what answers there is the program. */
+/** Reads the port that the program listens on from its log. No other process can have that port, so what answers there is the program. */
 export function portOf(log: Readable): Promise<number> {
   return new Promise((resolve, reject) => {
-    // Reads on to the end: a program whose output nobody takes would stop.
+    // Reads to the end, because a program blocks when nobody reads its output.
     createInterface({ input: log })
       .on('line', (line) => {
         const { msg, port } = JSON.parse(line) as { msg: string; port: number }
@@ -48,8 +48,8 @@ export function portOf(log: Readable): Promise<number> {
 export type Program = { url: string; port: number; child: ChildProcess }
 
 /**
- * A place to run the built program in processes of its own: a migrated database, and a folder without the `.env` of a
- * developer. Each response is compared with the API document: `close` fails when there was one that it does not promise.
+ * Runs the built program in separate processes, with a migrated database and in a folder without a developer's `.env`. Compares each
+ * response with the API document: `close` fails if there was one that the document does not promise.
  */
 export async function createInstallation(settings: Record<string, string>) {
   const database = await testDatabase()
@@ -58,7 +58,7 @@ export async function createInstallation(settings: Record<string, string>) {
   const children: ChildProcess[] = []
   const ends: (() => void)[] = []
 
-  /** Resolves when the program answers. */
+  /** Resolves when the program listens. */
   async function start(overrides: Record<string, string> = {}, nodeArgs: string[] = []): Promise<Program> {
     const watched = watchProcess(folder, { auth: 0 })
     ends.push(watched.end)

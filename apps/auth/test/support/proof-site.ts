@@ -12,7 +12,7 @@ export const STRANGERS_PASSWORD = 'of the stranger'
 export const STRANGER: Given = { password: STRANGERS_PASSWORD, data: { from: 'stranger' } }
 export const OWNER: Given = { password: PASSWORD, data: { from: 'self' } }
 export const admin = { token: serviceToken() }
-/** Another network than that of calls without this header. */
+/** A different network from that of calls without this header. */
 export const ELSEWHERE = { headers: { 'X-Client': 'elsewhere' } }
 
 /** A server where people can prove addresses in every way, and the steps that they take. */
@@ -32,7 +32,7 @@ export type ProofSite = ProviderSite & {
   prove(proof: EmailProof, email: string): Promise<Json>
 }
 
-/** One for all tests of a file. */
+/** Starts one site for all tests of a file. */
 export function useProofSite(env: Record<string, string> = {}): ProofSite {
   const site = {} as ProofSite
   beforeAll(async () => void Object.assign(site, await startProofSite(env)))

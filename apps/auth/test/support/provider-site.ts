@@ -14,7 +14,7 @@ import {
 } from './fake-provider.js'
 import { startServer, type TestServer } from './server.js'
 
-/** What a sign-in with an address that github does not vouch for ends on. */
+/** The outcome of a sign-in with an address that GitHub does not vouch for. */
 export const NOT_LET_IN = {
   error: 'access_denied',
   error_code: 'provider_email_needs_verification',
@@ -23,13 +23,13 @@ export const NOT_LET_IN = {
 
 export type Email = { email: string; verified?: boolean; primary?: boolean }
 
-/** A service where github and figma are on, and what these say about every visitor. */
+/** A service with GitHub and Figma switched on, and what they say about every visitor. */
 export type ProviderSite = {
   provider: FakeProvider
   server: TestServer
-  /** What github says from now on: an account may have many addresses, each verified or not. */
+  /** Sets what GitHub says: an account may have many addresses, each verified or not. */
   github(id: string, ...emails: Email[]): void
-  /** What figma says from now on: one address, verified. */
+  /** Sets what Figma says: one address, verified. */
   figma(id: string, email?: string): void
   close(): Promise<void>
 }
@@ -74,7 +74,7 @@ export const anId = () => randomUUID()
 export const identitiesOf = (user: Json): unknown[] =>
   (user['identities'] as Json[]).map(({ provider }) => provider).sort()
 
-/** Where a browser goes to add a sign-in method, as the client is told; below the address of the server. */
+/** Asks the API where a browser must go to add a sign-in method. Returns the path below the server's URL. */
 export async function linkAddress(
   server: TestServer,
   token: string,
@@ -95,7 +95,7 @@ export const formOf = ({ text }: ApiAnswer): URLSearchParams =>
     ]),
   )
 
-/** Says yes on the page that asks, and goes on to the provider. */
+/** Agrees on the page that asks for confirmation, and returns where it sends the browser. */
 export async function confirmLink(
   server: TestServer,
   address: string,
@@ -110,7 +110,7 @@ export async function confirmLink(
   return { location: new URL(answer.headers.get('location') ?? 'about:blank'), state, cookie }
 }
 
-/** Links an account at a provider to the bearer, as the client does. */
+/** Links an account at a provider to the bearer of `token`, as a client does. */
 export async function link(
   server: TestServer,
   token: string,
@@ -121,7 +121,7 @@ export async function link(
   return targetOf(await comeBack(server, { code: 'the-code', state }, headers))
 }
 
-/** Actions of the audit log by a user, in alphabetical order. */
+/** The actions of a user in the audit log, in alphabetical order. */
 export async function auditOf(server: TestServer, userId: unknown): Promise<string[]> {
   const { rows } = await server.context.db.query<{ action: string }>(
     `select payload ->> 'action' as action from audit_log_entries

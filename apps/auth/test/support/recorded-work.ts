@@ -10,12 +10,12 @@ const IGNORED: Span = {
   end: () => undefined,
 }
 
-/** Records what a server does before it answers each request: its statements, transactions, hashes and calls to others. */
+/** Records what a server does before it answers each request: statements, transactions, hashes and outgoing calls. */
 export class RecordedWork implements Tracing {
   readonly #request = new AsyncLocalStorage<string[]>()
   #latest: string[] = []
 
-  /** The steps for the latest request, in the order of their names: rehearsed ones run at different times. */
+  /** The steps of the latest request, sorted by name because rehearsed ones run at different times. */
   latest(): string[] {
     return [...this.#latest].sort()
   }
@@ -31,7 +31,7 @@ export class RecordedWork implements Tracing {
     return request ? work() : this.#request.run(this.#latest, work)
   }
 
-  /** Work outside of requests, such as that of the outbox, belongs to none. */
+  /** Work outside requests, such as that of the outbox, is not recorded. */
   span<T>(name: string, options: SpanOptions, work: (span: Span) => Promise<T>): Promise<T> {
     return work(this.start(name, options))
   }

@@ -1,19 +1,19 @@
 import { isUtf8 } from 'node:buffer'
 import { Redirects } from '../../src/redirects/redirects.js'
 
-/** A URL in parts, as a parser of URLs gives them. */
+/** The parts of a URL, as a URL parser returns them. */
 export type Parts = Pick<URL, 'protocol' | 'hostname' | 'port' | 'pathname' | 'search' | 'username'>
 
 export type Pair = {
   pattern: string
   url: string
-  /** Whether the pattern means a URL with these parts. */
+  /** Whether the pattern is meant to match a URL with these parts. */
   means: (parts: Parts) => boolean
 }
 
 /**
- * A piece of a pattern as an operator writes it, and the expression for what it means, written by hand: the server's own parser and
- * matcher have no part in it.
+ * A piece of a pattern as an operator writes it, and a regular expression for what it means. The expression is written by hand, so that it
+ * does not depend on the server's parser and matcher.
  */
 type Piece = readonly [written: string, means: string]
 
@@ -63,7 +63,7 @@ const SEGMENTS: Piece[] = [
   ['ü', '%C3%BC'],
   ['', ''],
 ]
-/** Named as they stand. */
+/** Paths with escapes that match only because the pattern spells them out. */
 const LITERAL_PATHS: Piece[] = [
   ['/u/a%23b', '/u/a%23b'],
   ['/v1%2E2', '/v1%2E2'],
@@ -78,7 +78,7 @@ const QUERIES: Piece[] = [
   ['?*', '(\\?.*)?'],
 ]
 
-/** What a wildcard of a pattern may be filled with: what it stands for, and what it must not stand for. */
+/** Text to put in place of a wildcard: some that it must match, and some that it must not. */
 const FILLINGS = [
   'a',
   'a',
@@ -101,7 +101,7 @@ const MISCHIEF = [
   ...['%3b', '%253B', '%c0%af', '%c0%ae', '%ff', '%25ff', '%', '%25%32%66', '%f0%9f%98%80'],
 ]
 
-/** The same numbers each time, so that a pair that fails once fails again (Mulberry32). */
+/** Returns the same numbers for the same seed, so that a pair that failed once fails again (Mulberry32). */
 function randomness(seed: number): () => number {
   let state = seed
   return () => {
@@ -114,7 +114,7 @@ function randomness(seed: number): () => number {
 
 type Dice = { one: <T>(list: readonly T[]) => T; below: (end: number) => number }
 
-/** Patterns of all shapes, and a URL that follows each, with none to three pieces of mischief put in at any place. */
+/** Yields patterns of all shapes, each with a URL made from it that has up to three pieces of mischief put in anywhere. */
 export function* redirectPairs(count: number, seed: number): Generator<Pair> {
   const random = randomness(seed)
   const below = (end: number) => Math.floor(random() * end)
@@ -131,7 +131,7 @@ function aPattern(dice: Dice): Pick<Pair, 'pattern' | 'means'> {
   const port = dice.one(PORTS)
   const path = aPath(dice)
   const query = dice.below(2) === 0 ? NO_QUERY : dice.one(QUERIES)
-  // A pattern without a query, whose path ends in a wildcard, allows any.
+  // A pattern without a query whose path ends in a wildcard allows any query.
   const search = query === NO_QUERY && path[0].endsWith('*') ? '.*' : query[1]
   const whole = (means: string) => new RegExp(`^(?:${means})$`, 's')
   const [isHost, isPort, isPath, isSearch] = [host[1], port[1], path[1], search].map(whole) as [
@@ -176,7 +176,7 @@ const joined = (pieces: readonly Piece[], written: string, means: string): Piece
 const NOT_ESCAPES = /%(?![0-9a-f]{2})/i
 const separatorsOf = (path: string) => path.replace(/[^/\\?#.;]/g, '')
 
-/** Whether servers may see another path than a browser, however often they decode it. In bytes, one character each. */
+/** Whether a server that decodes the path, once or more, may see a different path than a browser. Works on bytes, one character each. */
 function isMisleading(path: string): boolean {
   if (NOT_ESCAPES.test(path) || /(^|\/)\.\.?;/.test(path)) return true
   const decoded = path.replace(/%([0-9a-f]{2})/gi, (_, digits: string) =>

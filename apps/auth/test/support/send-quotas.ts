@@ -5,7 +5,7 @@ import type { TestServer } from './server.js'
 const DAY_MS = 86_400_000
 type Start = (env: Record<string, string>) => Promise<TestServer>
 
-/** Servers by their settings, for the tests of a file: they share one, and what one of them used up is back a day later. */
+/** Lets tests of a file that need the same settings share a server. Before each reuse a day passes, which restores its quotas. */
 export function useSharedServers(): (env: Record<string, string>, start: Start) => Promise<TestServer> {
   const servers = new Map<string, Promise<TestServer>>()
   afterAll(async () => Promise.all([...servers.values()].map(async (server) => (await server).close())))

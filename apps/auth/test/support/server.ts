@@ -16,7 +16,7 @@ import { startInbox } from './inbox.js'
 import { watchDocumented } from './documented-answers.js'
 
 export const SITE = 'https://app.example.com'
-/** Emails may follow one another at once. */
+/** Lets emails follow one another without a pause. */
 export const NO_EMAIL_GAPS = {
   AUTH_SMTP_MAX_FREQUENCY: '0',
   AUTH_MAILER_EMAIL_CHANGE_MAX_FREQUENCY: '0',
@@ -42,14 +42,14 @@ export type TestServer = {
 const MIGRATIONS = fileURLToPath(new URL('../../migrations', import.meta.url))
 
 /**
- * The cheapest bcrypt: tests want real hashes, not slow ones. All files of a worker share its threads, which are slow to start
- * and, when idle, keep no process from ending.
+ * Uses the cheapest bcrypt: tests want real hashes, not slow ones. All files of a Jest worker share its threads, because they are slow to
+ * start. Idle threads do not keep the process alive.
  */
 let sharedHasher: PasswordHasher | undefined
 
 /**
- * The whole service on a database, a mail server and a clock of its own. `env` overrides the variables, `ports` what
- * lies outside. Each of its answers must be one that the document promises.
+ * Starts the whole service with its own database, mail server and clock. `env` overrides settings, and `ports` replaces what lies outside
+ * the service. Every answer must be one that the API document promises.
  */
 export async function startServer(
   env: Record<string, string> = {},
@@ -71,7 +71,7 @@ export async function startServer(
     databaseNow: () => Promise.resolve(clock.now()),
     hasher: sharedHasher,
     requestPauseMs: () => 0,
-    // Many calls of a test may want one lock at once, on a busy machine.
+    // Many calls of a test may wait for one lock, and for long on a busy machine.
     lockTimeoutMs: 100_000,
     ...ports,
   })
@@ -96,7 +96,7 @@ export async function startServer(
   }
 }
 
-/** With the tables of the service, which takes no time: a copy. */
+/** A database with the service's tables, copied from a migrated one, which is much faster than migrating. */
 export function testDatabase(namespace = ''): Promise<TestDatabase> {
   return createTestDatabase({
     key: `${migrationsKey('auth', MIGRATIONS)}:${namespace}`,
@@ -118,11 +118,11 @@ async function closeAll(
   await database.drop()
 }
 
-/** The service as its process runs it, from variables to sockets. */
+/** The service as its process runs it, from environment variables to sockets. */
 export type ServedProcess = {
   url: string
   inbox: Inbox
-  /** Stops the service; what it stands on stays until `close`. */
+  /** Stops the service; its database, inbox and log file stay until `close`. */
   stop(): Promise<void>
   /** Everything in its log file. */
   lines(): LogLine[]
@@ -166,19 +166,19 @@ export async function startServed(env: Record<string, string>): Promise<ServedPr
   }
 }
 
-/** A working configuration; the public URL is not where the server listens, so links cannot come from `Host`. */
+/** A working configuration. The public URL is not where the server listens, so a link built from `Host` would be noticed. */
 const environment = (databaseUrl: string, inbox: Pick<Inbox, 'smtpPort'>): Record<string, string> => ({
   AUTH_SITE_URL: SITE,
   AUTH_API_EXTERNAL_URL: 'https://auth.example.com/auth/v1',
   AUTH_DB_DRIVER: 'postgres',
   DATABASE_URL: databaseUrl,
   AUTH_JWT_SECRET: JWT_SECRET,
-  // Each server makes a key, and one of RSA takes a hundred times longer.
+  // Each server generates a key, and an RSA key takes a hundred times longer.
   AUTH_JWT_SIGNING_ALGORITHM: 'ES256',
   AUTH_SMTP_HOST: '127.0.0.1',
   AUTH_SMTP_PORT: String(inbox.smtpPort),
   AUTH_SMTP_ADMIN_EMAIL: 'no-reply@example.com',
-  // Requests may take long while other tests run; those about the limit set their own.
+  // Requests may take long while other tests run. Tests of this limit set their own value.
   AUTH_API_MAX_REQUEST_DURATION: '30s',
   AUTH_RATE_LIMIT_EMAIL_SENT: '100000',
   AUTH_RATE_LIMIT_EMAIL_SENT_PER_RECIPIENT: '100000',

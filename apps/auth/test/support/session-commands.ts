@@ -13,7 +13,7 @@ import {
 import { agrees, expectEqual, type Real } from './session-real.js'
 import { serviceToken } from './tokens.js'
 
-/** One request, about a token or session that was picked before: what it should come to, and the request itself. */
+/** One request about a token or session that is already chosen: its expected outcome, and the request itself. */
 type Action = {
   name: string
   foresee: (model: Model) => Outcome
@@ -74,7 +74,7 @@ export const upgrading =
     }
   }
 
-/** A second proof of a session that has shown one: no time has to pass for it. */
+/** Shows a second proof in a session that has shown one. Unlike an authenticator's code, it needs no time to pass. */
 const recovering =
   (line: number): Choice =>
   () => ({
@@ -118,7 +118,7 @@ const move = (model: Model, { server }: Real, ms: number): void => {
   server.clock.advance(ms)
 }
 
-/** One or two requests at a time. Two come to what one after the other would have, in one order or the other. */
+/** Sends one request, or two at once. Two must have the outcome that they would have one after the other, in either order. */
 export class Requests implements fc.AsyncCommand<Model, Real> {
   constructor(
     private readonly choices: readonly Choice[],
@@ -128,7 +128,7 @@ export class Requests implements fc.AsyncCommand<Model, Real> {
   check = ({ barred }: Readonly<Model>) => barred === null || (barred === 'banned' && this.name !== 'banned')
 
   async run(model: Model, real: Real): Promise<void> {
-    // A code of an authenticator counts once in its thirty seconds.
+    // An authenticator's code is accepted only once in its thirty seconds.
     if (this.name.includes('upgrade')) move(model, real, 30 * SECOND_MS)
     const actions = this.choices.map((choose) => choose(model))
     const answers = await Promise.all(actions.map(({ ask }) => ask(real)))
@@ -180,7 +180,7 @@ export class ClockMove implements fc.AsyncCommand<Model, Real> {
 }
 
 /**
- * Goes to the corners that few random orders reach, whatever state they left: a token that comes back late, a second factor
+ * Visits the corners that few random orders reach, from whatever state those left: a token that comes back late, a second factor
  * in a session that ended for reuse, by a logout and by a ban, a ban from its beginning to its end, two proofs in a row, and
  * a refresh after a proof.
  */

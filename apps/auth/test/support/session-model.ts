@@ -4,11 +4,11 @@ export const INACTIVITY_MS = 3600 * SECOND_MS
 
 /** The `counter`-th refresh token of the session that was opened as the `line`-th. */
 export type Token = { readonly line: number; readonly counter: number }
-/** Soft-deleted, which keeps the rows, or permanently deleted. */
+/** `deleted` means softly, which keeps the rows; `erased` means permanently. */
 export type Bar = 'banned' | 'deleted' | 'erased' | null
 /** Settings of a server. */
 export type Limits = { timeboxMs: number; single: boolean }
-/** Why a session is over, in the words of the `sessions` table, or does nothing all the same. */
+/** Why a session is over, in the words of the `sessions` table, or why one that is not over refuses a request. */
 export type Why = string
 
 type Line = {
@@ -23,7 +23,7 @@ type Line = {
 
 const NEW = { counter: -1, movedAt: 0, strong: false, end: null, supersededAt: [] }
 
-/** What is known of the sessions of one user: which are live, their counters, and when those advanced. */
+/** What the model knows about the sessions of one user: which are live, their counters, and when those advanced. */
 class Facts {
   now = 0
   barred: Bar = null
@@ -46,7 +46,7 @@ class Facts {
   }
 }
 
-/** The rules. Each event returns the token that it gives, null when it gives none, or why nothing happens. */
+/** The rules. Each event returns the token that it issues, null if it issues none, or the reason why nothing happens. */
 export class Model extends Facts {
   constructor(readonly limits: Limits) {
     super()
@@ -85,14 +85,14 @@ export class Model extends Facts {
     return null
   }
   bar(how: Bar): Why | null {
-    // Nothing but a removal changes an account that was deleted.
+    // Only a permanent deletion changes an account that was deleted softly.
     if (this.barred === 'deleted' && how === 'deleted') return null
     if (this.barred === 'erased' || (this.barred === 'deleted' && how !== 'erased')) return this.barred
     this.barred = how
     if (how !== null) this.end(how === 'banned' ? 'ban' : 'deletion')
     return null
   }
-  /** Each code of an authenticator counts once. */
+  /** Each code of an authenticator is accepted only once. */
   upgradeByCode(number: number): Token | Why {
     if (this.why(this.line(number)) === null && this.codeUsedAt === this.now) return 'code used'
     const result = this.upgrade(number)
@@ -104,13 +104,13 @@ export class Model extends Facts {
 export const cloneOf = (model: Model): Model =>
   Object.assign(new Model(model.limits), structuredClone({ ...model }))
 
-/** What a request comes to: a token, a plain success, or the code of a refusal. */
+/** The outcome of a request: a token, a plain success, or an error code. */
 export type Outcome = Token | 'ok' | (string & {})
 export type Asked = 'refresh' | 'sign in' | 'read' | 'change' | 'administer'
 
 const GONE = { banned: 'user_banned', deleted: 'user_not_found', erased: 'user_not_found' }
 const CHANGES = { ...GONE, expired: 'session_expired', 'code used': 'mfa_verification_failed' }
-/** How requests are refused; `other` for any reason without a word of its own. */
+/** The error code for each reason; `other` is for reasons that are not listed. */
 const WORDS: Record<Asked, Readonly<Record<string, Outcome>>> = {
   refresh: {
     banned: 'user_banned',
@@ -120,7 +120,7 @@ const WORDS: Record<Asked, Readonly<Record<string, Outcome>>> = {
     other: 'refresh_token_not_found',
   },
   'sign in': { banned: 'user_banned', other: 'invalid_credentials' },
-  // The token of a session that was logged out still reads the user.
+  // The access token of a session that was logged out can still read the user.
   read: { ...GONE, logout: 'ok', expired: 'ok', other: 'session_not_found' },
   change: { ...CHANGES, other: 'session_not_found' },
   administer: GONE,

@@ -5,10 +5,10 @@ import type { TestServer } from './server.js'
 import { cloneOf, outcomeOf, type Bar, type Model, type Outcome, type Token } from './session-model.js'
 import { claimsOf } from './tokens.js'
 
-/** What the database says: what bars the user, and counter and end of each session, by its id. */
+/** What the database says: what bars the user, and the counter and end of each session, by session id. */
 export type Stored = { barred: Bar; sessions: ReadonlyMap<string, string> }
 
-/** The user of a model on the server, and what was really handed out. */
+/** The model's user on a real server, and the tokens that the server issued. */
 export class Real {
   readonly #texts = new Map<string, string>()
   readonly #access: string[] = []
@@ -36,11 +36,11 @@ export class Real {
     return this.steps.refresh(this.#texts.get(JSON.stringify(token)) ?? '')
   }
 
-  /** The answer as an outcome. A token that was handed out before has to be the same again, and a new one new. */
+  /** The answer as an outcome. A token that was issued before must be the same again, and a new one must differ from all others. */
   outcome({ status, body }: ApiAnswer, expected: Outcome): Outcome {
     const text = body['refresh_token']
     const code = String(body['error_code'])
-    // The factor goes with its user, and may be looked for before the user is.
+    // A deleted user's factor is gone too, and the server may look for the factor first.
     if (code === 'mfa_factor_not_found' && expected === 'user_not_found') return expected
     if (status >= 400) return code
     if (typeof text !== 'string') return 'ok'
@@ -73,7 +73,7 @@ export class Real {
     }
   }
 
-  /** Keeps the rows of the sessions; the result puts them back as they were. */
+  /** Saves the rows of the sessions; the returned function restores them. */
   async savepoint(): Promise<() => Promise<unknown>> {
     const { db } = this.server.context
     const { rows } = await db.query<{ row: object }>(
@@ -92,7 +92,7 @@ export class Real {
   }
 }
 
-/** Whether a model says the same as the database. */
+/** Whether the model agrees with the database. */
 export const agrees = (
   model: Model,
   { barred, sessions }: Stored,
@@ -109,15 +109,15 @@ export const agrees = (
 type Held = { token: Token; outcome: Outcome; isStored: boolean }
 
 /**
- * Presents each refresh token ever issued, the current ones too, and does what access tokens may do. What a refresh changes is
- * compared, and then taken back, so that the run goes on as if nobody had asked.
+ * Presents each refresh token ever issued, including the current ones, and does what access tokens may do. Compares what a refresh changes
+ * and then undoes it, so that the run continues as if nothing had happened.
  */
 export async function expectEqual(model: Model, real: Real): Promise<void> {
   const access = (line: number) => real.access(line)
   expect(agrees(model, await real.stored(), access)).toBe(true)
   const restore = await real.savepoint()
   const [expected, found]: [Held[], Held[]] = [[], []]
-  // One after the other: a busy machine takes its time to open connections.
+  // One after the other, because a busy machine is slow to open connections.
   for (const token of real.tokens()) {
     const after = cloneOf(model)
     const outcome = outcomeOf('refresh', after.refresh(token))

@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { createServer, type AddressInfo, type Socket } from 'node:net'
 import { createInterface } from 'node:readline'
 
-/** A mail server that answers to a whole email only when a test says so. */
+/** A mail server that acknowledges emails only when a test calls `answer`. */
 export async function startSlowMailServer() {
   const ids: (string | undefined)[] = []
   const sockets: Socket[] = []

@@ -6,13 +6,16 @@ import { startServer, type TestServer } from './server.js'
 type Refusal = boolean | 'silently' | 'slowly' | 'down'
 export type Sms = { to: string; text: string; channel: string }
 
-/** A local server that speaks the API of a gateway and keeps what it was given. */
+/** A local server that speaks the API of a gateway and keeps the messages that it accepts. */
 export type SmsGateway = {
   /** Settings that make the service use it. */
   readonly env: Record<string, string>
   readonly urls: Record<SmsProvider, string>
   readonly messages: Sms[]
-  /** Refuse messages from now on, as the gateway does, or take them again; or never answer, after 1.5 s, or break off. */
+  /**
+   * Sets how messages are answered: `true` refuses them as the gateway does, `false` accepts them, `silently` never answers, `slowly`
+   * accepts them after 1.5 s, and `down` breaks off the connection.
+   */
   refuse(how: Refusal): void
   /** The digits of the last message to this phone. */
   codeFor(phone: string): string
@@ -22,7 +25,7 @@ export type SmsGateway = {
 type Api = {
   path: string
   env: Record<string, string>
-  /** What a message looks like, and how it is taken and refused. */
+  /** Reads a message from the form that the service posts. */
   read: (form: URLSearchParams) => Sms
   taken: { status: number; body: object }
   refused: { status: number; body: object }
@@ -65,10 +68,10 @@ export const gatewayApis: Readonly<Record<SmsProvider, Api>> = {
   },
 }
 
-/** Finds a code where it stands alone: by chance, its six digits also occur inside ids, times and numbers. */
+/** Finds a code only where it stands alone, because its digits may also occur by chance inside ids, times and numbers. */
 export const standingAlone = (code: string) => new RegExp(`(?<![\\w.-])${code}(?![\\w-])`)
 
-/** A service that sends its messages through a gateway of its own, which ends with it. */
+/** Starts a service together with its own gateway; closing the service closes the gateway, too. */
 export async function startSmsServer(
   env: Record<string, string> = {},
   start: typeof startServer = startServer,

@@ -19,6 +19,6 @@ export function tableBelow(heading: string): string[][] {
     )
 }
 
-/** What a cell has between backticks. */
+/** The texts between backticks in a cell. */
 export const codesIn = (cell: string | undefined): string[] =>
   [...(cell ?? '').matchAll(/`([^`]+)`/g)].map(([, code = '']) => code)
