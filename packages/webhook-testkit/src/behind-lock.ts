@@ -2,8 +2,8 @@ import type { Db, Tx } from '@signet/db'
 import { waitFor } from '@signet/testkit'
 
 /**
- * Makes a race certain: takes a lock, starts `work`, waits until `waiting` of its statements are blocked, each with a view of
- * the tables from before, runs `meanwhile` if given, and releases the lock.
+ * Makes a race certain: takes a lock, starts `work`, waits until `waiting` of its statements are blocked, each with an earlier
+ * snapshot of the tables, runs `meanwhile` if given, and releases the lock.
  */
 export async function behindLock<T>(
   db: Db,
@@ -15,7 +15,7 @@ export async function behindLock<T>(
   const started = await db.transaction(async (tx) => {
     await lock(tx)
     const result = work()
-    result.catch(() => undefined) // looked at below, after the lock is gone
+    result.catch(() => undefined) // the caller gets the error once the lock is released
     await waitFor(async () => (await countBlocked(db)) >= waiting, {
       describe: `${waiting} blocked statements`,
     })

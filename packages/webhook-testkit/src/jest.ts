@@ -11,7 +11,7 @@ export function useWebhooksDatabase({ connections = 25 } = {}): { readonly db: D
   let db: Db | undefined
   beforeAll(async () => {
     database = await webhooksDatabase()
-    // Tests that start a hundred transactions at once need as many of them to wait, on a busy machine for a long time.
+    // Some tests start a hundred transactions at once; on a busy machine most of them wait long for a connection.
     db = new Db({ connectionString: database.url, max: connections, connectionTimeoutMs: 150_000 })
   })
   afterAll(async () => {
@@ -26,11 +26,11 @@ export function useWebhooksDatabase({ connections = 25 } = {}): { readonly db: D
   }
 }
 
-/** Tests of queries over the tables of `fillTables`, with the plan for their parameters and with the plan for all. */
+/** Tests that queries use indexes on the tables of `fillTables`, with the plan for their parameters and with the generic plan. */
 export function itReadsByIndexes(database: { readonly db: Db }, queries: readonly HotQuery[]): void {
   it.each(queries)('%s', async (_name, run, indexes) => {
     const plans = await plansOf(database.db, run)
-    // Where two indexes serve as well, the statistics decide.
+    // Where two indexes serve equally well, the statistics decide which one is used.
     const missing = indexes.filter(
       (names) => !names.split(' or ').some((name) => plans.indexes.includes(name)),
     )
@@ -38,10 +38,10 @@ export function itReadsByIndexes(database: { readonly db: Db }, queries: readonl
     expect(plans.fullScans.filter(isLarge)).toEqual([])
   })
 
-  // Connections of the dispatcher plan each statement once, for any parameters.
+  // The connections of the dispatcher plan each statement once, for any parameters.
   it.each(queries)('%s, planned once for all', async (_name, run, indexes) => {
     const plans = await plansOf(database.db, run, { generic: true })
-    // Where two indexes serve as well, the statistics decide.
+    // Where two indexes serve equally well, the statistics decide which one is used.
     const missing = indexes.filter(
       (names) => !names.split(' or ').some((name) => plans.indexes.includes(name)),
     )

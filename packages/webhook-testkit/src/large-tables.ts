@@ -1,7 +1,7 @@
 import type { Db, Queryable } from '@signet/db'
 import type { DeliveryId, EndpointId, EventId } from '@signet/webhook-core'
 
-// Tables large enough that a plan without the right index would be another one: 5,000 live endpoints of 2,500 accounts and as many
+// Tables large enough that the plan changes when the right index is missing: 5,000 live endpoints of 2,500 accounts and as many
 // deleted ones, one in a thousand disabled, 30,000 events with one delivery and one attempt each, one in a thousand queued or pending.
 const FILL = [
   `insert into webhook_endpoints (account_id, url, url_href, events, secret_ciphertext, secret_key_id)
@@ -42,7 +42,7 @@ const FILL = [
   'vacuum analyze',
 ]
 
-/** Fills the tables and names a hundred deliveries that have ended, the first of them with its endpoint and account. */
+/** Fills the tables, and returns a hundred deliveries that have ended, and the endpoint and account of the first. */
 export async function fillTables(db: Db): Promise<{
   accountId: string
   endpointId: EndpointId
@@ -79,5 +79,5 @@ const SMALL = [
   'webhook_queued_events',
   'webhook_queued_events_pkey',
 ]
-/** Whether reading all of it, a table or an index, would take long. */
+/** Whether a full read of this table or index would take long. */
 export const isLarge = (name: string): boolean => !SMALL.includes(name)

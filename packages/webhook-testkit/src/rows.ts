@@ -47,7 +47,7 @@ export type TestSummary = {
   recording?: RecordingFields
   transcript?: TranscriptFields
   summaries?: SummaryFields[]
-  /** The frozen body, which the dispatcher builds where there is none. */
+  /** The frozen body; without one, the dispatcher builds it. */
   body?: string
 }
 
@@ -64,8 +64,8 @@ export function aSummary(overrides: Partial<TestSummary> & { accountId: string }
 }
 
 /**
- * The rows that the API leaves for a new event, in one statement: a dispatcher may pick the event up at once. Parts
- * of its recording that are there already stay.
+ * Inserts the rows that the API leaves for a new event, in one statement because a dispatcher may pick the event up at once.
+ * Parts of its recording that exist already stay as they are.
  */
 export async function queueSummary(db: Queryable, summary: TestSummary): Promise<void> {
   const { accountId, audioId, recording, transcript, summaries = [] } = summary
@@ -109,7 +109,7 @@ export async function queueSummary(db: Queryable, summary: TestSummary): Promise
   )
 }
 
-/** Members by the names of their columns. */
+/** JSON whose members have the names of columns. */
 const asJson = (value: object): string =>
   JSON.stringify(value, (_key, member: unknown) =>
     typeof member === 'object' && member !== null && !Array.isArray(member)
@@ -122,7 +122,7 @@ const asJson = (value: object): string =>
       : member,
   )
 
-/** The row that the API leaves for a test event. */
+/** Inserts the row that the API leaves for a test event. */
 export async function queuePing(
   db: Queryable,
   { eventId, accountId, endpointId }: { eventId: EventId; accountId: string; endpointId: EndpointId },

@@ -1,7 +1,7 @@
 import type { Queryable } from '@signet/db'
 import { recordingReader, type RecordingRef } from '@signet/webhook-core/stores'
 
-/** What is stored of recordings, as the bodies of events are built from it. */
+/** The stored parts of recordings, read as they are to build the bodies of events. */
 export const findRecordings = (db: Queryable, refs: readonly RecordingRef[]) =>
   recordingReader(db).recording(refs)
 export const findTranscripts = (db: Queryable, refs: readonly RecordingRef[]) =>

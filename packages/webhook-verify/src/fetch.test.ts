@@ -12,7 +12,7 @@ describeHandler('servers in the Fetch style', (given, onEvent) => {
   )
   return {
     async post(text) {
-      // As these servers do with what a handler throws.
+      // Servers in this style answer 500 when a handler throws.
       const response = await handler(delivery(text)).catch(() => new Response('', { status: 500 }))
       return { status: response.status, text: await response.text() }
     },

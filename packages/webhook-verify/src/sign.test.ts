@@ -8,7 +8,7 @@ const [ping, unicode] = vectors.accepted as [(typeof vectors.accepted)[0], (type
 const next = `whsec_${Buffer.alloc(32, 9).toString('base64')}`
 const options = { now: signedAt }
 
-/** The published library refuses Base64 without its padding, and knows no clock but the computer's. */
+/** Adds the padding without which the published library refuses Base64. It can only use the clock of the computer. */
 const published = (of: string) => new Webhook(`${of.replace(/=*$/, '')}${of.length % 4 === 1 ? '=' : ''}`)
 
 const only = (headers: Record<string, string>, prefix: RegExp) =>

@@ -10,7 +10,7 @@ const pingOf = (id: string): WebhookEvent => ({
 })
 const newEvent = () => pingOf(`evt_${randomUUID().replaceAll('-', '')}`)
 
-/** Resolves when this many have arrived. */
+/** `all` resolves once `arrive` has been called `total` times. */
 function countTo(total: number) {
   let arrived = 0
   let open: (() => void) | undefined
@@ -24,7 +24,7 @@ function countTo(total: number) {
   }
 }
 
-/** What `deduplicate` promises with any store. `expire` ends all leases. */
+/** Tests what `deduplicate` promises with any store. `expire` ends all leases. */
 export function describeEventStore(
   name: string,
   { store, expire }: { store: () => EventStore; expire: () => void | Promise<void> },
@@ -47,7 +47,7 @@ export function describeEventStore(
       const handle = deduplicate({ store: store() }, async () => {
         started += 1
         decided.arrive()
-        // Works until every other caller was asked to come back.
+        // Keeps working until every other caller has been told to come back.
         await decided.all
         return 'processed'
       })

@@ -12,7 +12,7 @@ import type { HandlerOptions } from '../src/express.js'
 import { signedAt, vectors } from './vectors.js'
 
 const [, vector] = vectors.accepted as [unknown, (typeof vectors.accepted)[0]]
-/** A body that its headers sign. */
+/** A body whose signature is in `headers`. */
 export const { body } = vector
 export const options = { secret: vectors.secret, now: signedAt }
 export const headers = { ...sign(body, vectors.secret, options) }
@@ -26,7 +26,7 @@ export type Running = {
   close?: () => Promise<unknown>
 }
 
-/** What every handler promises, on any server. `start` throws what the handler throws before the first request. */
+/** Tests what every handler promises on any server. `start` throws what the handler throws before the first request. */
 export function describeHandler(
   name: string,
   start: (options: HandlerOptions, onEvent: OnEvent) => Running | Promise<Running>,

@@ -15,7 +15,7 @@ import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 
-// As integrators get it: packed by npm and installed where nothing of this repository is in reach, without a network.
+// Tests the package as integrators get it: packed by npm, and installed offline where nothing of this repository is within reach.
 const PACKAGE = fileURLToPath(new URL('..', import.meta.url))
 const require = createRequire(import.meta.url)
 const folder = mkdtempSync(join(tmpdir(), 'webhook-verify-packed-'))
@@ -24,7 +24,7 @@ const installed = join(folder, 'node_modules/@signet/webhook-verify')
 type Ended = { code: number; stdout: string; stderr: string }
 
 async function run(command: string, args: readonly string[], cwd = folder): Promise<Ended> {
-  // Settings of the npm that runs these tests must not reach this one.
+  // This npm must not inherit the settings of the npm that runs these tests.
   const env = { PATH: process.env['PATH'], HOME: folder }
   try {
     return { code: 0, ...(await promisify(execFile)(command, args, { cwd, env })) }
@@ -39,7 +39,7 @@ const FLAGS = '--ignoreConfig --noEmit --strict --skipLibCheck --target es2022 -
 const compile = (files: readonly string[], options: readonly string[]) =>
   run(process.execPath, [require.resolve('typescript/bin/tsc'), ...FLAGS, ...options, ...files])
 
-/** Uses every entry in the words of the README; `event` narrows by its type. */
+/** Uses every entry point as the README does, and narrows `event` by its type. */
 const PROGRAM = `
 const event = verify(vectors.accepted[1].body, headers, vectors.secret, { now })
 if (event.type !== 'summary.completed') throw new Error('not narrowed')
@@ -126,7 +126,7 @@ beforeAll(async () => {
   const done = await run('npm', ['install', '--offline', '--no-audit', '--no-fund', join(folder, filename)])
   expect(done).toMatchObject({ code: 0 })
   write('vectors.json', readFileSync(join(installed, 'vectors.json'), 'utf8'))
-  // What an integrator has beside it: a server, its types, and Node's.
+  // What else an integrator has installed: servers, their types, and those of Node.
   mkdirSync(join(folder, 'node_modules/@types'))
   for (const name of ['express', '@types/express', '@types/node', 'fastify']) {
     symlinkSync(dirname(require.resolve(`${name}/package.json`)), join(folder, 'node_modules', name))
@@ -147,12 +147,12 @@ describe('the packed library', () => {
     ['CommonJS', 'program.cjs', WITH_REQUIRE],
   ])('runs in a program of %s, its entries sharing their errors', async (_kind, file, text) => {
     write(file, text)
-    // Older Node 20 has no require of ES modules, and test runners have none at all.
+    // Older versions of Node 20 cannot require ES modules, and test runners cannot at all.
     const args = file.endsWith('.cjs') ? ['--no-experimental-require-module', file] : [file]
     expect(await run(process.execPath, args)).toMatchObject({ stdout: PRINTED, stderr: '', code: 0 })
   })
 
-  // One compiler run for several programs: each of them reads all of Node's types.
+  // One compiler run for all programs, because each run reads all of Node's types.
   it('is typed for ES modules, for CommonJS and beside the servers, and narrows events by their type', async () => {
     write('typed.mts', WITH_IMPORT)
     write('typed.cts', WITH_IMPORT)

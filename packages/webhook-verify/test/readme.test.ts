@@ -13,7 +13,7 @@ import { sign, type EventStore } from '../src/index.js'
 import { describeEventStore } from './event-store-conformance.js'
 import { vectors } from './vectors.js'
 
-// The programs of the README, exactly as printed there, beside the built package and the servers they import.
+// Runs the programs of the README exactly as printed there, with the built package and the servers they import.
 
 const PACKAGE = fileURLToPath(new URL('..', import.meta.url))
 const readme = readFileSync(join(PACKAGE, 'README.md'), 'utf8')
@@ -25,7 +25,7 @@ const require = createRequire(import.meta.url)
 const folder = mkdtempSync(join(tmpdir(), 'webhook-verify-readme-'))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
-// A program may say the port it was given, because it was not chosen before.
+// Makes a program print its port, which the system chooses because of `PORT=0`.
 const REPORT_PORT = `
 import { Server } from 'node:net'
 const { listen } = Server.prototype
@@ -46,7 +46,7 @@ beforeAll(() => {
   }
   link('@signet/webhook-verify', PACKAGE)
   for (const name of ['express', 'fastify']) link(name, dirname(require.resolve(`${name}/package.json`)))
-  // Deno looks into node_modules only for what a package.json names.
+  // Deno looks in node_modules only for packages that a package.json names.
   const dependencies = { '@signet/webhook-verify': '*' }
   writeFileSync(join(folder, 'package.json'), JSON.stringify({ private: true, dependencies }))
   writeFileSync(join(folder, 'report-port.mjs'), REPORT_PORT)
@@ -92,7 +92,7 @@ async function start(command: string, args: readonly string[], port: RegExp) {
 const deliver = async (url: string, headers: Record<string, string>, text: string) =>
   (await fetch(url, { method: 'POST', headers, body: text })).status
 
-/** Delivers an event in either family of headers, and forged; gives back how often the program wrote the event. */
+/** Delivers an event and a forgery with each family of headers, and returns how often the program printed the event. */
 async function drive(receiver: { url: string; close: () => Promise<number> }): Promise<number> {
   const headers = Object.entries(sign(body, secret))
   const statuses: number[] = []
@@ -143,7 +143,7 @@ describe('the programs of the README', () => {
 
   it('fetch.mjs is a server of requests and responses', async () => {
     const printed: string[] = []
-    // Its own process and its own console, so that it reads the secret from its environment.
+    // A separate process, because the program reads the secret from its environment.
     const script = `
       import server from './fetch.mjs'
       const { headers, body } = JSON.parse(process.argv[1])

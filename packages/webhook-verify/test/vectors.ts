@@ -3,10 +3,10 @@ import { readFileSync } from 'node:fs'
 export type Vectors = {
   secret: string
   timestamp: string
-  /** Bodies with the `X-Service-Signature` that the service makes of them. */
+  /** Bodies, each with the `X-Service-Signature` that the service makes for it. */
   accepted: { name: string; body: string; bytes: number; signature: string }[]
   tolerance_seconds: number
-  /** Deliveries with what every verifier says of them. */
+  /** Deliveries, each with the verdict that every verifier must reach. */
   cases: VectorCase[]
 }
 

@@ -7,11 +7,11 @@ import { afterAll, describe, expect, it } from '@jest/globals'
 import { verify, WebhookVerificationError } from '../src/index.js'
 import { vectors, type VectorCase } from './vectors.js'
 
-// The single files of verifiers/, each run by its own language against the vectors that the library is held to.
+// Runs each single-file verifier of verifiers/ in its language, against the vectors that the library must pass, too.
 
 const VERIFIERS = fileURLToPath(new URL('../verifiers', import.meta.url))
 
-/** Invalid secrets: in every language a mistake of the caller, with an error of its own. */
+/** Invalid secrets. They are a mistake of the caller, so every language has a separate error for them. */
 const USELESS_SECRETS = [
   [],
   [''],
@@ -41,14 +41,14 @@ const GO = { GOTOOLCHAIN: 'local', GOFLAGS: '-mod=mod', GOPROXY: 'off', CGO_ENAB
 
 type Language = {
   name: string
-  /** Looks for the language. */
+  /** A command that succeeds if the language is installed. */
   probe: string[]
   verifier: string
-  /** Where the verifier goes, when not beside the driver. */
+  /** Where the verifier goes, if not next to the driver. */
   as?: string
   files: Record<string, string>
   run: string[]
-  /** What only the servers of this language hand over. */
+  /** Cases that only the servers of this language produce. */
   own?: VectorCase[]
 }
 
@@ -78,7 +78,7 @@ for case in json.load(sys.stdin):
 `,
     },
     run: ['python3', 'drive.py'],
-    // What aiohttp makes of the bytes FF and FE.
+    // aiohttp decodes the bytes FF and FE like this.
     own: ['webhook-signature', 'webhook-id'].map((name) => ({
       ...standard,
       name: `a ${name} that is not UTF-8`,
@@ -140,7 +140,7 @@ func main() {
 `,
     },
     // The first run on a machine compiles the standard library, which takes a third less time without optimizations,
-    // notes for debuggers, and the parts in C.
+    // debug information, and the parts in C.
     run: ['go', 'run', '-gcflags=all=-N -l -dwarf=false', '-ldflags=-s -w', '.'],
   },
   {
@@ -187,7 +187,7 @@ end
 `,
     },
     run: ['ruby', 'drive.rb'],
-    // Rack's environment, and what Rails gives for \`request.headers.to_h\`.
+    // The names in Rack's environment, and in the result of `request.headers.to_h` in Rails.
     own: [renamed('names as in CGI', (name) => `HTTP_${name.toUpperCase().replaceAll('-', '_')}`)],
   },
 ]

@@ -11,7 +11,7 @@ import {
 } from './catalogue.js'
 import { envelopeOf, type OutlivingEvent } from './event-definition.js'
 
-/** All that a new event type takes: one definition, and one line in the list. */
+/** All that a new event type needs: one definition, and one line in the list. */
 const exampleHappened: OutlivingEvent = {
   sentWhen: { en: 'an example happens', de: 'ein Beispiel geschieht' },
   properties: { audio_id: { type: 'string' } },

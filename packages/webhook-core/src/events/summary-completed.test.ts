@@ -21,7 +21,7 @@ const summaries = [{ label: 'Summary', content: 'x', format: 'markdown' }]
 const filling = (bytes: number, data: Partial<SummaryCompletedData> = {}) =>
   'x'.repeat(bytes - size(envelope({ ...data, transcript: transcript('') })))
 
-// Every kind of code point that JSON writes in a way of its own, lone surrogates and U+2028 included.
+// One of each kind of code point that JSON writes differently, including lone surrogates and U+2028.
 const characters = [
   'a',
   '"',
@@ -112,7 +112,7 @@ describe('withinTargetSize', () => {
     fc.assert(
       fc.property(texts, fc.integer({ min: -20, max: 20 }), fc.boolean(), (tail, offset, withSegments) => {
         const segments = withSegments ? [{ speaker: 'A', start: 0, end: 1, text: tail }] : undefined
-        // The filling ends near the boundary, so the cut falls somewhere into `tail`.
+        // The filling ends near the boundary, so that the cut falls somewhere in `tail`.
         const filled = filling(T + offset - 60, { summaries })
         const text = filled + tail + '"é😀'.repeat(40)
         const given = envelope({ transcript: transcript(text, { segments }), summaries })
@@ -124,8 +124,8 @@ describe('withinTargetSize', () => {
         expect(dataOf(frozen).transcript?.truncated).toBe(true)
         const next = text.slice(0, kept.length + ((text.codePointAt(kept.length) ?? 0) > 0xffff ? 2 : 1))
         expect(size(envelope({ transcript: transcript(next), summaries }))).toBeGreaterThan(T)
-        // Never half a code point: what was kept ends where a code point of the text ends.
-        // Looked at from the filling on, which has none that could be halved.
+        // The cut splits no code point: the kept code points are the first ones of the text.
+        // Compared after the filling only, which is ASCII and cannot be split.
         const [end, whole] = [kept, text].map((each) => [...each.slice(filled.length)])
         expect(whole?.slice(0, end?.length)).toEqual(end)
       }),

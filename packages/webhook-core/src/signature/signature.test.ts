@@ -9,7 +9,7 @@ type Vectors = {
   timestamp: string
   accepted: { name: string; body: string; bytes: number; signature: string }[]
 }
-// The published vectors of the receiving side: sender and receivers are held to the same file.
+// The published test vectors of the receiving side, so that sender and receivers pass the same file.
 const vectors = JSON.parse(
   readFileSync(new URL('../../../webhook-verify/vectors.json', import.meta.url), 'utf8'),
 ) as Vectors

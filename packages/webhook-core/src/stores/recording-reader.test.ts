@@ -7,7 +7,7 @@ const SLOW = coded('57014')
 const LOST = coded('57P01')
 const CORRUPTED = coded('XX001')
 
-/** Reads transcripts with a reader that fails with `errorOf(statement)`. A statement is the numbers of its recordings. */
+/** Reads transcripts with a reader that fails with `errorOf(statement)`, where `statement` lists the numbers of its recordings. */
 async function reading(errorOf: (statement: string) => Error | undefined) {
   const statements: string[] = []
   const reader: RecordingReader = {
