@@ -57,11 +57,11 @@ describe('the published client signs in through providers', () => {
     return account
   }
 
-  /** From where the client sends the browser to where the browser is in the end. */
+  /** Follows the browser from where the client sends it to where it ends up. */
   async function consent(url: string | null) {
     const { search, pathname } = new URL(url ?? '')
     const path = `${pathname.replace('/auth/v1', '')}${search}`
-    // To link an account, a page of the server asks first.
+    // Before it links an account, the server shows a page that asks for consent.
     const { location, state } = path.startsWith('/authorize/confirm')
       ? await confirmLink(server, path)
       : await departTo(server, path)
@@ -147,7 +147,7 @@ describe('the published client signs in through providers', () => {
   it('signs in with a code that went to a phone', async () => {
     const client = aClient(server)
     await ok(client.signInWithOtp({ phone: PHONE }))
-    // Nobody receives the fixed code, so nothing else says that it may be used now.
+    // The fixed code reaches no inbox that the test could wait for.
     await server.settled()
     const { user } = await ok(client.verifyOtp({ phone: PHONE, token: '123456', type: 'sms' }))
     expect(user).toMatchObject({ phone: PHONE, app_metadata: { provider: 'phone' } })

@@ -4,7 +4,7 @@ import { anEmail, mailTo, PASSWORD } from '../support/api.js'
 import { NO_EMAIL_GAPS, SITE, startServer, type TestServer } from '../support/server.js'
 import { serviceToken } from '../support/tokens.js'
 
-/** Where the client keeps its session: what a browser's local storage is to a tab. */
+/** Where the client keeps its session; stands in for a browser's local storage. */
 export function memoryStorage() {
   const items = new Map<string, string>()
   return {
@@ -16,7 +16,7 @@ export function memoryStorage() {
 
 type Options = { flowType?: 'implicit' | 'pkce'; storage?: ReturnType<typeof memoryStorage> }
 
-/** The published client, unchanged; only what a browser would provide is given to it. */
+/** The published client, unchanged, with stand-ins for what a browser would provide. */
 export function aClient(
   server: TestServer,
   { flowType = 'implicit', storage = memoryStorage() }: Options = {},

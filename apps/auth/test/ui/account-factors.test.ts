@@ -14,7 +14,7 @@ beforeAll(async () => {
 })
 afterAll(() => server.close())
 
-/** What an app shows that scanned the code of the page. */
+/** The code that an authenticator app shows after it scanned the page's QR code. */
 function codeFor({ text }: Seen): string {
   const secret = /class="secret"[^>]*>\s*([A-Z2-7 ]+?)\s*</.exec(text)?.[1]?.replaceAll(' ', '') ?? ''
   return new TOTP({ secret }).generate({ timestamp: server.clock.now().getTime() })

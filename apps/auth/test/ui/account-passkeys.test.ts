@@ -20,7 +20,7 @@ async function onAccount({ email }: SignedUp): Promise<{ browser: FormBrowser; p
   return { browser, page }
 }
 
-/** What the script of the page does. */
+/** Creates a passkey as the script of the page does. */
 async function create(browser: FormBrowser): Promise<Seen> {
   const page = await browser.get('/ui/account/passkey')
   const credential = new SoftwareAuthenticator({ origin: site }).create(optionsOn(page))

@@ -124,7 +124,7 @@ describe('a form from before somebody signed in or out in another tab', () => {
     expect(again.text).toContain('value="typed@example.com"')
     expect(again.text).toContain(second.email)
     expect(again.text).not.toContain(PASSWORD)
-    // What one browser kept, another does not show.
+    // Another browser does not show what this one kept.
     const other = await onAccount(server, first)
     expect((await other.browser.get(back)).text).not.toContain('typed@example.com')
   })

@@ -31,7 +31,7 @@ const { register } = passkeySteps(() => server)
 const inside = async (user: Pick<SignedUp, 'email'>) => onAccount(server, user, new FormBrowser(site))
 const tenMinutes = (less = 0) => server.clock.advance(600_000 - less)
 
-/** What the sign-in page is asked for in the name of someone who was sent there. */
+/** The status, path and parameters with which a person is sent to the sign-in page. */
 const askedAgain = ({ status, location }: Seen) => {
   const { pathname, searchParams } = new URL(location ?? '', site)
   return { status, pathname, ...Object.fromEntries(searchParams) }
@@ -52,7 +52,7 @@ const signInAgain = async (browser: FormBrowser, asked: Seen, { email }: { email
 const secretOn = ({ text }: Seen) =>
   /class="secret"[^>]*>\s*([A-Z2-7 ]+?)\s*</.exec(text)?.[1]?.replaceAll(' ', '') ?? 'AAAAAAAA'
 
-/** Everything that opens the account, or is about to. */
+/** Everything that opens the account or soon will, such as a new address that is not confirmed yet. */
 async function waysInto({ access_token: token }: SignedUp): Promise<unknown> {
   const { factors, identities, email, phone, new_email, new_phone } = (await get(server, '/user', { token }))
     .body
@@ -65,7 +65,7 @@ type Way = {
   page: string
   action?: string
   fields: (page: Seen) => Record<string, string>
-  /** What follows when it is let through. */
+  /** Checks what follows when the form is accepted. */
   done: (browser: FormBrowser, answer: Seen) => Promise<void>
 }
 

@@ -15,7 +15,7 @@ const NOTICES = [
   'MFA_RECOVERY_CODES_CREATED',
 ]
 
-/** The service with everything that the account page offers, but for passkeys. */
+/** The service with everything that the account page offers, except passkeys. */
 export const startAccount = (env: Record<string, string> = {}) =>
   startSmsServer(
     {
@@ -30,7 +30,7 @@ export const startAccount = (env: Record<string, string> = {}) =>
     startUi,
   )
 
-/** The service at the name `localhost`, with every way in that an account can get, and an application that people sign in to. */
+/** The service at `localhost`, with every sign-in method that an account can have, and an application that people sign in to. */
 export async function startWithEveryWay(): Promise<{ server: TestServer; site: string }> {
   const { site, env } = await onLocalhost()
   const { server } = await startAccount({
@@ -44,7 +44,7 @@ export async function startWithEveryWay(): Promise<{ server: TestServer; site: s
   return { server, site }
 }
 
-/** A person who gets to the account page after signing in. */
+/** Signs a person in and opens their account page. */
 export async function onAccount(
   server: TestServer,
   user: Pick<SignedUp, 'email'>,

@@ -195,12 +195,12 @@ describe('deleting the account on its page', () => {
     const gone = await submitted(browser, refused, '/ui/account/delete', { password: PASSWORD })
     expect(gone.text).toContain('Goodbye')
     expect((await browser.get('/ui/account')).status).toBe(303)
-    // A reload, and a stranger who is sent the address.
+    // A reload shows the same page; a stranger who opens the address does not see it.
     const saidBy = ({ text }: Seen) => text.slice(text.indexOf('<main'))
     expect(saidBy(await browser.get(gone.url))).toBe(saidBy(gone))
     expect((await aBrowser(server).get(gone.url)).location).toBe('/ui')
     expect(`${gone.url} ${gone.text}`).not.toContain(user.email)
-    // Not even an application gets in.
+    // A sign-in for an application also gets no further.
     const { browser: other } = { browser: aBrowser(server) }
     const pending = await settle(other, await signIn(other, user, { redirect_to: APPLICATION }))
     expect(pending.text).toContain('Your account will be deleted')
@@ -215,7 +215,7 @@ describe('deleting the account on its page', () => {
       }),
     )
     expect(silent.location).toContain('error=interaction_required')
-    // A form from before moves nothing.
+    // Sending the deletion form once more changes nothing.
     const { fields } = formOf(pending, '/ui/account/keep')
     const again = await other.post('/ui/account/delete', { ...fields, password: PASSWORD })
     expect(new URL(again.location ?? '', other.origin).pathname).toBe('/ui/account/delete')

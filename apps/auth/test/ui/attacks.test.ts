@@ -230,7 +230,8 @@ describe('signing in', () => {
 })
 
 it('does not open the API to the way back of its emails', async () => {
-  // Off the allow-list, but our own: so an email of the page leads back. Without a challenge nothing is redeemed there.
+  // Emails may lead to `/ui/return` although it is off the allow-list, because it is our own page. Without a PKCE challenge, it redeems
+  // nothing.
   const own = await startUi({ AUTH_URI_ALLOW_LIST: '' })
   const user = await aUser(own)
   const before = (await mailTo(own, user.email)).mail

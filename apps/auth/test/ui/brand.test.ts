@@ -27,7 +27,7 @@ it('shows the pages, errors too, with the name, logo, color and links of the ope
     }
     const icon = await fetch(`${server.url}/ui/icon`)
     expect(icon.headers.get('content-type')).toBe('image/svg+xml')
-    // Opened by itself, its scripts do not run.
+    // The sandbox keeps scripts in the icon from running when it is opened by itself.
     expect(icon.headers.get('content-security-policy')).toContain('sandbox')
     expect(await icon.text()).toContain('<svg')
   } finally {

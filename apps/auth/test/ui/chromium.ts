@@ -13,12 +13,12 @@ type Options = Parameters<Chromium['newContext']>[0]
 
 const DESKTOP = { width: 1100, height: 800 }
 
-/** A window of Chromium for each test of a file, and what people do in it. */
+/** Opens a window of Chromium for each test of a file, and returns what people do in it. */
 export function inChromium(serverOf: () => TestServer) {
   let browser: Chromium
   let context: BrowserContext
   let page: Page
-  /** Everything the browser asked for that is not the service. */
+  /** Every URL that the browser requested from anywhere other than the service. */
   let foreign: string[] = []
 
   async function newWindow(options: Options = {}): Promise<void> {
@@ -62,7 +62,10 @@ export function inChromium(serverOf: () => TestServer) {
       await context.close()
       await newWindow(options)
     },
-    /** Nothing that axe finds in light or dark, nothing cut off, nothing from elsewhere. PICTURES=<folder> keeps a picture of each look. */
+    /**
+     * Expects no findings of axe in light or dark, nothing cut off, and no requests to elsewhere. PICTURES=<folder> saves a picture of each
+     * look.
+     */
     check: async (what: string) => {
       const folder = process.env['PICTURES']
       const onLook = async (look: string) => {

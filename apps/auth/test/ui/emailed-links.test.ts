@@ -31,7 +31,7 @@ const selfOf = (waiting: Seen) => urlIn(waiting, 'then')
 const isSignedIn = async (browser: FormBrowser, email: string) =>
   (await browser.get('/ui')).text.includes(`as <strong>${email}</strong>`)
 
-/** A sign-in link that one browser asked for, and the page that waits in it. */
+/** Requests a sign-in link in one browser, and returns the link and the page that waits in that browser. */
 async function askedFor(email: string, query: Record<string, string> = {}) {
   const browser = aBrowser(server, FIREFOX)
   const before = (await mailTo(server, email)).mail
@@ -91,7 +91,7 @@ describe('a link of the pages', () => {
     for (const fact of ['Firefox on Linux', '127.0.0.1', 'The network of this device', '2 minutes ago'])
       expect(page.text).toContain(fact)
     const done = await submitted(other, page, '/ui/link')
-    // The application waits in the first browser, which has the verifier.
+    // The application waits in the first browser, because only that one has the verifier.
     expect([done.location, await isSignedIn(other, user.email)]).toEqual([null, true])
     expect(await isSignedIn(browser, user.email)).toBe(false)
   })
@@ -113,7 +113,7 @@ describe('a link of the pages', () => {
     const page = await openLink(browser, link)
     expect(page.text).toContain(`You are signed in here as <strong>${victim.email}</strong>`)
     expect(await isSignedIn(browser, victim.email)).toBe(true)
-    // Another site cannot press it: it has no token of this browser.
+    // Another site cannot submit the form, because it has no CSRF token of this browser.
     const forged = await browser.post('/ui/link', { ...Object.fromEntries(new URL(link).searchParams) })
     expect([forged.status, await isSignedIn(browser, victim.email)]).toEqual([403, true])
   })

@@ -21,7 +21,7 @@ import {
   submitted,
 } from './support.js'
 
-/** What pages load or lead through. */
+/** Routes that pages load or redirect through, and that show no page. */
 const NO_PAGES = [
   '/ui/form.js',
   '/ui/passkey.js',
@@ -32,13 +32,13 @@ const NO_PAGES = [
   '/ui/return',
 ]
 const LONG = 'a name that goes on and on without an end, as names of devices do'
-/** For a look at the pages: PICTURES=<folder> keeps one of each. */
+/** PICTURES=<folder> saves a picture of each page. */
 const pictures = process.env['PICTURES']
 
 /** Someone in front of a browser, and the addresses that they open. */
 type Visitor = { who: string; browser: FormBrowser; addresses: readonly string[] }
 
-/** Walks the table of routes, so that a page that is added is looked at too. */
+/** Walks the table of routes, so that it also covers pages that are added later. */
 describeInBrowser('every page', () => {
   let server: TestServer
   let site: string
@@ -98,12 +98,15 @@ describeInBrowser('every page', () => {
     }
   }
 
-  /** In two browsers: in one signed in just now, in the other a while ago, so that changes need a proof there. */
+  /**
+   * An owner in two browsers. They have just signed in with the first; their sign-in in the second is old, so changes need a new proof
+   * there.
+   */
   async function anOwner(): Promise<[Visitor & { user: SignedUp }, Visitor]> {
     const user = await aUser(server)
     await register(user, anAuthenticator({ origin: site }))
     const [browser, other] = [aBrowser(server), aBrowser(server)]
-    // Buttons of sign-ins from the same minute would be named alike.
+    // The buttons of two sign-ins in the same minute would have the same name.
     server.clock.advance(60_000)
     await settle(other, await signIn(other, user))
     server.clock.advance(1_200_000)
@@ -140,7 +143,7 @@ describeInBrowser('every page', () => {
     return [owner, { who: 'an owner after a while', browser: other, addresses }]
   }
 
-  /** Whose second factor is still to be shown. */
+  /** Someone who has not shown their second factor yet. */
   async function onTheWay(): Promise<Visitor> {
     const browser = aBrowser(server)
     await settle(browser, await signIn(browser, await aUserWithTotp(server)))
@@ -169,7 +172,7 @@ describeInBrowser('every page', () => {
   const cookiesOf = ({ cookies }: FormBrowser) =>
     [...cookies].map(([name, value]) => ({ name, value, url: site }))
   type OnPage = (who: string, page: Page, path: string) => Promise<unknown>
-  /** Of everybody, one after another. */
+  /** Walks through the pages of all visitors, one visitor after another. */
   function walk(onPage: OnPage) {
     const [first, ...next] = visitors.map(({ who, browser, addresses }) => ({
       paths: addresses,
@@ -193,7 +196,7 @@ describeInBrowser('every page', () => {
   })
 
   it('works without a script, at its own address', async () => {
-    // Who is led elsewhere has not seen the page.
+    // A visitor who is redirected elsewhere has not seen the page.
     const onPage: OnPage = (who, page, path) => {
       expect([who, page.url()]).toEqual([who, `${site}${path}`])
       return Promise.resolve()

@@ -16,7 +16,10 @@ beforeAll(async () => {
 })
 afterAll(() => server.close())
 
-/** Someone without a password, so that codes prove deletions and new passwords, and a while ago. */
+/**
+ * Signs in someone who has no password and so confirms deletions and new passwords with codes. Then time passes, so that the sign-in is
+ * old.
+ */
 async function signedIn(browser = aBrowser(server)): Promise<FormBrowser> {
   const email = anEmail()
   await post(server, '/admin/users', { email, email_confirm: true }, admin)
@@ -26,7 +29,7 @@ async function signedIn(browser = aBrowser(server)): Promise<FormBrowser> {
   return browser
 }
 
-/** What a link may claim: the names that pages use, and a query that another browser got. */
+/** What a forged link may claim: the names that pages use, and a query that another browser was given. */
 const claims = async (done: string): Promise<string[]> => [
   `?done=${done}`,
   `?${done}`,

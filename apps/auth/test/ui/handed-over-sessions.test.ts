@@ -15,7 +15,7 @@ beforeAll(async () => {
 })
 afterAll(() => server.close())
 
-/** What anyone who has the browser gets from it with two presses of a button. */
+/** The access token that anyone who has the browser gets from it with two clicks. */
 async function tokenOf(browser: FormBrowser, query: Record<string, string> = {}): Promise<string> {
   const page = await browser.get(uiPath({ redirect_to: APPLICATION, ...query }))
   return fragmentOf(await browser.submit(page, '/ui/continue'))['access_token'] ?? ''

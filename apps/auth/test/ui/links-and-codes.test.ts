@@ -142,7 +142,7 @@ describe('links and codes', () => {
   })
 })
 
-/** A page without what differs by visit. */
+/** A page without the parts that differ from visit to visit. */
 const masked = (text: string, address: string): string =>
   text
     .replaceAll(address, 'ADDRESS')

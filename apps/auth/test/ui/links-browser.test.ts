@@ -145,7 +145,7 @@ describeInBrowser('emailed links and codes, in Chromium', () => {
     await press('Email me a sign-in link')
     const again = page().getByRole('button', { name: 'Send it again' })
     await again.waitFor()
-    // Until the script of the page has started its countdown.
+    // Wait until the script of the page has started its countdown.
     await page().waitForLoadState()
     const secondsOf = async () => Number(/in (\d+) s/.exec((await again.textContent()) ?? '')?.[1])
     const first = await secondsOf()

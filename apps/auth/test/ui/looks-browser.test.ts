@@ -40,7 +40,7 @@ describeInBrowser('the sign-in pages in Chromium', () => {
     await look('dead-link')
     const asking = aBrowser(server)
     await submitted(asking, await asking.get('/ui/forgot'), '/ui/forgot', { email: user.email })
-    // By its subject: on a busy machine, an earlier email may be sent twice.
+    // The subject identifies the email, because an earlier one may be sent twice on a busy machine.
     const { links } = await server.inbox.waitForMail({ to: user.email, subject: 'Reset your password' })
     await page().goto(links.find((url) => url.includes('token=')) ?? '')
     await look('link-elsewhere')

@@ -11,7 +11,7 @@ beforeAll(async () => {
 })
 afterAll(() => server.close())
 
-/** Opens this many sessions of a user, all used later than any other. */
+/** Opens `count` sessions of a user, all used more recently than the user's other sessions. */
 const open = ({ user }: SignedUp, count: number) =>
   server.context.db.query(
     `insert into sessions (id, user_id, aal, user_agent, ip, created_at, updated_at, amr, refresh_salt)
@@ -29,7 +29,7 @@ describe('an account with very many sessions', () => {
     const { text } = await browser.get('/ui/account')
     expect(linesOn(text)).toBe(49)
     expect(text).toContain('This browser')
-    // Besides those of the test, the one of the sign-up.
+    // The sign-up has opened one more session.
     expect(text).toContain('and 252 more')
   })
 

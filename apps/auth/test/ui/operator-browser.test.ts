@@ -27,7 +27,7 @@ describeInBrowser('the operator page in Chromium', () => {
     await server.close()
   })
 
-  /** The operator's browser, with nothing but the pages themselves. */
+  /** Opens a page in the operator's browser, without JavaScript. */
   async function open(path: string, options: BrowserContextOptions = {}): Promise<Page> {
     const context = await browser.newContext({ viewport: LAPTOP, javaScriptEnabled: false, ...options })
     await context.addCookies(cookies)

@@ -8,7 +8,7 @@ import { aUserWithTotp, startUi } from './support.js'
 
 let server: TestServer
 beforeAll(async () => {
-  // Only requests begin transactions.
+  // A long poll interval, so that only requests begin transactions.
   const env = { AUTH_UI_OPERATOR_ENABLED: 'true', AUTH_OUTBOX_POLL_INTERVAL: '1h', ...NO_EMAIL_GAPS }
   server = await startUi(env)
 })
@@ -16,7 +16,7 @@ afterAll(() => server.close())
 
 type Act = { id: string; fields: Record<string, string> }
 
-/** Each button of the page, for people of their own. */
+/** A press of each button of the page, each for a different person. */
 async function acts(): Promise<Act[]> {
   const email = anEmail()
   await post(server, '/signup', { email, password: PASSWORD })
@@ -36,7 +36,7 @@ async function acts(): Promise<Act[]> {
   ]
 }
 
-/** Sends all forms, and lets none begin its transaction before `meanwhile` is over. */
+/** Sends all forms, and keeps each from beginning its transaction before `meanwhile` is done. */
 async function press({ browser }: OperatorInPerson, all: readonly Act[], meanwhile: () => Promise<unknown>) {
   const pages = await Promise.all(all.map(({ id }) => browser.get(`/ui/operator/users/${id}`)))
   const held = holdTransactions(server, all.length)

@@ -115,7 +115,7 @@ describe('the operator page', () => {
       (await settle(operator.browser, await operator.browser.submit(page, path, fields))).text,
     ).toContain('The second factor was removed')
     expect(await newestEntry('factor_deleted')).toEqual(byOperator(person.user.id))
-    // Again, from a page that is out of date; and with something that is not an id.
+    // The same form again, from a page that is out of date, and one whose factor id is not an id.
     for (const factorId of [person.factorId, 'x'])
       expect((await operator.browser.submit(page, path, { ...fields, factor_id: factorId })).status).toBe(404)
   })
@@ -315,7 +315,7 @@ describe('an attack on the operator page', () => {
       () => browser.post(path, { action: 'sign-out' }),
     ])
       expect((await attempt()).status).toBe(403)
-    // No token of the API opens it either, in a header or in the address.
+    // A token of the API does not open the page either, in a header or in the address.
     const token = serviceToken()
     const bare = await call(server, 'GET', `${path}?access_token=${token}`, { token })
     expect(bare.status).toBe(303)
@@ -333,5 +333,5 @@ describe('an attack on the operator page', () => {
   })
 })
 
-/** A page without what differs each time. */
+/** The text of a page without the nonce, which always differs. */
 const textOf = ({ text }: Seen): string => text.replace(/nonce="[^"]*"/g, '')

@@ -39,7 +39,7 @@ describeInBrowser('passkeys in Chromium', () => {
 
   const plugIn = () => plugInAuthenticator(page)
 
-  /** In another tab, because a debugger that detaches from the tab removes the simulated device. */
+  /** Checks in another tab, because a debugger that detaches from a tab removes the simulated device. */
   async function isAccessible(): Promise<void> {
     const beside = await context.newPage()
     await beside.goto(page.url())
@@ -72,11 +72,11 @@ describeInBrowser('passkeys in Chromium', () => {
     await says('The passkey was created.')
     return user
   }
-  /** As in browsers that offer no passkeys while an address is typed. */
+  /** Simulates browsers that do not offer passkeys while someone types an email address. */
   const withButtonsOnly = () =>
     page.addInitScript('delete PublicKeyCredential.isConditionalMediationAvailable')
 
-  /** What the public client does in a page of an application: enrolls the device as a second factor. */
+  /** Enrolls the device as a second factor, as the public client does in a page of an application. */
   async function enrollKey(token: string): Promise<void> {
     const options = { token }
     const { body: factor } = await post(server, '/factors', { factor_type: 'webauthn' }, options)
@@ -165,7 +165,6 @@ describeInBrowser('passkeys in Chromium', () => {
     const user = await aUser(server)
     await signIn(user.email)
     await heading('You are signed in')
-    // As an application of the site enrolls one.
     await enrollKey(user.access_token)
     await context.clearCookies()
     await signIn(user.email)

@@ -52,7 +52,7 @@ describe('second factors', () => {
       [user.user.id],
     )
     expect(rows[0]?.count).toBe('0')
-    // The form of the account page has the token of the factor page's "use another account".
+    // Continues to the application with the CSRF token of the factor page's "use another account" form.
     const fields = {
       csrf: /name="csrf" value="([^"]*)"/.exec(page.text.split('sign-out')[1] ?? '')?.[1] ?? '',
     }

@@ -156,7 +156,7 @@ describeInBrowser('signing in, in Chromium', () => {
     expect([attempts, await again()]).toEqual([1, 1])
     await page().clock.fastForward(10_000)
     expect([await again(), await again()]).toEqual([2, 2])
-    // What a browser tells a page that it kept while the person was on the next one.
+    // A browser fires this event when the person returns to a page that it kept.
     await page().evaluate(`dispatchEvent(new PageTransitionEvent('pageshow', { persisted: true }))`)
     expect(await again()).toBe(3)
   })
@@ -169,7 +169,7 @@ describeInBrowser('signing in, in Chromium', () => {
     expect(await input.getAttribute('type')).toBe('text')
     await press('Hide password')
     expect(await input.getAttribute('type')).toBe('password')
-    // Browsers keep what was sent from a field of text.
+    // Browsers remember what was sent from a text field.
     await press('Show password')
     await page().route('**/ui/sign-in', (route) => route.fulfill({ status: 204 }))
     await signIn('somebody@example.com', 'a secret')
@@ -202,7 +202,7 @@ describeInBrowser('signing in, in Chromium', () => {
     await page().keyboard.type(user.email)
     await page().keyboard.press('Tab')
     await page().keyboard.type(PASSWORD)
-    // Past the button that shows the password.
+    // Skips the button that shows the password.
     await page().keyboard.press('Tab')
     await page().keyboard.press('Tab')
     const outline = await page().evaluate<string>('getComputedStyle(document.activeElement).outlineStyle')

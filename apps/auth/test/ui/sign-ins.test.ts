@@ -13,7 +13,7 @@ afterAll(() => server.close())
 
 type User = Awaited<ReturnType<typeof aUser>>
 
-/** A browser that is signed in on the pages and has let two applications in. */
+/** A browser that is signed in on the pages and has signed in to two applications. */
 async function aDevice(user: User) {
   const browser = aBrowser(server)
   const first = fragmentOf(await signIn(browser, user, { redirect_to: APPLICATION }))
@@ -22,7 +22,7 @@ async function aDevice(user: User) {
   let tokens = [first, second].map((fragment) => fragment['refresh_token'])
   return {
     browser,
-    /** Whether the pages and each of the applications still know who that is. */
+    /** Whether the pages and each application are still signed in. */
     async knows() {
       const onPages = (await browser.get('/ui/account')).status === 200
       const answers = await Promise.all(
@@ -153,7 +153,7 @@ describe('a sign-in on the pages, and the applications that were let in with it'
       `select count(*)::int as left from sessions where user_id = $1 and not handed_over and revoked_at is null`,
       [user.user.id],
     )
-    // That of the sign-up, and the pages of the other device.
+    // The session of the sign-up, and the other device's session of the pages.
     expect(rows).toEqual([{ left: 2 }])
     expect(await other.knows()).toEqual(ALL)
   })

@@ -11,10 +11,10 @@ import { aUser, PASSWORD, post, type Json, type SignedUp } from '../support/api.
 import { PASSKEY_ENVIRONMENT } from '../support/passkeys.js'
 import { startServer, type TestServer } from '../support/server.js'
 
-/** An application's page; nothing listens there in tests without a browser. */
+/** A page of an application. Nothing listens there in tests without a real browser. */
 export const APPLICATION = 'https://other.example.com/signed-in'
 
-/** The service with its pages, at the address that it names in links and so must know before it listens. */
+/** The service with its pages. Its links contain its address, so the port must be known before it listens. */
 export async function startUi(
   env: Record<string, string> = {},
   ports: Partial<Ports> = {},
@@ -31,7 +31,7 @@ export async function startUi(
   )
 }
 
-/** Settings for the service at the name `localhost`: keys do not work for an IP address. */
+/** Settings for the service at `localhost`, because passkeys do not work for an IP address. */
 export async function onLocalhost(): Promise<{ site: string; env: Record<string, string> }> {
   const port = await leasePort()
   const site = `http://localhost:${port}`
@@ -40,7 +40,7 @@ export async function onLocalhost(): Promise<{ site: string; env: Record<string,
   return { site, env: { ...keys, ...addresses } }
 }
 
-/** As `call` does, it waits for the messages that a request causes. */
+/** Like `call`, waits for the messages that a request causes. */
 export const aBrowser = (server: TestServer, headers: Record<string, string> = {}) =>
   new FormBrowser(server.url, headers, async (url, init) => {
     const response = await fetch(url, init)
@@ -51,7 +51,7 @@ export const aBrowser = (server: TestServer, headers: Record<string, string> = {
 export const uiPath = (query: Record<string, string> = {}, below = ''): string =>
   `/ui${below}${Object.keys(query).length > 0 ? `?${String(new URLSearchParams(query))}` : ''}`
 
-/** The page opened, and its sign-in form sent. */
+/** Opens the page and sends its sign-in form. */
 export async function signIn(
   browser: FormBrowser,
   { email, password }: { email: string; password: string },
@@ -61,7 +61,7 @@ export async function signIn(
   return browser.submit(page, '/ui/sign-in', { identifier: email, password })
 }
 
-/** Redirects followed while they stay on the pages. */
+/** Follows redirects while they stay on the pages. */
 export async function settle(browser: FormBrowser, seen: Seen): Promise<Seen> {
   let shown = seen
   while (shown.location !== null && new URL(shown.location, browser.origin).pathname.startsWith('/ui'))
@@ -69,15 +69,15 @@ export async function settle(browser: FormBrowser, seen: Seen): Promise<Seen> {
   return shown
 }
 
-/** What an emailed link shows before it is used. */
+/** Opens an emailed link, and returns the page that it shows before it is used. */
 export const openLink = async (browser: FormBrowser, link: string): Promise<Seen> =>
   settle(browser, await browser.get(link))
 
-/** A link opened, and its button pressed. */
+/** Opens an emailed link and presses the button of its page. */
 export const followLink = async (browser: FormBrowser, link: string): Promise<Seen> =>
   settle(browser, await browser.submit(await openLink(browser, link), '/ui/link'))
 
-/** A form sent, and where it leads. */
+/** Sends a form and returns the page that it leads to. */
 export const submitted = async (
   browser: FormBrowser,
   page: Seen,
@@ -129,7 +129,7 @@ export async function aUserWithTotp(server: TestServer): Promise<WithFactor> {
   return { ...user, password: PASSWORD, factorId: id, code }
 }
 
-/** What the page asks the browser for, of a passkey or a security key. */
+/** The options with which the page asks the browser for a passkey or a security key. */
 export const optionsOn = (page: Seen) =>
   JSON.parse(
     (/data-options="([^"]*)"/.exec(page.text)?.[1] ?? '').replace(/&#(\d+);/g, (_, code: string) =>
