@@ -65,6 +65,47 @@ describe('the queue dashboard', () => {
     }
   })
 
+  it.each([
+    ...['%00', '%', '%25', '%25zz', '%ff', 'x'.repeat(101)].flatMap((value) => [
+      [400, `/queues?activeQueue=${value}`],
+      [400, `/queues?activeQueue=events&status=${value}`],
+      [400, `/job-schedulers?page=${value}`],
+    ]),
+    ...['page', 'jobsPerPage'].flatMap((name) =>
+      ['%00', '99999999999999999999', '1e400', 'Infinity', '-1', '0', 'x'].map((value) => [
+        400,
+        `/queues?activeQueue=events&${name}=${value}`,
+      ]),
+    ),
+    [400, '/queues?activeQueue=events&jobsPerPage=1000000'],
+    [400, '/queues?activeQueue=events&status=a&status=b'],
+    ...['%00', '%25', '%ff', 'none', 'events', 'meta', 'id', 'evt_1:lock', 'evt_1', '__proto__'].flatMap(
+      (id) => [
+        [404, `/queues/events/${id}`],
+        [404, `/queues/events/${id}/flow`],
+      ],
+    ),
+    ...['%00', 'events', 'meta'].map((id) => [404, `/queues/events/${id}/logs`]),
+    [404, '/queues/none/metrics'],
+    [200, '/queues?activeQueue=events&status=waiting-children&page=1&jobsPerPage=100'],
+    [200, '/queues?activeQueue=none'],
+    [200, '/queues/events/metrics'],
+    [200, '/queues/events/workers'],
+  ] as [number, string][])('says %i to a request for %s', async (status, path) => {
+    // BullMQ has keys of this queue now, beside those of its jobs.
+    await dispatcher.queues.events.add('events', { events: [] }, { jobId: 'evt_0' })
+    await request(createApp(dispatcher)).get(`/queues/api${path}`).auth('operator', TOKEN).expect(status)
+  })
+
+  it('shows a job', async () => {
+    await dispatcher.queues.events.add('events', { events: [] }, { jobId: 'evt_0' })
+    for (const path of ['evt_0', 'evt_0/logs', 'evt_0/flow'])
+      await request(createApp(dispatcher))
+        .get(`/queues/api/queues/events/${path}`)
+        .auth('operator', TOKEN)
+        .expect(200)
+  })
+
   it('is not there without a configured token', async () => {
     const app = createApp({ ...dispatcher, config: { ...dispatcher.config, adminToken: undefined } })
     await request(app).get('/queues').expect(404)

@@ -7,6 +7,7 @@ import type { WebhookQueues } from '@signet/webhook-core/queue'
 import type { Express, RequestHandler } from 'express'
 import { ICON_PATH } from './admin-routes.js'
 import { ADMIN_PATH, QUEUES_PATH } from './pages/admin-page.js'
+import { refusalOf } from './queue-requests.js'
 import { queueTheme } from './queue-theme.js'
 
 /**
@@ -43,6 +44,8 @@ export function queueDashboard({ events, deliveries }: WebhookQueues, brand: Bra
   board.disable('x-powered-by')
   return (req, res, next) => {
     res.set(HEADERS)
+    const refusal = refusalOf(req)
+    if (refusal) return void res.status(refusal.status).json(refusal.body)
     // Renders the only page. Given a callback, Express passes the text to it instead of sending it.
     res.render = (view: string, options?: object | ((error: Error, text: string) => void)) =>
       board.render(view, options as object, (error, text) => {
