@@ -22,7 +22,7 @@ export class AlertRules {
     this.#tests = (read(`${service}.rules.test.yaml`) as { tests: RuleTests }).tests
   }
 
-  /** For each test of an alert whether it raises it. */
+  /** For each test of the alert, whether the test expects it to be raised. */
   outcomes(alert: string): boolean[] {
     return this.#tests
       .flatMap(({ alert_rule_test }) => alert_rule_test)
@@ -30,7 +30,7 @@ export class AlertRules {
       .map(({ exp_alerts }) => exp_alerts.length > 0)
   }
 
-  /** What promtool says of the rules and of their tests; undefined where promtool is unavailable. */
+  /** What promtool prints about the rules and their tests; undefined where promtool is unavailable. */
   async promtool(): Promise<{ check: string; test: string } | undefined> {
     const promtool = await findPromtool()
     if (!promtool) return undefined
@@ -43,7 +43,7 @@ export class AlertRules {
   }
 }
 
-/** Prometheus adds this one itself. */
+/** Prometheus itself adds these metrics. */
 const OF_PROMETHEUS = ['up']
 const OPERATORS = ['and', 'or', 'unless']
 
@@ -58,8 +58,9 @@ export function metricsIn(expr: string): string[] {
 }
 
 /**
- * Counts that a query asks for by a label and that the page does not begin at 0. Prometheus sees no increase in a series that begins
- * at 1, and compares nothing with one that is absent. What is labeled with routes or codes cannot be known ahead.
+ * Counters that a query selects by label and that the page lacks. A service must export them at 0 from the start: Prometheus sees no
+ * increase in a series that begins at 1, and cannot compare with one that is absent. Series of HTTP requests are exempt, because their
+ * routes and codes are not known in advance.
  */
 export function countsMissing(expr: string, page: string): string[] {
   return [...expr.matchAll(/\b(?!http_|up\b)([a-z_]+)\{([^}]*)\}/g)].flatMap(([, name = '', matchers = '']) =>

@@ -1,4 +1,4 @@
-// What the benches of the apps share: loads in turns, the middle of their results, one JSON line for each.
+// Shared by the benchmarks of the apps: runs loads in turns, takes the median of their results, and prints one JSON line for each.
 import { parentOf } from './process-costs.js'
 import { waitFor } from './wait-for.js'
 
@@ -7,26 +7,26 @@ export type Result = {
   value: number
   unit: string
   ratio?: number
-  /** For the ratio, where there is one. */
+  /** The bound on `ratio`, if there is one. */
   goal?: string
   ok?: boolean
-  /** Which of the compared servers it belongs to; left out of a ratio, and if there is only one. */
+  /** The server that was measured; absent for a ratio, and if only one server is measured. */
   who?: string
-  /** Further quantities of the same run. */
+  /** Other values measured in the same run. */
   others?: Readonly<Record<string, number>>
 }
 
-/** One request or statement; throws when the answer is not a good one. `worker` counts those that run side by side. */
+/** Sends one request or statement, and throws unless the answer is good. `worker` numbers the concurrent senders. */
 export type Shoot = (worker: number) => Promise<void>
 /** `cpuUs` is the processor time that one request cost the server's process, in microseconds, where it was measured. */
 export type Measured = { requests: number; perSecond: number; p50Ms: number; p99Ms: number; cpuUs?: number }
 export type Pace = { concurrency: number; seconds: number }
 
-/** What an argument `<name>=<value>` of the bench says. */
+/** The value of the command-line argument `<name>=<value>`. */
 export const option = (name: string): string | undefined =>
   process.argv.find((argument) => argument.startsWith(`${name}=`))?.slice(name.length + 1)
 
-/** Whether the arguments of the bench name this part; without names all are wanted. */
+/** Whether the command line asks for this part. It asks for all parts if it names none. */
 export function wants(part: string): boolean {
   const named = process.argv.slice(2).filter(isName)
   return named.length === 0 || named.includes(part)
@@ -35,7 +35,7 @@ export function wants(part: string): boolean {
 const isName = (word: string, index: number, words: readonly string[]): boolean =>
   !word.startsWith('-') && !word.includes('=') && !words[index - 1]?.startsWith('--')
 
-/** How many rounds count; the one before them warms up. */
+/** The number of measured rounds; a warm-up round precedes them. */
 export const rounds = (fallback = 5): number => Number(option('rounds') ?? fallback)
 
 /** The value in the middle; for an even number of values, the mean of the two in the middle. */
@@ -46,7 +46,7 @@ export function median(values: readonly number[]): number {
   return Number.isInteger(half) ? ((sorted[half - 1] ?? NaN) + upper) / 2 : upper
 }
 
-/** The value below which this part of all values lies. */
+/** The value below which the fraction `part` of all values lies. */
 export function quantile(values: readonly number[], part: number): number {
   const sorted = [...values].sort((a, b) => a - b)
   return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * part))] ?? NaN
@@ -54,7 +54,7 @@ export function quantile(values: readonly number[], part: number): number {
 
 export const rounded = (value: number): number => Math.round(value * 1000) / 1000
 
-/** Prints one JSON line for each result. With `failsOnMiss` a goal that is missed makes the program fail. */
+/** Prints one JSON line for each result. With `failsOnMiss`, a missed goal makes the program fail. */
 export function reporter(bench: string, { failsOnMiss = false } = {}): (result: Result) => void {
   return ({ case: name, who, value, unit, ratio, goal, ok, others }) => {
     const numbers = { value: rounded(value), unit, ratio: ratio === undefined ? undefined : rounded(ratio) }
@@ -77,7 +77,7 @@ export const atMost = (ratio: number, goal: number): Goal => ({
   ok: ratio <= goal,
 })
 
-/** Sends `concurrency` requests at a time for `seconds`; the argument `seconds=` of the bench wins. */
+/** Sends `concurrency` requests at a time for `seconds`, which the command-line argument `seconds=` overrides. */
 export async function measure(shoot: Shoot, { concurrency, seconds }: Pace): Promise<Measured> {
   const times: number[] = []
   const startedAt = performance.now()
@@ -99,7 +99,7 @@ export async function measure(shoot: Shoot, { concurrency, seconds }: Pace): Pro
   }
 }
 
-/** A load, and what it costs the server. */
+/** Runs a load, and adds the CPU time that it cost the server. */
 export const withCpu = (server: { cpuMs(): number }, load: () => Promise<Measured>) => async () => {
   const before = server.cpuMs()
   const measured = await load()
@@ -109,7 +109,7 @@ export const withCpu = (server: { cpuMs(): number }, load: () => Promise<Measure
 type Loads<Run> = readonly (() => Promise<Run>)[]
 
 /**
- * Runs the loads in turns, so that all run under the same conditions, and leaves out a first round for warming up. A list for each load.
+ * Runs the loads in turns, so that all run under the same conditions, and discards a first round as warm-up. Returns a list for each load.
  */
 export async function inTurns<Run>(loads: Loads<Run>, count = rounds()): Promise<Run[][]> {
   const seen = loads.map((): Run[] => [])
@@ -121,7 +121,7 @@ export async function inTurns<Run>(loads: Loads<Run>, count = rounds()): Promise
   return seen
 }
 
-/** The middle of what each load reached, in turns. */
+/** Runs the loads in turns, and returns the median results of each. */
 export async function compare<const All extends Loads<Measured>>(
   ...loads: All
 ): Promise<{ [Index in keyof All]: Measured }> {
@@ -136,7 +136,7 @@ export const middle = (results: readonly Measured[]): Measured => ({
   p99Ms: median(results.map(({ p99Ms }) => p99Ms)),
 })
 
-/** As in `@signet/db`, which this package does not depend on. */
+/** The same as in `@signet/db`, on which this package does not depend. */
 type Queryable = { query<R extends object>(text: string): Promise<{ rows: R[] }> }
 
 /** The process of the PostgreSQL server, whose children are its backends. */
@@ -145,11 +145,11 @@ export async function postmasterOf(db: Queryable): Promise<number> {
   return parentOf(rows[0]?.pid ?? 0)
 }
 
-/** Resolves when a server that was started answers there; throws when its process is gone before. */
+/** Waits until a started server answers at `url`; throws if its process ends before that. */
 export async function untilAnswers(url: string, server: { readonly exitCode: number | null }): Promise<void> {
   const isUp = () =>
     fetch(url).then(
-      // One that only answers what is measured has no page for health.
+      // Any answer below 500 will do: a server that answers only what is measured has no health page.
       ({ status }) => status < 500,
       () => false,
     )

@@ -4,14 +4,14 @@ import { waitFor } from './wait-for.js'
 
 type Page = Parameters<typeof sidewaysScroll>[0]
 
-/** For tests of pages in Chromium. A machine without it says so once, and the tests count as skipped. */
+/** For tests of pages in Chromium. Where it is missing, a message says so once, and the tests are skipped. */
 export const describeInBrowser: typeof describe.skip = chromiumPath() === null ? describe.skip : describe
 
 const NOWHERE = { x: 0, y: 0, width: 0, height: 0 }
 
 /**
- * Double-clicks a button, and clicks once more when the service has done what the form asks for and its answer is still
- * on the way. Returns the paths of the forms that were sent.
+ * Double-clicks a button, and clicks it again after the service has processed the form but before its answer arrives.
+ * Returns the paths of the forms that were sent.
  */
 export async function clickImpatiently(page: Page, button: string): Promise<string[]> {
   const sent: string[] = []
@@ -28,7 +28,7 @@ export async function clickImpatiently(page: Page, button: string): Promise<stri
     await clicked
     await route.fulfill({ response })
   })
-  // A mouse does not wait for what its clicks begin.
+  // Uses the mouse, because it does not wait for what its clicks start.
   const { x, y, width, height } = (await page.locator(button).boundingBox()) ?? NOWHERE
   const middle = [x + width / 2, y + height / 2] as const
   await page.mouse.dblclick(...middle)

@@ -8,19 +8,19 @@ export function chromiumPath(): string | null {
   return null
 }
 
-/** Not an expectation, only an end to waiting: a busy machine may take long to show a page. */
+/** Not an expectation, only an upper bound: a busy machine may take long to show a page. */
 const TIMEOUT_MS = 150_000
 
-/** A browser as its user sees it: what others opened in the same process is not there, and `close` leaves it open. */
+/** A browser as one user sees it: what others opened in the same process is invisible, and `close` leaves it open. */
 export type Chromium = Pick<Browser, 'newContext' | 'newPage' | 'close'>
 
-/** A worker of jest keeps the process for its next test file, and takes it along when it ends. */
+/** A jest worker keeps the process for its next test file; the process ends with the worker. */
 const KEPT = process.env['JEST_WORKER_ID'] !== undefined && process.send !== undefined
 
 type Process = { browser: Promise<Browser>; users: number }
 let running: Process | undefined
 
-/** One process for all who ask: starting it costs more than most pages do. */
+/** All callers share one process, because starting one takes longer than most pages do. */
 export async function launchChromium(): Promise<Chromium> {
   const shared = (running ??= start())
   shared.users += 1
@@ -52,7 +52,7 @@ export async function launchChromium(): Promise<Chromium> {
 
 function start(): Process {
   const started: Process = { browser: launch(), users: 0 }
-  // Forget one that crashed or did not start.
+  // Forget a process that crashed or did not start.
   const over = () => forget(started)
   started.browser.then((browser) => browser.once('disconnected', over), over)
   return started
@@ -71,7 +71,7 @@ async function launch(): Promise<Browser> {
       // Containers run as root and have a small /dev/shm.
       '--no-sandbox',
       '--disable-dev-shm-usage',
-      // The processor draws anyway: a process and threads of its own only make pages take a tenth more of its time.
+      // The CPU draws pages in any case; a separate GPU process and more threads only cost a tenth more CPU time.
       '--in-process-gpu',
       '--num-raster-threads=1',
     ],

@@ -7,8 +7,8 @@ export { type Chromium, chromiumPath, launchChromium } from './chromium-process.
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 
 /**
- * A device that unlocks itself whenever a page asks for a passkey or a security key. Chromium forgets it with the
- * debugger's session, which this keeps for as long as the page is open.
+ * Adds a virtual device that unlocks itself whenever a page asks for a passkey or a security key. Chromium removes it when the
+ * debugger session ends, so this keeps the session for as long as the page is open.
  */
 export async function plugInAuthenticator(page: Page): Promise<void> {
   const devtools = await page.context().newCDPSession(page)
@@ -26,14 +26,14 @@ export async function plugInAuthenticator(page: Page): Promise<void> {
 }
 
 /**
- * The rules of axe-core: all that it has on by default; those of them that check what is drawn where; those that check
- * colors; or all but those, for the same colors in other words.
+ * Sets of axe-core rules: all rules that are on by default; those that check layout and colors; those that check colors; or all
+ * but those, for a page whose words differ from those of a checked page and whose colors do not.
  */
 export type AxeRules = 'all' | 'layout' | 'colors' | 'words'
 
 const COLORS = ['color-contrast', 'link-in-text-block']
 const LAYOUT = [...COLORS, 'scrollable-region-focusable', 'skip-link']
-/** Only what breaks a rule is reported in full, and by its markup alone: listing the rest takes time. */
+/** Reports only violations in full, and only by their markup, because listing the rest takes time. */
 const REPORT = { resultTypes: ['violations'], selectors: false }
 const AXE_OPTIONS = {
   all: REPORT,
@@ -43,8 +43,8 @@ const AXE_OPTIONS = {
 }
 
 /**
- * One element with text of its own for each combination of what its contrast depends on: its style, and all that is drawn behind
- * it. An API page has thousands of elements, and a hundred combinations.
+ * One element that contains text for each combination of what its contrast depends on: its style, and all that is drawn behind it.
+ * An API page has thousands of elements, but only a hundred combinations.
  */
 const ONE_OF_EACH_COLOR = `(() => {
   const behind = new Map([[null, '']])
@@ -70,7 +70,7 @@ const ONE_OF_EACH_COLOR = `(() => {
 export async function accessibilityFindings(page: Page, rules: AxeRules = 'all'): Promise<string[]> {
   const session = await withAxe(page)
   const { frameTree } = await session.send('Page.getFrameTree')
-  // Gives the world of that name, which the document has already.
+  // Returns the existing world of that name.
   const { executionContextId: contextId } = await session.send('Page.createIsolatedWorld', {
     frameId: frameTree.frame.id,
     worldName: AXE_WORLD,
@@ -91,8 +91,7 @@ const sessions = new WeakMap<Page, Promise<CDPSession>>()
 
 /**
  * Has the browser load axe-core into each document of the page, beginning with the current one. The policies of our pages block other
- * scripts, so axe-core runs in an isolated world of the debugger. Sending its source for each run would take longer than the run of most
- * pages.
+ * scripts, so axe-core runs in an isolated world of the debugger. For most pages, sending its source would take longer than the run.
  */
 export function withAxe(page: Page): Promise<CDPSession> {
   let session = sessions.get(page)

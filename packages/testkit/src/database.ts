@@ -16,7 +16,7 @@ export interface TestDatabaseOptions {
 
 export interface TestDatabase {
   url: string
-  /** Ends what is still connected and removes the database. */
+  /** Ends the remaining connections and drops the database. */
   drop(): Promise<void>
 }
 
@@ -26,7 +26,7 @@ const END_ATTEMPTS = 25
 
 /** Kept open for the next test file of the worker: a connection costs more than most statements. */
 let administrators: pg.Pool | undefined
-/** Templates that this process knows to be complete, or is making. */
+/** Templates that this process is creating or knows to be complete. */
 const templates = new Map<string, Promise<void>>()
 
 /** A separate, migrated database: a copy of a template that is created once per key, however many jest workers run in parallel. */
@@ -48,7 +48,7 @@ export async function createTestDatabase({ key, migrate }: TestDatabaseOptions):
 
 function openPool(connectionString: string): pg.Pool {
   const pool = new pg.Pool({ connectionString, max: 2, idleTimeoutMillis: 0, allowExitOnIdle: true })
-  pool.on('error', () => {}) // of an idle connection; the pool opens another one
+  pool.on('error', () => {}) // an idle connection failed, and the pool opens another one
   return pool
 }
 
@@ -101,7 +101,7 @@ async function provideTemplate(
   }
 }
 
-/** A connection of the migration may take a moment to be gone on the server; until then copying is refused. */
+/** PostgreSQL refuses to copy the template until it has closed the connection of the migration, which may take a moment. */
 async function copy(admin: pg.Pool, name: string, template: string): Promise<void> {
   const statement = `create database ${pg.escapeIdentifier(name)} template ${pg.escapeIdentifier(template)} strategy file_copy`
   for (let attempt = 1; ; attempt += 1) {
@@ -116,8 +116,8 @@ async function copy(admin: pg.Pool, name: string, template: string): Promise<voi
 }
 
 /**
- * Sessions that are being closed end by themselves, and a client whose session is ended for it reports an error. What a test left
- * open is ended after half a second.
+ * Gives sessions half a second to end by themselves, because a client whose session is terminated reports an error. Sessions that a
+ * test left open end when the database is dropped.
  */
 async function sessionsEnd(admin: pg.Pool, name: string): Promise<void> {
   for (let attempt = 1; attempt <= END_ATTEMPTS; attempt += 1) {

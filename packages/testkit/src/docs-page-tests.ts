@@ -9,7 +9,7 @@ type ContextOptions = NonNullable<Parameters<Chromium['newContext']>[0]>
 type Running = { base: string; close: () => Promise<void> }
 
 type DocsPage<Service extends Running> = {
-  /** Whose API page it is. */
+  /** The service whose API page is tested. */
   of: string
   start: () => Promise<Service>
   /** An operation that has no parameters and needs a token, and how it refuses requests. */
@@ -27,7 +27,7 @@ type Opened<Service extends Running> = {
   open: (options?: ContextOptions) => Promise<DocsReader>
 }
 
-/** What the API page of every service does in Chromium; `more` has the tests of one service. */
+/** Tests that the API page of every service passes in Chromium; `more` adds the tests of one service. */
 export function describeDocsPage<Service extends Running>(
   { of, start, guarded }: DocsPage<Service>,
   more: (page: Opened<Service>) => void,

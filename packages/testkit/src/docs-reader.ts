@@ -3,12 +3,12 @@ import type { Chromium } from './chromium.js'
 type ContextOptions = NonNullable<Parameters<Chromium['newContext']>[0]>
 type Page = Awaited<ReturnType<Chromium['newPage']>>
 
-/** What is typed before a request is tried: fields by their names, and the body as text. */
+/** What to type before trying a request: fields by their names, and the body as text. */
 type Attempt = { token?: string; values?: Readonly<Record<string, string>>; body?: string }
 
-/** Somebody who reads the API page of a service in a browser. */
+/** A person who reads the API page of a service in a browser. */
 export class DocsReader {
-  /** Requests of the browser that went anywhere but to the service. */
+  /** Requests that the browser sent anywhere but to the service. */
   readonly foreign: string[] = []
 
   private constructor(
@@ -35,7 +35,7 @@ export class DocsReader {
     return this.page.locator(`section#${id}`)
   }
 
-  /** Types what a request needs, clicks Send, and waits for what the page says then. */
+  /** Types what a request needs, clicks Send, and returns the answer that the page shows. */
   async tryIt(id: string, { token, values = {}, body }: Attempt = {}) {
     const operation = this.operation(id)
     if (!(await operation.locator('form').isVisible())) await operation.getByText('Try it').click()
@@ -55,7 +55,7 @@ export class DocsReader {
     return {
       status: await status.textContent(),
       text: (await answer.isVisible()) ? await answer.textContent() : '',
-      /** Elements that the answer became; an answer that stays text becomes none. */
+      /** The number of elements in the answer: 0 unless the page treats its text as markup. */
       elements: await answer.locator('*').count(),
     }
   }
@@ -64,7 +64,7 @@ export class DocsReader {
     await this.page.evaluate('document.querySelectorAll("details").forEach((one) => { one.open = true })')
   }
 
-  /** Parts that have to be scrolled sideways to be read; fields of forms may. */
+  /** Parts that a reader has to scroll sideways; form fields are exempt. */
   sidewaysParts(): Promise<string[]> {
     return this.page.evaluate<string[]>(
       `[...document.querySelectorAll('main *, nav *')]
@@ -74,7 +74,7 @@ export class DocsReader {
     )
   }
 
-  /** Levels of the headings, in their order. */
+  /** The levels of the headings, in document order. */
   headingLevels(): Promise<number[]> {
     return this.page.evaluate<number[]>(
       '[...document.querySelectorAll("h1, h2, h3, h4, h5, h6")].map(({ tagName }) => Number(tagName[1]))',
@@ -88,7 +88,7 @@ export class DocsReader {
     )
   }
 
-  /** Moves the focus on with Tab until it is at an element that matches; fails when it never gets there. */
+  /** Presses Tab until a matching element has the focus; throws if none gets it. */
   async tabTo(selector: string): Promise<void> {
     const isThere = `document.activeElement.matches(${JSON.stringify(selector)})`
     for (let presses = 0; presses < 200; presses += 1) {

@@ -4,8 +4,8 @@ export type Seen = { url: string; status: number; text: string; headers: Headers
 export type Form = { action: string; fields: Record<string, string> }
 
 /**
- * Follows no redirect on its own, keeps cookies, and submits the forms of pages as they are. A page returned directly by a form
- * fails the test, unless the form was refused: a reload would send the form again, and its address leads elsewhere.
+ * Keeps cookies, submits the forms of pages as they are, and follows redirects only when told to. A form that is answered with a page
+ * fails the test unless the form was refused: a reload would send the form again, and the address would lead elsewhere.
  */
 export class FormBrowser {
   readonly cookies = new Map<string, string>()
@@ -35,7 +35,7 @@ export class FormBrowser {
     return seen
   }
 
-  /** Submits the form whose action ends in `action`, with more or other fields. */
+  /** Submits the form whose action ends in `action`; `fields` adds or replaces fields. */
   submit(page: Seen, action: string, fields: Record<string, string> = {}, headers = {}): Promise<Seen> {
     const form = formOf(page, action)
     return this.post(new URL(form.action, page.url).href, { ...form.fields, ...fields }, headers)
@@ -100,7 +100,7 @@ export function formOf(page: Seen, action: string): Form {
 const unescaped = (text: string): string =>
   text.replace(/&#(\d+);/g, (_, code: string) => String.fromCharCode(Number(code)))
 
-/** From a redirect to the sign-in page, through its form, to the page that the person was on the way to. */
+/** Follows a redirect to the sign-in page, signs in, and returns the page that the person was on the way to. */
 export async function signInOnPage(
   browser: FormBrowser,
   redirect: Seen,
@@ -108,6 +108,6 @@ export async function signInOnPage(
 ): Promise<Seen> {
   const page = await browser.follow(redirect)
   const answer = await browser.submit(page, '/ui/sign-in', { identifier: email, password })
-  // To our callback, and from there on.
+  // The first redirect leads to our callback, the second one to the page.
   return browser.follow(await browser.follow(answer))
 }

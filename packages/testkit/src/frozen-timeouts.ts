@@ -1,23 +1,23 @@
 export type FrozenTimeouts = {
-  /** After how long each timeout that is waiting would run. */
+  /** The time that is left of each pending timeout. */
   pendingMs(): number[]
-  /** Runs what is due within this time. */
+  /** Lets `ms` pass, and runs the timeouts that become due. */
   advance(ms: number): void
-  /** Lets the timeouts go on, each with the rest of its time. */
+  /** Ends the freeze; each pending timeout runs after the time that it has left. */
   thaw(): void
 }
 
 type Waiting = { run: () => void; dueMs: number }
 
-/** What Node counts a timeout by, which its types do not declare. */
+/** How long Node waits before it runs a timeout; its types do not declare this. */
 type Internals = { _idleTimeout: number }
 
 const NEVER_MS = 2 ** 31 - 1
 
 /**
- * Makes time limits pass only when the test says so: for everything in this process, `setTimeout` and `performance.now` stand still. What
- * ends meanwhile waited for no time limit, and what ends at `advance(1000)` waited for a second, however slow the machine is. Timeouts
- * that were set before, `AbortSignal.timeout`, and `node:timers/promises` go on.
+ * Lets time limits pass only when the test says so: `setTimeout` and `performance.now` stand still for everything in this process. Work
+ * that ends meanwhile did not wait for a time limit, and work that ends at `advance(1000)` waited for one second, however slow the machine
+ * is. Timeouts that were set before, `AbortSignal.timeout`, and `node:timers/promises` keep running.
  */
 export function freezeTimeouts(): FrozenTimeouts {
   const real = { setTimeout, clearTimeout }
@@ -59,7 +59,7 @@ export function freezeTimeouts(): FrozenTimeouts {
       else Reflect.deleteProperty(performance, 'now')
       for (const [timeout, { run, dueMs }] of waiting) {
         const handle = timeout as NodeJS.Timeout & Internals & { _onTimeout: () => void }
-        // The holder of the handle may still clear it, so it stays the same.
+        // Reuses the handle, because its holder may still clear it.
         Object.assign(handle, { _idleTimeout: Math.max(1, dueMs - nowMs), _onTimeout: run }).refresh()
       }
       waiting.clear()

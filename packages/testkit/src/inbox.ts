@@ -2,7 +2,7 @@ import { setTimeout } from 'node:timers/promises'
 import { type Mail, startInbox as startPlainInbox, waitUntil } from '@signet/local'
 
 interface InboxOptions {
-  /** Offers STARTTLS. Plain text otherwise. */
+  /** When set, the server offers STARTTLS; otherwise, it speaks plain text. */
   tls?: { key: string; cert: string }
   /** When set, clients must sign in with exactly this. */
   credentials?: { user: string; pass: string }
@@ -18,7 +18,7 @@ export interface SmtpFault {
   ms?: number
   /** SMTP reply code; 550 unless given. */
   code?: number
-  /** Recipients it concerns; everybody unless given. */
+  /** Recipients that the fault applies to; everybody unless given. */
   to?: (address: string) => boolean
 }
 
@@ -32,7 +32,7 @@ export interface MailFilter {
 
 export type Inbox = Awaited<ReturnType<typeof startInbox>>
 
-/** The inbox of the local stack, which fails on demand, is as strict as a server of others, and can be waited for. */
+/** The inbox of the local stack, which also fails on demand, is as strict as real mail servers, and can wait for emails. */
 export async function startInbox({ tls, credentials }: InboxOptions = {}) {
   let fault: SmtpFault | null = null
   const faultFor = (to: string[]): SmtpFault | undefined =>
@@ -78,7 +78,7 @@ export async function startInbox({ tls, credentials }: InboxOptions = {}) {
           return `the inbox holds ${seen.join('; ') || 'nothing'}`
         },
       }),
-    /** Makes emails fail from now on; null ends that. */
+    /** Makes emails fail until it is called with null. */
     fail(next: SmtpFault | null): void {
       fault = next
     },

@@ -3,9 +3,9 @@ import { listen } from '@signet/local'
 
 export type LocalServer = {
   readonly port: number
-  /** Without a slash at the end. */
+  /** Without a trailing slash. */
   readonly origin: string
-  /** Ends its connections, too. */
+  /** Also ends the open connections. */
   readonly close: () => Promise<void>
 }
 

@@ -6,15 +6,15 @@ import { AlertRules, countsMissing, exportedOn, metricsDrawn, metricsIn } from '
 const root = fileURLToPath(new URL('../../..', import.meta.url))
 
 type Monitored = {
-  /** As `infra/monitoring` and `apps` call it. */
+  /** The name of the service in `infra/monitoring` and `apps`. */
   service: string
-  /** The page that Prometheus scrapes from a running one, with what production has beside it. */
+  /** The page that Prometheus scrapes from a running service, with the metrics that production adds. */
   page: () => string
   /** Metrics that the dashboard has to draw. */
   drawn: readonly string[]
 }
 
-/** The tests that the alert rules and the dashboard of every service pass; `more` has the tests of one service. */
+/** Tests that the alert rules and the dashboard of every service pass; `more` adds the tests of one service. */
 export function describeMonitoring({ service, page, drawn }: Monitored, more: () => void = () => {}): void {
   const rules = new AlertRules(service)
   const missing = (names: readonly string[]) => {

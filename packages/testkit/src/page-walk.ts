@@ -12,8 +12,8 @@ type Look = {
 }
 
 /**
- * A page on a screen, in both color schemes. Our style sheets change nothing but colors in the dark
- * (`packages/brand/src/tokens.ts`), so only rules about colors can find something there that is not found in light.
+ * How a page looks on a screen, in both color schemes. Our style sheets change only colors for the dark scheme
+ * (`packages/brand/src/tokens.ts`), so only rules about colors can find more there than in the light scheme.
  */
 export const looksOn = (screen: string, viewport: Look['viewport']): Look[] => [
   { name: `light on ${screen}`, colorScheme: 'light', viewport, rules: 'all' },
@@ -24,7 +24,7 @@ const ON_A_PHONE = looksOn('a phone', PHONE)
 /** How people see pages: in both color schemes, on a phone and on a desktop. */
 export const LOOKS = [...ON_A_PHONE, ...looksOn('a desktop', DESKTOP)]
 
-/** German has long words, which a phone has the least room for. They have the colors of the English ones. */
+/** German words are long, and a phone has the least room for them. German pages have the same colors as English ones. */
 const LOOKS_IN = {
   en: LOOKS,
   de: ON_A_PHONE.slice(0, 1).map((look) => ({ ...look, rules: 'words' as const })),
@@ -39,17 +39,17 @@ export const LANGUAGES = [
 type Visit = {
   /** Paths of the pages. */
   paths: readonly string[]
-  /** Signs in, where the pages need that. */
+  /** Signs in, if the pages require it. */
   prepare?: (page: Page) => Promise<unknown>
   /** Called on each page, when it is loaded. */
   onPage?: (page: Page, path: string) => Promise<unknown>
 }
 
 type Walk = Visit & {
-  /** Where the pages are. */
+  /** The URL to which the paths are appended. */
   base: string
   context?: BrowserContextOptions
-  /** Others who use the same window afterwards, without the cookies of who was there before. */
+  /** Other people who use the same window afterwards, without the cookies of the previous visitor. */
   next?: readonly Visit[]
 }
 
@@ -68,8 +68,8 @@ const ALIKE = `['button:not(.show)', '.entries summary'].flatMap((selector) =>
     .filter((name, index, names) => names.indexOf(name) !== index))`
 
 /**
- * Opens every page in a language, and lists what axe-core finds, what is cut off, what comes from elsewhere, and what is
- * named alike. A page is loaded once and then shown in each look.
+ * Opens every page in a language, and lists what axe-core finds, what is cut off, what comes from elsewhere, and which controls
+ * have the same name. A page is loaded once and then shown in each look.
  */
 export async function faultsOfPages(browser: Chromium, walk: WalkInLooks): Promise<string[]> {
   const found: string[] = []
@@ -99,7 +99,7 @@ export async function faultsInLooks(
     await onLook?.(look.name)
     const sideways = await sidewaysScroll(page)
     const shown = await page.evaluate<string>(SHOWN)
-    // Pages with the same parts have the same structure.
+    // A page that shows the same elements again has the same structure, so only its layout needs a check.
     const rules = look.rules === 'all' && shown === before ? 'layout' : look.rules
     const faults = [
       ...(sideways > 0 ? [`${sideways} pixels wider than the window`] : []),
@@ -111,7 +111,7 @@ export async function faultsInLooks(
   return found
 }
 
-/** The elements of a page, and for each its role and whether it is there for all, for screen readers, or for nobody. */
+/** The elements of a page, each with what decides whether everybody, only screen readers, or nobody perceives it. */
 const SHOWN = `[...document.querySelectorAll('*')].map((element) => {
   const { display, visibility, clip, clipPath } = getComputedStyle(element)
   return [element.localName, display, visibility, clip, clipPath, element.offsetWidth === 0, element.offsetHeight === 0].join()
@@ -120,14 +120,14 @@ const SHOWN = `[...document.querySelectorAll('*')].map((element) => {
 async function show(page: Page, { name, colorScheme, viewport }: Look): Promise<void> {
   await page.emulateMedia({ colorScheme })
   await page.setViewportSize(viewport)
-  // A look that did not take effect would find nothing new.
+  // If the look had not taken effect, its faults would go unnoticed.
   const shown = await page.evaluate<boolean>(
     `innerWidth === ${viewport.width} && matchMedia('(prefers-color-scheme: ${colorScheme})').matches`,
   )
   if (!shown) throw new Error(`${page.url()} is not shown ${name}`)
 }
 
-/** Looked at without a script: a heading that is seen, forms that can be sent, and no button outside of them. */
+/** Lists what breaks without scripts: a page needs a visible heading, forms that can be sent, and no button outside of them. */
 const NEEDS_SCRIPT = `[
   ...(document.querySelector('h1')?.checkVisibility() ? [] : ['no heading']),
   ...[...document.querySelectorAll('form')]
@@ -160,7 +160,7 @@ async function walkPages(
   }: Walk & { onOpen?: (page: Page) => Promise<unknown> },
   look: (page: Page, path: string, foreign: string[]) => Promise<void>,
 ): Promise<void> {
-  // One for all: each window is a process of its own, which compiles everything again, axe-core above all.
+  // All pages share one window, because each window is a process that compiles everything again, above all axe-core.
   const context = await browser.newContext(options)
   try {
     const page = await context.newPage()
@@ -185,8 +185,8 @@ async function walkPages(
 }
 
 /**
- * Addresses for all pages of a table of routes, so that none is forgotten: `samples` has the values of the parameters of a
- * path (`:id`), by what is before them in the path and their name. Throws for a parameter without one.
+ * Addresses for all pages of a table of routes, so that none is forgotten. `samples` has a value for each parameter, keyed by the
+ * segment before it and its name, such as `endpoints/:id`. Throws for a parameter without a sample.
  */
 export function addressesOf(paths: readonly string[], samples: Readonly<Record<string, string>>): string[] {
   return [...new Set(paths)].map((path) =>

@@ -4,7 +4,7 @@ import { FormBrowser, signInOnPage } from './form-browser.js'
 
 const STEP_MS = 30_000
 
-/** Somebody with an account at the real identity service. */
+/** A person with an account at the real identity service. */
 export class Person {
   readonly email = `${randomBytes(6).toString('hex')}@example.test`
   readonly password = `correct horse ${randomBytes(6).toString('hex')}`
@@ -13,7 +13,7 @@ export class Person {
 
   private constructor(
     private readonly authUrl: string,
-    /** Signs up with it in place of the email address, when there is one. */
+    /** If it is not empty, the person signs up with it instead of the email address. */
     readonly phone: string,
   ) {}
 
@@ -34,7 +34,7 @@ export class Person {
     return this.#id
   }
 
-  /** Adds an authenticator app. The result makes the code of the next time step, because each step works once. */
+  /** Adds an authenticator app. Returns a function that makes the code of the next time step, because each step works once. */
   async addAuthenticator(): Promise<() => string> {
     const { id, totp } = await this.#post<{ id: string; totp: { secret: string } }>('/factors', {
       factor_type: 'totp',
@@ -58,7 +58,7 @@ export class Person {
     return token
   }
 
-  /** Signs in on the pages that an authorization request leads to, and approves; ends where they send the browser. */
+  /** Signs in on the pages of an authorization request, and approves it. Returns the status of the page they redirect to. */
   async approve(address: string): Promise<number> {
     const browser = new FormBrowser(new URL(address).origin)
     const consent = await signInOnPage(browser, await browser.get(address), this)

@@ -31,7 +31,7 @@ export async function startPrivatePostgres(options: { test?: boolean } = {}): Pr
   return start()
 }
 
-/** A Redis that only one test uses, so it may be killed. `appendOnly` keeps its data over a kill. */
+/** A Redis that only one test uses, so it may be killed. With `appendOnly`, its data survives a kill. */
 export async function startPrivateRedis(options: { appendOnly?: boolean } = {}): Promise<PrivateRedis> {
   const folder = privateFolder()
   const start = async (port?: number): Promise<PrivateRedis> => {
@@ -45,10 +45,10 @@ export async function startPrivateRedis(options: { appendOnly?: boolean } = {}):
   return start()
 }
 
-/** In the folder of this jest run, which is removed even if a test leaves it behind. */
+/** A new folder in the folder of this jest run, which is removed even if a test leaves something behind. */
 export function privateFolder(): string {
   const folder = mkdtempSync(join(process.env['SIGNET_TEST_FOLDER'] ?? tmpdir(), 'private-'))
-  chmodSync(folder, 0o711) // as root the server runs under another account, which must be able to pass
+  chmodSync(folder, 0o711) // if we are root, the server runs under another account, which must be able to enter
   return folder
 }
 

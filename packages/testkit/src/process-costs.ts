@@ -3,18 +3,18 @@ import { readdirSync, readFileSync } from 'node:fs'
 const TICK_MS = 10
 const PAGE_BYTES = 4096
 
-/** The numbers of /proc/<pid>/stat from field 3 on, or none when the process is gone. */
+/** The fields of /proc/<pid>/stat from the third on, or none if the process is gone. */
 function statOf(pid: number): string[] {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
-    // The name, in parentheses, may hold anything.
+    // The name of the process, in parentheses, may contain any character.
     return stat.slice(stat.lastIndexOf(')') + 2).split(' ')
   } catch {
     return []
   }
 }
 
-/** CPU time of a process so far, in ms; with that of the children it has waited for when asked. */
+/** CPU time of a process so far, in ms. `withReaped` adds that of the children it has waited for. */
 export function cpuMsOf(pid: number, withReaped = false): number {
   const [user = 0, system = 0, reapedUser = 0, reapedSystem = 0] = statOf(pid).slice(11, 15).map(Number)
   return (user + system + (withReaped ? reapedUser + reapedSystem : 0)) * TICK_MS

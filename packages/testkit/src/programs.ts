@@ -3,10 +3,10 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 
-/** The interpreter that has the clients of other people, where `npm run interop` fetched them. */
+/** The interpreter that has the third-party clients, if `npm run interop` has fetched them. */
 export const python = process.env['SIGNET_INTEROP_PYTHON'] ?? 'python3'
 
-/** Only what was fetched before: tests make no requests to the internet. */
+/** Programs use only what was fetched before, because tests make no requests to the internet. */
 export const programEnv = {
   ...process.env,
   GOPROXY: 'off',
@@ -20,7 +20,7 @@ export const succeeds = (command: string, args: string[], cwd?: string): boolean
 export const hasModules = (...modules: string[]): boolean =>
   succeeds(python, ['-c', modules.map((name) => `import ${name}`).join('; ')])
 
-/** What a Python program prints; when it fails, that is the message. */
+/** Runs a Python program and returns what it prints; if it fails, the error has that as its message. */
 export async function runPython(args: string[], cwd: string): Promise<string> {
   try {
     return (await promisify(execFile)(python, args, { cwd, env: programEnv, maxBuffer: 64 * 1024 * 1024 }))
@@ -38,9 +38,9 @@ type Schemathesis = {
   document: string
   url: string
   token: string
-  /** In schemathesis.toml, in addition to what all runs share. */
+  /** Settings in schemathesis.toml, in addition to those that all runs share. */
   settings?: string
-  /** Which operations. */
+  /** The arguments that select operations. */
   selection: string[]
 }
 
@@ -53,7 +53,10 @@ continue-on-failure = true
 max-examples = 15
 `
 
-/** Tries an API with what its document allows and with what it does not. Returns what schemathesis printed; throws it when an answer deviates. */
+/**
+ * Sends an API requests that its document allows, and others that it does not. Returns what schemathesis printed, or throws it if an
+ * answer deviates from the document.
+ */
 export async function runSchemathesis({
   folder,
   document,

@@ -5,8 +5,8 @@ const CACHE = fileURLToPath(new URL('../../../.cache/prometheus', import.meta.ur
 const NAMES = ['promtool']
 
 /**
- * Prometheus's own checker of alert rules: PROMTOOL_BIN, the PATH, one unpacked earlier, and last the distribution's package.
- * Null where none is available; the rules are then checked by what can be read from them alone.
+ * Finds promtool, Prometheus's own checker of alert rules: PROMTOOL_BIN, one on the PATH, one unpacked earlier, and last the
+ * distribution's package. Returns null if there is none; tests then check only what they can read in the rules themselves.
  */
 export async function findPromtool(env: NodeJS.ProcessEnv = process.env): Promise<string | null> {
   if (env['PROMTOOL_BIN']) return env['PROMTOOL_BIN']

@@ -7,7 +7,7 @@ type PlanNode = {
   Plans?: PlanNode[]
 }
 
-/** As in `@signet/db`, which this package does not depend on. */
+/** The same as in `@signet/db`, on which this package does not depend. */
 type Queryable = {
   query<R extends object = Record<string, unknown>>(
     text: string | { name: string; text: string },
@@ -18,13 +18,13 @@ type Queryable = {
 export type PlanOptions = {
   /** Also executes each statement, so that only the indexes that were really read are listed. */
   analyze?: boolean
-  /** The plan that serves all parameters, which is what a named statement comes to. */
+  /** Asks for the generic plan for any parameters, which PostgreSQL may choose for a named statement. */
   generic?: boolean
 }
 
 /**
  * How PostgreSQL runs each statement that `work` sends: the indexes of its plan, the tables it reads in full, and the indexes
- * it reads without a condition, which is the same thing unless they are small.
+ * it reads without a condition, which is as slow unless they are small.
  */
 export async function plansOf(
   db: Queryable,
@@ -58,7 +58,7 @@ export async function plansOf(
   }
 }
 
-/** A part of a plan that had nothing to do has no loops. */
+/** A node that was analyzed and never ran has 0 loops. */
 const isRead = (node: PlanNode) => node['Actual Loops'] !== 0
 
 function collect(node: PlanNode | undefined, into: PlanNode[]): void {

@@ -42,14 +42,14 @@ export interface DeliveryFilter extends PlainFilter {
 
 export type Receiver = Awaited<ReturnType<typeof startReceiver>>
 
-/** The receiver of the local stack, which behaves badly on demand, and can be waited for. */
+/** The receiver of the local stack, which also misbehaves on demand and can wait for deliveries. */
 export async function startReceiver(options?: Parameters<typeof startPlainReceiver>[0]) {
   const receiver = await startPlainReceiver(options)
   let connections = 0
   receiver.server.on('secureConnection', () => (connections += 1))
   return {
     ...receiver,
-    /** How many there were; a connection that is used again counts once. */
+    /** The number of connections so far; a reused connection counts once. */
     get connections() {
       return connections
     },
@@ -76,7 +76,7 @@ export async function startReceiver(options?: Parameters<typeof startPlainReceiv
   }
 }
 
-/** The status that a delivery has when it got none. */
+/** The status of a delivery that got no reply. */
 export const NO_REPLY = 0
 
 const plain = (answer: Answer): PlainAnswer => ({
@@ -96,7 +96,7 @@ const DRIP_MS = 200
 
 /** Acts out an answer. Returns at once; delays and drips end by themselves when the connection does. */
 function act(answer: Answer, { socket }: IncomingMessage, response: ServerResponse): void {
-  // Not of the connection, which may carry hundreds of answers.
+  // Listens on the response, because the connection may carry hundreds of answers.
   const untilClosed = (timer: NodeJS.Timeout): void => void response.once('close', () => clearTimeout(timer))
   switch (answer.kind) {
     case undefined: {

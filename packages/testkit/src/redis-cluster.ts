@@ -38,7 +38,7 @@ export async function startRedisCluster(): Promise<RedisCluster> {
   }
 }
 
-/** By default the port of the cluster's own traffic is 10000 higher than the other. That may be too high, or taken. */
+/** Leases a port for the cluster bus, because the default, 10000 above the port for clients, may be too high or taken. */
 async function startNode(dir: string): Promise<RedisServer> {
   const settings = ['--cluster-enabled', 'yes', '--cluster-port', String(await leasePort())]
   return startRedis({ dir, settings })

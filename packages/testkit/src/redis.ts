@@ -3,7 +3,7 @@ import { fromEnvironment } from './environment.js'
 
 export interface TestRedis {
   url: string
-  /** A BullMQ prefix of this test's own; hash-tagged, so that it also works on a cluster. */
+  /** A BullMQ prefix for this test alone, hash-tagged so that it also works on a cluster. */
   prefix: string
 }
 

@@ -20,26 +20,26 @@ import { testRedis } from './redis.js'
 type Env = Record<string, string>
 
 export type StackOptions = {
-  /** Which services are needed. */
+  /** The services to start. */
   apps?: readonly ServiceName[]
-  /** More settings of each. */
+  /** Additional settings for each service. */
   env?: Partial<Record<ServiceName, Env>>
 }
 
 export type Stack = {
   authUrl: string
   webhooksUrl: string
-  /** The listener for other services, such as the recording pipeline, which has `internalToken`. */
+  /** The listener for other services, such as the recording pipeline, which use `internalToken`. */
   internalUrl: string
   internalToken: string
   webhooksDatabaseUrl: string
   /** An admin JWT for the identity server. */
   adminToken: string
-  /** Ends a service as a crash does. */
+  /** Ends a service as a crash would. */
   kill: (app: ServiceName) => Promise<void>
-  /** Starts one that was killed, with the same settings; resolves when it is healthy. */
+  /** Starts a killed service again with the same settings; resolves when it is healthy. */
   restart: (app: ServiceName) => Promise<void>
-  /** What the service has printed so far, on both streams: each line must be an object in JSON. */
+  /** What the service has printed so far, on both streams: each line must be a JSON object. */
   linesOf: (app: ServiceName) => Record<string, unknown>[]
   close: () => Promise<void>
 }
@@ -48,7 +48,7 @@ const ROOT = fileURLToPath(new URL('../../..', import.meta.url))
 /** Accounts are confirmed without an email, so nothing needs to listen at these addresses. */
 const NOBODY = { inbox: '', smtp: 'smtp://localhost:1025', receiver: '' }
 
-/** Of apps/auth, by name as in `npm start`: keys of people (passkeys) do not work for an IP address. */
+/** Gives the site of apps/auth a host name, as `npm start` does, because passkeys do not work for an IP address. */
 const SITE: Env = { AUTH_SITE_URL: 'http://localhost:3000' }
 
 /** Settings of apps/auth for phones, as first and second factor; this number gets `code` instead of messages. */
@@ -71,7 +71,7 @@ export async function startStack({
   env = {},
 }: StackOptions = {}): Promise<Stack> {
   const folder = mkdtempSync(join(tmpdir(), 'signet-stack-'))
-  // They must know one another's addresses, and keep their own when they start again.
+  // The services must know one another's addresses, and keep their own when they restart.
   const [auth, webhooks, internal, dispatcher] = [
     await leasePort(),
     await leasePort(),

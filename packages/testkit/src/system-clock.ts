@@ -1,6 +1,6 @@
 /**
- * Makes the clock of this process wrong, for all code that is loaded by the test file. Returns how to make it right again. Steady
- * clocks, timers and other processes keep going as they are.
+ * Makes the clock wrong for all code that the test file loads. Returns a function that corrects it. Steady clocks, timers and other
+ * processes are not affected.
  */
 export function shiftSystemClock(offsetMs: number): () => void {
   const RightDate = Date

@@ -1,9 +1,9 @@
 import { waitUntil } from '@signet/local'
 
 export interface WaitForOptions {
-  /** Default 150 seconds: not an expectation, only a limit for what never happens, below jest's own limit. */
+  /** Default 150 seconds, below jest's own limit: not an expectation, only an end to waiting for what never happens. */
   timeoutMs?: number
-  /** By default 20 milliseconds at first, and longer the longer it takes. */
+  /** Default 20 milliseconds at first, and longer the longer it takes. */
   intervalMs?: number
   /** What is being waited for, for the error message. */
   describe?: string
@@ -12,8 +12,8 @@ export interface WaitForOptions {
 type Truthy<T> = Exclude<T, false | 0 | '' | null | undefined>
 
 /**
- * Asks again and again until the condition gives something truthy, and returns that. A condition that throws has not
- * been met yet; its last error is the cause of the final one.
+ * Evaluates the condition until it gives something truthy, and returns that. A condition that throws has not been met yet;
+ * its last error becomes the cause of the final one.
  */
 export async function waitFor<T>(
   condition: () => T | Promise<T>,

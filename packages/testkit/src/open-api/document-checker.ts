@@ -5,15 +5,15 @@ type Response = { content?: Content; headers?: Record<string, { required?: boole
 type Operation = { requestBody?: { content: Content }; responses: Record<string, Response> }
 type Document = { paths: Record<string, Record<string, Operation>> }
 
-/** An answer as a test got it; the body of NDJSON is a list. */
+/** An answer that a test got; an NDJSON body is a list. */
 type CheckedAnswer = { status: number; body?: unknown; headers?: Headers }
 
 const JSON_TYPE = 'application/json'
 const LINES_TYPE = 'application/x-ndjson'
 
 /**
- * Compares answers with an OpenAPI document: the status must be a documented one of the operation, the body must fit its
- * schema, formats included, and its headers must be there. Paths and methods that the document does not know must be refused.
+ * Compares answers with an OpenAPI document: the operation must document the status, the body must fit its schema, formats
+ * included, and the required headers must be present. Paths and methods that are not in the document must be refused.
  */
 export function documentChecker(
   document: object,
@@ -27,7 +27,7 @@ export function documentChecker(
 
   return (method, url, { status, body, headers }) => {
     const name = `${method} ${url} → ${status}`
-    // Express takes a path with and without a slash at its end for the same.
+    // Express treats a path the same with and without a trailing slash.
     const pathname = url.replace(/\?[^]*$/, '').replace(/(?<=.)\/$/, '')
     const path = paths[pathname] ? pathname : templates.find(({ pattern }) => pattern.test(pathname))?.path
     const operation = path === undefined ? undefined : paths[path]?.[method.toLowerCase()]
@@ -45,7 +45,7 @@ export function documentChecker(
     if (type !== JSON_TYPE && type !== LINES_TYPE) return
     const at = ['paths', path, method.toLowerCase(), 'responses', status, 'content', type, 'schema']
     const validate = schemaAt(...at)
-    // Of NDJSON, the schema is that of a line.
+    // For NDJSON, the schema describes one line.
     for (const value of type === JSON_TYPE ? [body] : (body as unknown[]))
       if (!validate(value)) throw new Error(`${name}: ${problemsOf(validate)}`)
   }
@@ -53,7 +53,7 @@ export function documentChecker(
 
 type Delivered = { webhooks: Record<string, { post: { parameters: { name: string }[] } }> }
 
-/** Compares deliveries with the `webhooks` of an OpenAPI document: their headers are there, and these and the body fit. */
+/** Checks that the headers and bodies of deliveries fit the `webhooks` of an OpenAPI document. */
 export function deliveryChecker(
   document: object,
 ): (type: string, headers: Readonly<Record<string, unknown>>, body: unknown) => void {

@@ -18,8 +18,8 @@ const COMPILER_OPTIONS = [
 ]
 
 /**
- * Has openapi-typescript make types of an OpenAPI document, compiles an application that uses them as `./api.js`, runs it, and
- * returns what it printed as JSON. Throws what the compiler says.
+ * Generates types from an OpenAPI document with openapi-typescript, compiles an application that imports them as `./api.js`, runs it,
+ * and returns the JSON that it printed. Throws the output of a step that fails, such as the errors of the compiler.
  */
 export async function runGeneratedClient(
   document: string,
@@ -48,7 +48,7 @@ async function node(cwd: string, ...args: string[]): Promise<string> {
   try {
     return (await promisify(execFile)(process.execPath, args, { cwd })).stdout
   } catch (error) {
-    // The compiler reports on standard output, a program that fails on the other.
+    // The compiler reports on standard output, a program that fails on standard error.
     const { stdout, stderr } = error as { stdout: string; stderr: string }
     throw new Error(`${stdout}${stderr}`, { cause: error })
   }

@@ -1,7 +1,7 @@
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js'
 import formats from 'ajv-formats'
 
-/** Validators of the schemas inside an OpenAPI 3.1 document, by where they stand. */
+/** Returns validators for the schemas in an OpenAPI 3.1 document, by their place in it. */
 export function schemasOf(document: object): (...pointer: readonly unknown[]) => ValidateFunction {
   // OpenAPI has members that JSON Schema lacks, such as `example`. The documents themselves are checked elsewhere.
   const ajv = new Ajv2020({ strict: false, allErrors: true, validateSchema: false })
@@ -18,8 +18,8 @@ export function schemasOf(document: object): (...pointer: readonly unknown[]) =>
 }
 
 /**
- * Members may be added to responses later, so the document allows them and clients must. A test wants to see each of them
- * documented.
+ * Forbids members that are not documented. The document itself allows them, because responses may gain members later and
+ * clients must accept them, but tests must notice them.
  */
 function closed(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(closed)

@@ -14,7 +14,7 @@ const fits = documentChecker({
   },
 })
 
-/** Answers `/things/1 200 {"n":1}` with what the path says, in two parts. */
+/** Answers a path such as `/things/1 200 {"n":1}` with the status and body that it contains, in two parts. */
 const server = createServer((req, res) => {
   const [path, status = '200', ...body] = decodeURIComponent(req.url ?? '').split(' ')
   res.setHeader('Content-Type', path?.startsWith('/pages') ? 'text/html' : 'application/json')

@@ -3,18 +3,18 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { jsonLines } from '../json-lines.js'
 import type { documentChecker } from './document-checker.js'
 
-/** A service that this process serves, and what it promises. */
+/** A service that this process serves, and what its document promises. */
 export type WatchedService = {
-  /** 0 for a process that picks a free one itself: all that it serves belongs to the service. */
+  /** 0 if the process picks a free port itself; then everything it serves belongs to this service. */
   port: number
-  /** Where the paths of the document begin, without a slash at the end; what is above belongs to nobody. */
+  /** The prefix of all paths of the document, without a trailing slash; answers to other paths are not checked. */
   basePath?: string
   fits: ReturnType<typeof documentChecker>
   /** Paths of pages and probes, which are in no document. */
   undocumented: RegExp
 }
 
-/** Of every answer that a server of this process begins. */
+/** Node publishes here every request that a server of this process receives. */
 const CHANNEL = 'http.server.request.start'
 type Exchange = { request: IncomingMessage; response: ServerResponse }
 
@@ -45,7 +45,7 @@ export function watchAnswers(services: readonly WatchedService[], wrong: (proble
   return () => void unsubscribe(CHANNEL, watch)
 }
 
-/** The same for services that the process of a test serves. `end` fails when there was such an answer, and says in which test. */
+/** The same for services in the process of a test. `end` throws if there was an undocumented answer, and names the test. */
 export function refuseWrongAnswers(
   services: readonly WatchedService[],
   currentTest: () => string | undefined,
@@ -68,7 +68,7 @@ function pathBelow(basePath: string, url: string): string | undefined {
   return path === '' || /^[/?]/.test(path) ? path : undefined
 }
 
-/** What the service writes from here on. */
+/** Records the body while the service writes it. */
 function recordBody(response: ServerResponse): () => string {
   const chunks: Buffer[] = []
   const keep = (chunk: unknown, encoding: unknown) => {

@@ -2,9 +2,9 @@ import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
-/** What a watched process is told. */
+/** What a watched process is told to check. */
 export type WatchedProcess = {
-  /** The file for answers that no document promises. */
+  /** The file to which it writes the answers that no document promises. */
   report: string
   services: { port: number; document: string; undocumented: string }[]
 }
@@ -26,8 +26,8 @@ const DOCUMENTS = {
 type Service = keyof typeof DOCUMENTS
 
 /**
- * Makes services that run as separate processes compare every response with their documents. They start with `args` and
- * `env`; a port of 0 is whichever the process picks; `end` fails when there was an answer that no document promises.
+ * Makes services that run as separate processes compare every response with their documents. Start them with `args` and
+ * `env`. A port of 0 stands for the port that the process picks. `end` throws if there was an answer that no document promises.
  */
 export function watchProcess(folder: string, ports: Partial<Record<Service, number>>) {
   const report = join(folder, 'wrong-answers')

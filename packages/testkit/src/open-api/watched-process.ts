@@ -3,13 +3,13 @@ import { documentChecker } from './document-checker.js'
 import { watchAnswers } from './watch-answers.js'
 import type { WatchedProcess } from './watch-process.js'
 
-// Imported by a service before its own modules, where a test runs it as a separate process: see watch-process.ts.
+// A service that a test runs as a separate process imports this before its own modules: see watch-process.ts.
 
 const { report, services } = JSON.parse(process.env['SIGNET_WATCHED_ANSWERS'] ?? '') as WatchedProcess
 
 type Checker = ReturnType<typeof documentChecker>
 
-/** Reads the document with the first answer of the service: many processes only say that they are healthy. */
+/** Reads the document only when there is an answer to check: many processes answer nothing but health checks. */
 function checkerOf(document: string): Checker {
   let checker: Checker | undefined
   return (...answer) => {

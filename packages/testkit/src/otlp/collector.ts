@@ -28,7 +28,7 @@ export type CollectedPoint = {
   type: 'gauge' | 'counter' | 'histogram'
   attributes: Attributes
   resource: Attributes
-  /** Of a histogram, how many values it has seen. */
+  /** For a histogram, the number of recorded values. */
   value: number
   histogram?: { sum: number; bounds: number[]; counts: number[] }
 }
@@ -40,7 +40,7 @@ export type OtlpCollector = {
   readonly spans: CollectedSpan[]
   /** Every point of every push; the newest last. */
   readonly points: CollectedPoint[]
-  /** The messages as they came, unpacked, with their headers. */
+  /** The messages as received, but decompressed, with their headers. */
   readonly messages: { via: 'http' | 'grpc'; path: string; headers: IncomingHttpHeaders; bytes: Buffer }[]
   close(): Promise<void>
 }
