@@ -18,7 +18,7 @@ afterAll(() => {
   rmSync(folder, { recursive: true, force: true })
 })
 
-/** Another product, described by a module of the user's: it delivers each event at once, unsigned. */
+/** Another product, as a user describes it in a module: it delivers each event at once, unsigned. */
 const PEER = `
 import { createServer } from 'node:http'
 import { readFileSync } from 'node:fs'
@@ -125,7 +125,7 @@ describe('the page in the repository', () => {
   it('is what its results say', () => {
     const site = join(repository, 'infra/site')
     const results = JSON.parse(readFileSync(join(site, 'measured.json'), 'utf8')) as Results
-    // Widths of tables are the formatter's.
+    // The formatter decides how wide the columns of tables are.
     const words = (text: string) => text.replaceAll(/[ -]+/g, ' ')
     for (const [file, content] of Object.entries(pageOf(results)))
       expect(words(readFileSync(join(site, file), 'utf8'))).toBe(words(content))

@@ -13,7 +13,7 @@ let secret: string
 let port: number
 
 beforeAll(async () => {
-  // Of the receiver, which the command starts when the endpoint already exists.
+  // The port of the receiver, which the command starts only after the endpoint exists.
   port = await leasePort()
   stack = await startStack()
   const person = await Person.signUp(stack.authUrl)

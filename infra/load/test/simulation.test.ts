@@ -18,7 +18,7 @@ describe('the simulation', () => {
 
   it('keeps the law of utilization: a thread is busy for what its batches cost, whatever waits', () => {
     const { busy } = simulate(layout('one process'), { perSecond: 20, seconds: 60 })
-    // So few that nearly every event is a batch of its own.
+    // At this rate, nearly every batch has a single event.
     const expected = (20 * timeOf(COSTS.dispatcher, 1)) / 1000
     expect(busy['a dispatcher']).toBeGreaterThan(0.85 * expected)
     expect(busy['a dispatcher']).toBeLessThan(1.15 * expected)

@@ -7,7 +7,7 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
 import { startGuarded } from './child.js'
 import { waitUntil } from './wait-until.js'
 
-/** A zombie nobody collects still has an entry, so the state is read where the system shows it. */
+/** A zombie still has a process entry until its parent collects it, so this reads the state where the system shows it. */
 function isRunning(pid: number): boolean {
   try {
     process.kill(pid, 0)

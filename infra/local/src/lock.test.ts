@@ -41,7 +41,7 @@ it('is given to one of many processes that find a stale one at the same time', a
     import { takeLock } from '${module}'
     const { release } = takeLock(${JSON.stringify(lock('race'))})
     console.log(release ? 'mine' : 'taken')
-    process.stdin.resume()` // those that have it must live while others look
+    process.stdin.resume()` // the holder must stay alive while the others look
   for (let round = 0; round < 3; round += 1) {
     symlinkSync('999999999', lock('race'))
     const racers = Array.from({ length: 6 }, () =>

@@ -13,7 +13,7 @@ const hasIpv6 = Object.values(networkInterfaces()).some((all) =>
 const onLinux = process.platform === 'linux' ? it : it.skip
 const PORTS = new URL('../dist/ports.js', import.meta.url).href
 
-/** What another process gets that asks for this port or the next. */
+/** The port that another process gets when it asks for this one or the next free one. */
 async function leaseElsewhere(wanted: number): Promise<number> {
   const script = `import { leaseNextPort } from '${PORTS}'; console.log(await leaseNextPort(${wanted}))`
   const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '-e', script])
@@ -43,7 +43,7 @@ describe('leaseNextPort', () => {
 
   onLinux('has the system keep the port, by a socket on which nobody listens', async () => {
     const port = await leasePort()
-    // The list of all sockets, with hexadecimal addresses.
+    // The system's list of all TCP sockets, with hexadecimal addresses.
     const sockets = readFileSync('/proc/net/tcp', 'utf8').matchAll(/^ *\d+: \w+:(\w+)/gm)
     const bound = new Set([...sockets].map(([, hex = '']) => parseInt(hex, 16)))
     expect(bound.has(port)).toBe(true)

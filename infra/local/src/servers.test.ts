@@ -8,7 +8,7 @@ import { type PostgresServer, removePostgresData, startPostgres, startRedis } fr
 
 let folder: string
 beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), 'signet-servers-')) // of mode 0700, as a home directory may be
+  folder = mkdtempSync(join(tmpdir(), 'signet-servers-')) // has mode 0700, as home directories may have
 })
 afterEach(() => {
   rmSync(folder, { recursive: true, force: true })
@@ -45,7 +45,7 @@ describe('startPostgres', () => {
   })
 
   it('starts over when a first start was interrupted in the middle of initdb', async () => {
-    chmodSync(folder, 0o711) // as root the server runs under another account, whose data would be elsewhere
+    chmodSync(folder, 0o711) // if we are root, the server runs under another account and would put its data elsewhere
     const dataDir = join(folder, 'postgres')
     mkdirSync(join(dataDir, 'base'), { recursive: true })
     writeFileSync(join(dataDir, 'PG_VERSION'), '17\n') // one of the first files that initdb writes

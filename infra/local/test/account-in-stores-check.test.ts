@@ -12,7 +12,7 @@ afterEach(() => {
 
 type Exemption = { file: string; name: string; because: string }
 
-/** The lines of a store in which the rule finds something. */
+/** The lines of a store that the rule reports. */
 function found(
   store: string,
   { exempt = [], row = '' }: { exempt?: Exemption[]; row?: string } = {},

@@ -9,7 +9,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 const root = fileURLToPath(new URL('../../../', import.meta.url))
 const IMAGES = ['apps/auth', 'apps/webhooks', 'apps/dispatcher', 'infra/local']
 
-/** The packages of the images, and those that they need at run time. */
+/** The packages that the images contain: the apps, and those that they need at run time. */
 async function packagesOfImages(): Promise<string[]> {
   const found = [...IMAGES]
   for (const folder of found) {

@@ -22,11 +22,11 @@ import { repository, runningStack, type RunningStack } from './support/running-s
 import { describeTutorials } from './tutorials.js'
 
 const NEW_PASSWORD = 'staple battery horse'
-/** So many consecutive failures disable an endpoint. */
+/** The number of consecutive failures that disables an endpoint. */
 const LOST = 20
 const REASON = 'the receiver is being repaired'
 
-/** Those that `npm start` runs, started once for all that people do with them. */
+/** The services as `npm start` runs them, started once for all tests. */
 let stack: RunningStack
 beforeAll(async () => {
   stack = await runningStack()
@@ -43,7 +43,7 @@ if (chromiumPath() !== null) {
   afterAll(() => journey.end())
 }
 
-/** Whole ways of a person through the services that `npm start` runs, across pages, devices, email and deliveries. */
+/** Whole journeys of a person through the services that `npm start` runs, across pages, devices, emails and deliveries. */
 describeInBrowser('a person', () => {
   it('who is new gets from the portal over an account to a verified delivery', async () => {
     const page = await journey.device(LAPTOP)
@@ -51,7 +51,7 @@ describeInBrowser('a person', () => {
     const secret = await journey.addEndpoint(page, await journey.hook('/hooks/journey'))
     await journey.hook('/hooks/journey', { secret })
     await page.click('text=Send a test event')
-    // The log follows what is under way by itself.
+    // The log updates by itself while a delivery is pending.
     await page.waitForSelector('td:has-text("Delivered")')
     expect(await journey.received('/hooks/journey')).toMatchObject([
       { eventType: 'webhook.ping', verified: true },
@@ -77,7 +77,7 @@ describeInBrowser('a person', () => {
     await page.locator('h2:text-is("Passkeys")').scrollIntoViewIfNeeded()
     await journey.picture(page, 'passkeys', 'apps/auth/docs/images')
     await page.context().clearCookies()
-    // The device answers as soon as the browser offers its passkeys below the field of the address.
+    // The device signs in as soon as the browser suggests its passkeys in the field for the address.
     await page.goto(journey.portal)
     await page.waitForURL(journey.portal)
     expect(await page.textContent('main')).toContain('keys@journeys.test')
@@ -188,16 +188,16 @@ describeInBrowser('an operator', () => {
     page = await journey.device({ httpCredentials, viewport: { width: 1100, height: 800 } })
   })
 
-  /** What `ops` prints. */
+  /** Runs `ops` and returns what it prints. */
   async function ops(...argv: string[]): Promise<string> {
     const main = join(repository, 'apps/dispatcher/dist/main.js')
     const argumentsOfNode = [`--env-file=${envFile}`, main, 'ops', ...argv, '--by', 'grace']
     return (await promisify(execFile)(process.execPath, argumentsOfNode)).stdout
   }
 
-  /** Reloads the page at this path until it says this. */
+  /** Reloads the page at `path` until it contains `text`. */
   async function pageSays(path: string, text: string): Promise<void> {
-    // Chromium refuses to reload a page that it is about to replace with the next one.
+    // Chromium refuses to reload a page while it navigates to another one.
     await page.waitForURL(`${base}${path}`)
     await waitUntil(
       async () => {
@@ -232,7 +232,7 @@ describeInBrowser('an operator', () => {
     await setHook(world, path, { secret })
     await ops('resume', '--why', 'it is repaired')
 
-    // The retry is due a minute after the first attempt. To ask for that often costs less at the receiver than in a browser.
+    // The retry is due a minute after the first attempt. Polling the receiver costs less than reloading a page.
     await waitUntil(async () => (await journey.received(path)).length > 1 || undefined, {
       describe: 'the second attempt',
       intervalMs: 500,

@@ -115,7 +115,7 @@ describeInBrowser('the pages of the local stack in Chromium', () => {
     expect(await faultsOfPages(browser, walk)).toEqual([])
   })
 
-  /** For a look at the pages: PICTURES=<folder> keeps one of each. */
+  /** PICTURES=<folder> saves a picture of each page there, to look at. */
   async function takePicture(shown: Page, name: string): Promise<void> {
     const folder = process.env['PICTURES']
     if (folder === undefined) return

@@ -83,7 +83,7 @@ describe('the digests of a release', () => {
     const rest = text.slice(0, text.indexOf('images:\n'))
     const written = withDigests(text, { ...metadata, 'buildx.build.warnings': {} }, names)
     expect(written).toBe(`${rest}images:\n${images.join('')}`)
-    // Once more with the digests of the next release.
+    // The next release replaces its own list.
     expect(withDigests(written, metadata, { ...names, version: '9.9.10' })).toBe(
       written.replaceAll('# 9.9.9', '# 9.9.10'),
     )

@@ -6,13 +6,13 @@ import { codeBlocks } from './support/code-blocks.js'
 import { repository } from './support/running-stack.js'
 import { unquotedVariables } from './support/unquoted-variables.js'
 
-// Commands of documents are pasted into the reader's shell, which on macOS is zsh.
+// Readers paste the commands of documents into their shell, which is zsh on macOS.
 
 const documents = execFileSync('git', ['-C', repository, 'ls-files', '*.md'], { encoding: 'utf8' })
   .split('\n')
   .filter((file) => file !== '' && existsSync(join(repository, file)))
 
-/** What is wrong with the commands of all documents, with the names of the documents. */
+/** The problems that `find` reports in the commands of all documents, each with the name of the document. */
 const problems = (find: (script: string) => string[]): string[] =>
   documents.flatMap((file) =>
     ['sh', 'bash', 'console', 'shell']

@@ -11,7 +11,7 @@ import { removePostgresData } from '../src/index.js'
 import { waitUntil } from '../src/wait-until.js'
 import { type Starter, startIn } from './support/starter.js'
 
-/** Stands for all three services: these tests are about the starter, and need services that can be told to die. */
+/** Stands in for all three services, because these tests of the starter need services that die on request. */
 const SERVICE = `
   import { createServer } from 'node:http'
   if (process.argv[2] === 'migrate') process.exit(0)
@@ -23,7 +23,7 @@ const SERVICE = `
   }).listen(port, '127.0.0.1', () => console.log(JSON.stringify({ msg: 'listening', port })))
   process.on('SIGTERM', () => { server.closeAllConnections(); server.close(() => process.exit(0)) })`
 
-/** One for all tests, as a developer has: only the first start has to make a database. */
+/** All tests share one, as a developer has only one: so only the first start creates a database. */
 let root: string
 const roots: string[] = []
 beforeAll(() => {
@@ -63,7 +63,7 @@ async function answers(url: string): Promise<boolean> {
   }
 }
 
-/** Every port it ever named is free again: services, tools, PostgreSQL and Redis are gone. */
+/** Waits until every port that the output names is free again: services, tools, PostgreSQL and Redis are gone. */
 async function expectNothingLeft(output: string): Promise<void> {
   const ports = new Set(
     [...output.matchAll(/(?:on port |127\.0\.0\.1:|localhost:)(\d+)/g)].map((match) => Number(match[1])),
@@ -92,7 +92,7 @@ async function canListen(port: number): Promise<boolean> {
 const UP = 'Ctrl-C stops everything'
 const TAKEN = 'port 8081 (auth) is taken; using'
 
-/** Where something else has the port, that will do, unless it leaves before `npm start` looks. */
+/** Starts while port 8081 is taken, by this test or by another program. Tries again if that program frees it too early. */
 async function startWhileTaken(): Promise<Starter> {
   const other = createServer().listen(8081, '127.0.0.1')
   const held = await once(other, 'listening').then(

@@ -21,8 +21,8 @@ import { codeBlocks } from './support/code-blocks.js'
 import { repository, type RunningStack } from './support/running-stack.js'
 import { type PrintedLine, terminalPicture } from './support/terminal-picture.js'
 
-// The commands of the README, of the page with more of them, and of the tutorials of infra/site, exactly as printed there, against
-// the services that `npm start` runs.
+// Runs the commands of the README, of the page with more requests, and of the tutorials of infra/site, exactly as printed there,
+// against the services that `npm start` runs.
 
 const read = (file: string) => readFileSync(join(repository, file), 'utf8')
 const whereCurlIs = succeeds('curl', ['--version']) ? it : it.skip
@@ -36,7 +36,7 @@ const inBrowser = chromiumPath() === null ? it.skip : it
 let stack: RunningStack
 const end = new AbortController()
 
-/** Tests on services that the caller has started, before any test runs. */
+/** Runs the tests against services that the caller starts before any test. */
 export function describeTutorials(running: () => RunningStack): void {
   beforeAll(() => {
     stack = running()
@@ -47,7 +47,7 @@ export function describeTutorials(running: () => RunningStack): void {
   describe('the tutorials', tutorials)
 }
 
-/** What a shell prints for all commands of a page, in a home and on a port of its own. */
+/** Runs all commands of a page with a new home folder and a free port, and returns what the shell prints. */
 async function runAll(page: string, shell = 'sh'): Promise<{ stdout: string; stderr: string }> {
   const env = {
     PATH: process.env['PATH'],
@@ -85,7 +85,7 @@ function readme(): void {
 function tutorials(): void {
   const tutorial = (name: string): string => read(`infra/site/tutorials/${name}.md`)
 
-  /** Saves the files of a page under the names that their first lines say. */
+  /** Saves the files of a page under the names in their first lines. */
   function save(page: string): void {
     for (const text of [...codeBlocks(page, 'js'), ...codeBlocks(page, 'html')]) {
       const name = /^(?:\/\/|<!--) (\S+)/.exec(text)?.[1] ?? ''
@@ -97,9 +97,9 @@ function tutorials(): void {
   const PICTURE = join(repository, 'infra/site/images/listen.svg')
   const MAX_PICTURE_BYTES = 300_000
 
-  /** Reads along what a command prints into a file, with its times. */
+  /** Follows a file into which a command prints, and notes when each line appears. */
   function readAlong(name: string, typed: string): { stop(): PrintedLine[] } {
-    rmSync(join(stack.folder, name), { force: true }) // another page's
+    rmSync(join(stack.folder, name), { force: true }) // the file of another page
     const lines: PrintedLine[] = [{ text: `$ ${typed}`, atMs: 0 }]
     let startedAt: number | undefined
     const look = (): void => {
@@ -166,7 +166,7 @@ function tutorials(): void {
         cwd: stack.folder,
         signal: end.signal,
       })
-      app.on('error', () => {}) // the abort at the end
+      app.on('error', () => {}) // `end` aborts the process
       let printed = ''
       for (const stream of [app.stdout, app.stderr])
         stream.on('data', (chunk: Buffer) => (printed += chunk.toString()))
@@ -178,7 +178,7 @@ function tutorials(): void {
     },
   )
 
-  /** The versions that the page installs are those of this repository, so nothing has to be fetched. */
+  /** Links the packages of this repository, which have the versions that the page installs, so that nothing is fetched. */
   function linkPackages(install: string): void {
     const fromAuth = createRequire(join(repository, 'apps/auth/package.json'))
     const fromCli = createRequire(join(repository, 'packages/cli/package.json'))

@@ -17,8 +17,8 @@ import { findPrograms } from '../programs.js'
 import { inRedis, startRedis } from '../redis.js'
 import { findRedis, IMAGE, WAYS } from './ways.js'
 
-// Engines that are not on every machine are stood for by programs of the same name, arguments and results. Debian's package
-// manager is the real one, with a repository of this test's own, where it is there.
+// Not every machine has a container engine, so programs with the same name, arguments and results stand in for them. Debian's
+// package manager is the real one, where it is installed, with a repository that the test makes.
 
 let folder: string
 let bin: string
@@ -39,7 +39,7 @@ function program(path: string, script: string): string {
 const server = (path: string, version = 'Valkey server v=8.1.4 sha=00000000:0 bits=64') =>
   program(path, `echo '${version}'`)
 
-/** Programs of this machine that the doubles and what they stand for need. */
+/** Links programs of this machine that the doubles and the code under test need. */
 function lend(...names: string[]): void {
   for (const name of names)
     symlinkSync(findPrograms([name], process.env['PATH'], ['/usr/bin', '/bin'])[0] ?? '', join(bin, name))
@@ -122,7 +122,7 @@ describe("a distribution's package", () => {
     expect(existsSync(join(folder, 'asked'))).toBe(false)
   })
 
-  /** Returns an apt.conf that knows this repository alone. */
+  /** Makes a repository, and returns an apt.conf that knows no other one. */
   function debianRepository(): string {
     const root = join(folder, 'deb')
     mkdirSync(join(root, 'DEBIAN'), { recursive: true })
@@ -182,7 +182,7 @@ describe('a container engine', () => {
     },
   )
 
-  /** An engine whose containers are the server that this machine has, each with a file that holds its process id. */
+  /** An engine whose containers are processes of the installed server. Each has a file with its process id while it runs. */
   async function engineOfProcesses(): Promise<void> {
     const containers = join(folder, 'containers')
     mkdirSync(containers)

@@ -14,7 +14,7 @@ const REPOSITORY = new URL('../../../../', import.meta.url)
 type Message = { subject: string; text: string }
 type Received = { eventId: string; eventType: string; verified: boolean | null; answered?: unknown }
 
-/** What people have on their way through the services of `npm start`: devices, an inbox, a receiver of their own. */
+/** What a person uses with the services of `npm start`: devices, an inbox, and a receiver. */
 export class Journey {
   readonly #devices: BrowserContext[] = []
 
@@ -36,14 +36,14 @@ export class Journey {
     return `${this.stack.world.webhooks}/portal`
   }
 
-  /** A browser of its own, with no cookies. */
+  /** A separate browser without cookies. */
   async device(kind: object): Promise<Page> {
     const context = await this.browser.newContext(kind)
     this.#devices.push(context)
     return context.newPage()
   }
 
-  /** A link in the emails to someone, the newest first, once one of `count` or more matches. */
+  /** Waits for `count` emails to an address, and for a link that matches in one of them, the newest first. */
   linkTo(email: string, count: number, pattern = /http\S+verify\S+/): Promise<string> {
     return waitUntil(
       async () => {
@@ -69,7 +69,7 @@ export class Journey {
     await page.waitForURL(this.portal)
   }
 
-  /** What the receiver does at a path; its address. */
+  /** Sets what the receiver does at a path, and returns the URL. */
   async hook(path: string, more: { secret?: string; otherwise?: object } = {}): Promise<string> {
     const answer = await fetch(`${this.stack.world.inbox}/api/hooks`, {
       method: 'PUT',
@@ -84,7 +84,7 @@ export class Journey {
     return ((await answer.json()) as { items: Received[] }).items
   }
 
-  /** Adds an endpoint on the first page of the portal; its secret. */
+  /** Adds an endpoint on the first page of the portal, and returns its secret. */
   async addEndpoint(page: Page, url: string): Promise<string> {
     await page.fill('#url', url)
     await page.click('button:text-is("Add webhook")')

@@ -26,7 +26,7 @@ export class McpHost {
     const callback = `http://127.0.0.1:${(listener.address() as AddressInfo).port}/callback`
     this.#listener = listener.on('request', (req, res) => {
       const url = new URL(req.url ?? '', callback)
-      // Browsers ask for an icon as well.
+      // Browsers also ask for an icon.
       if (url.pathname === '/callback') this.#callback = url
       res.setHeader('Content-Type', 'text/html').end('<p>You may close this window.</p>')
     })
@@ -40,7 +40,7 @@ export class McpHost {
     return new McpHost(base, name, listener)
   }
 
-  /** Knocks without a token, as hosts do, and is sent to the person. */
+  /** Connects without a token, as hosts do, and returns the URL at which the server wants the person to authorize the host. */
   async authorizationUrl(): Promise<string> {
     await this.#newClient()
       .connect(this.#transport)
@@ -49,7 +49,7 @@ export class McpHost {
     return this.#authorization.href
   }
 
-  /** After the person approved. */
+  /** Finishes the authorization after the person has approved it. */
   async connect(): Promise<Client> {
     if (this.#callback === undefined) throw new Error('nobody came back from the consent page')
     await this.#transport.finishAuth(this.#callback.searchParams)
@@ -58,7 +58,7 @@ export class McpHost {
     return client
   }
 
-  /** Whether the tokens that the host holds still do something. A refresh changes them. */
+  /** Whether the tokens of the host still work. Refreshing replaces them. */
   async answers(): Promise<{ mcp: boolean; refresh: boolean }> {
     const { tokens, information } = this.#stored
     const mcp = await fetch(`${this.base}/v1/webhooks`, {

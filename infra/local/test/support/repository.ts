@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
-/** A new repository in a folder of its own. */
+/** Creates a Git repository with these files in a new folder. */
 export function aRepository(files: Readonly<Record<string, string>>): string {
   const folder = mkdtempSync(join(tmpdir(), 'signet-repository-'))
   git(folder, 'init', '--quiet')
@@ -26,7 +26,7 @@ export function git(folder: string, ...args: readonly string[]): void {
   if (status !== 0) throw new Error(stderr)
 }
 
-/** What a program of `infra/checks` says about a repository. */
+/** Runs a program of `infra/checks` on a repository. */
 export function checked(program: string, folder: string): { status: number | null; problems: string[] } {
   const path = fileURLToPath(new URL(`../../../checks/${program}`, import.meta.url))
   const { status, stdout } = spawnSync(process.execPath, [path, `--folder=${folder}`], { encoding: 'utf8' })

@@ -11,7 +11,7 @@ export const repository = fileURLToPath(new URL('../../../..', import.meta.url))
 
 export type RunningStack = { folder: string; world: World; stop(): Promise<void> }
 
-/** The real services as `npm start -- --no-demo` runs them, with data of their own. */
+/** The real services as `npm start -- --no-demo` runs them, with separate data. */
 export async function runningStack(): Promise<RunningStack> {
   const folder = mkdtempSync(join(tmpdir(), 'signet-stack-'))
   for (const name of ['apps', 'infra', 'packages']) symlinkSync(join(repository, name), join(folder, name))

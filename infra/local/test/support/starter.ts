@@ -9,12 +9,12 @@ const OPTIONS = new URL('../../start-options.mjs', import.meta.url).href
 export interface Starter {
   process: ChildProcessByStdio<null, Readable, Readable>
   output(): string
-  /** Waits for a text in what it printed. */
+  /** Waits until it has printed a text. */
   said(text: string | RegExp): Promise<void>
   exitCode: Promise<number | null>
 }
 
-/** `npm start` for a folder that looks like the repository. */
+/** Runs `npm start` for a folder that looks like the repository. */
 export function startIn(folder: string, args: string[]): Starter {
   const script = `import { start } from '${START}'
     import { readStartArguments } from '${OPTIONS}'

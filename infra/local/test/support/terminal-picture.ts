@@ -5,7 +5,7 @@ const LINE_HEIGHT = 20
 const CHARACTER = 8.5
 const COLUMNS = 96
 const PADDING = 20
-/** A reader needs longer than a program; then it starts again. */
+/** Readers need longer than the program took; then the animation starts again. */
 const SHOWN_AT_THE_END_MS = 6000
 
 /** An animated SVG of what a terminal showed: lines appear when they were printed. It loads nothing and runs no script. */

@@ -1,12 +1,12 @@
 const VARIABLE = /^\$(?:\w+|\{[^}]*\}|[@*])/
 
 /**
- * The variables outside of quotes in a shell script. sh and bash split their values into words, zsh does not. Assignments split in no
- * shell.
+ * The variables outside of quotes in a shell script. sh and bash split their values into words, zsh does not. No shell splits the value
+ * of an assignment.
  */
 export function unquotedVariables(script: string): string[] {
   const found: string[] = []
-  /** What the place is enclosed in: double quotes, or a `(`, whose commands have quotes of their own. */
+  /** What encloses the current position: double quotes, or a `(`, whose commands have their own quotes. */
   const inside: ('"' | '(')[] = []
   let word = ''
   for (let at = 0; at < script.length; at += 1) {
