@@ -14,7 +14,7 @@ const NAMES = [
 ]
 const APT = ['-o', 'APT::Update::Error-Mode=any', '-qq']
 
-/** Names a Chromium that is there in CHROMIUM_BIN for jest; installs nothing. */
+/** Names an installed Chromium, if there is one, in CHROMIUM_BIN for jest. */
 export function nameChromium() {
   const found = findChromium()
   if (found) process.env.CHROMIUM_BIN = found
@@ -56,7 +56,7 @@ async function installChromium() {
   return findChromium() ?? { reason: "Debian's package brought no Chromium; set CHROMIUM_BIN" }
 }
 
-/** The last line that it said when it failed. */
+/** Runs apt-get, and returns the last line that it printed if it failed. */
 async function aptGet(args) {
   const { ok, output } = await run('apt-get', [...APT, ...args])
   return ok ? undefined : `apt-get ${args[0]} failed: ${output.trim().split('\n').at(-1)}`

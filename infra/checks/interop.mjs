@@ -40,7 +40,7 @@ const SUBSCRIPTION = 'which creates, lists and deletes a subscription'
 const USER = 'which creates a user, signs in, reads and deletes the user'
 const GENERATED_CLIENT = 'a client that openapi-typescript generates'
 
-/** A row: whose client in which version, what it does, and the tests that have it do that, where they are not named like it. */
+/** A row: the client and its version, what it does, and the name of its tests if it differs from the name of the client. */
 const ROWS = [
   {
     ...npm('@modelcontextprotocol/sdk'),

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { root } from '../local/bootstrap.mjs'
 import { jestCommand, run } from './run.mjs'
 
-/** Runs jest with its own output shown, and counts. A test file that could not run at all is a failure. */
+/** Runs jest, shows its output, and counts the tests. A test file that could not run at all is a failure. */
 export async function runJest(args) {
   const folder = join(root, '.cache')
   const resultFile = join(folder, `jest-${process.pid}.json`)

@@ -117,7 +117,7 @@ async function statusesOf(mutate, test, report) {
   return results.map(({ status }) => status).filter((status) => !uncounted.includes(status))
 }
 
-/** What differs from jest.config.js, which Stryker reads: modules of its own for each run, no database, and only these tests. */
+/** What differs from jest.config.js, which Stryker reads: each run loads its modules, has no database, and runs only these tests. */
 function jestConfigFor(test) {
   return {
     testEnvironment: 'node',

@@ -12,7 +12,7 @@ const paths = leadingPaths(words)
 if (paths.length > 0) await testPaths(paths, words.slice(paths.length))
 else await testEverything()
 
-/** What stands before the first word that is neither a path nor looks like one; the rest is for jest. */
+/** The paths at the beginning: the first word, and existing paths after it. The rest is for jest. */
 function leadingPaths(words) {
   const end = words.findIndex((word, i) => word.startsWith('-') || (i > 0 && !existsSync(`${root}/${word}`)))
   // As a pattern for jest, it would silently exclude all paths after it.

@@ -1,5 +1,5 @@
 // The environment of test files that share modules: the globals of the process itself instead of a copy for each file.
-// What files most easily leave behind is put back. A file that needs globals of its own says `@jest-environment node`.
+// It restores what files most easily leave changed. A file that needs separate globals says `@jest-environment node`.
 import { ModernFakeTimers } from '@jest/fake-timers'
 import { ModuleMocker } from 'jest-mock'
 
@@ -36,7 +36,7 @@ export default class SharedEnvironment {
     return []
   }
 
-  /** None: the runner imports modules natively, and gives every file that has a context to jest's own way. */
+  /** None, so that the runner imports modules natively; files that have a context run in jest's own way. */
   getVmContext() {
     return null
   }

@@ -1,4 +1,4 @@
-// One PostgreSQL cluster and one Redis for a whole jest run, on free ports. DATABASE_URL and REDIS_URL win.
+// One PostgreSQL cluster and one Redis for a whole jest run, on free ports. DATABASE_URL and REDIS_URL name servers to use instead.
 import { mkdirSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -12,19 +12,19 @@ export default async function globalSetup() {
   const place = scratchFolder()
   for (const each of new Set([place, tmpdir()])) sweepOldRuns(each)
   const folder = join(place, `${PREFIX}${process.pid}`)
-  mkdirSync(folder, { recursive: true, mode: 0o711 }) // the server's account must be able to pass
+  mkdirSync(folder, { recursive: true, mode: 0o711 }) // the server's account must be able to enter
   const [postgres, redis] = await Promise.all([
     process.env.DATABASE_URL ? undefined : startPostgres({ dataDir: join(folder, 'postgres'), test: true }),
     process.env.REDIS_URL ? undefined : startRedis({ dir: join(folder, 'redis') }),
   ])
   process.env.SIGNET_TEST_DATABASE_URL = process.env.DATABASE_URL ?? postgres.url('postgres')
   process.env.SIGNET_TEST_REDIS_URL = process.env.REDIS_URL ?? redis.url
-  // Servers that a test has for itself keep their data there as well.
+  // Servers that a test starts for itself also keep their data there.
   process.env.SIGNET_TEST_FOLDER = folder
   globalThis.signetTestServers = { folder, postgres, redis }
 }
 
-/** A jest that was killed leaves its folder; its servers are gone by themselves. */
+/** Removes the folders of jest runs that were killed; their servers have ended by themselves. */
 function sweepOldRuns(place) {
   for (const name of readdirSync(place)) {
     if (!name.startsWith(PREFIX)) continue

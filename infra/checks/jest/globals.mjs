@@ -1,5 +1,5 @@
-// What tests import as `@jest/globals`. Modules that many files share may keep one of them, as `describeInBrowser` of the
-// testkit does, so each leads to that of the file that runs.
+// Tests import this as `@jest/globals`. Modules that many files share may keep one of these functions, as `describeInBrowser`
+// of the testkit does, so each forwards to the function of the running file.
 let current
 
 export const afterAll = ofRunningFile('afterAll')

@@ -1,4 +1,4 @@
-// How modules are found and read in tests: those of the workspace as their TypeScript sources, packages as Node finds them.
+// Resolves and loads modules in tests: those of the workspace as their TypeScript sources, packages as Node finds them.
 import { existsSync } from 'node:fs'
 import { isTypeScript, toJavaScript } from './typescript.mjs'
 
@@ -9,7 +9,7 @@ export async function resolve(specifier, context, next) {
   const conditions = [...context.conditions, '@signet/source']
   const found =
     sourceBeside(specifier, context.parentURL) ?? (await next(specifier, { ...context, conditions }))
-  // A file that runs again, in watch mode, brings its own modules along: `?run=2` passes on to what it imports.
+  // A file that runs again, in watch mode, loads its modules again: what it imports inherits `?run=2`.
   const run = /\?run=\d+$/.exec(context.parentURL ?? '')?.[0]
   return run && isTypeScript(found.url) ? { ...found, url: `${found.url}${run}` } : found
 }

@@ -1,5 +1,5 @@
-// jest's own runner of test files, except that modules are loaded by Node and stay loaded for the next file of the same
-// worker. jest loads every module again for each file, which took most of the time of most files.
+// jest's own runner of test files, except that Node loads the modules, and they stay loaded for the next file of the same worker.
+// jest would load every module again for each file, which takes most of the time of most files.
 import hooks from 'node:async_hooks'
 import { createRequire, register } from 'node:module'
 import { pathToFileURL } from 'node:url'
@@ -40,12 +40,12 @@ export default async function runTestFile(globalConfig, config, environment, run
     forgetTests()
     // Node copies the value of every storage in use into each new promise: hundreds of files would make all of them slow.
     for (const storage of storages.splice(0)) storage.disable()
-    // jest replaces a worker for its garbage as well, and the next one has to load all modules again.
+    // jest would also replace a worker because of its garbage, and the next worker has to load all modules again.
     if (process.memoryUsage().heapUsed > MUCH_MEMORY) collectGarbage()
   }
 }
 
-/** The part of jest that keeps the state of one file. What it requires in turn stays loaded. */
+/** Reloads the part of jest that keeps the state of one file. What that part requires stays loaded. */
 function requireAgain(path) {
   delete require.cache[path]
   hooks.AsyncLocalStorage = StorageOfFile
@@ -71,7 +71,7 @@ function importTest(file, runtime) {
   return import(`${pathToFileURL(file).href}${run > 1 ? `?run=${run}` : ''}`)
 }
 
-/** They would silently mock nothing here. */
+/** Refuses calls that would silently mock nothing here. */
 function withoutMockedModules(jest) {
   const refuse = (name) => () => {
     throw new Error(
@@ -82,7 +82,7 @@ function withoutMockedModules(jest) {
   return { ...jest, ...Object.fromEntries(names.map((name) => [name, refuse(name)])) }
 }
 
-/** jest keeps them in globals, which used to end with the file. */
+/** Deletes the tests that jest keeps in globals, which here outlive the file. */
 function forgetTests() {
   for (const symbol of Object.getOwnPropertySymbols(globalThis)) {
     if (symbol.description === 'JEST_STATE_SYMBOL') delete globalThis[symbol]
@@ -91,9 +91,9 @@ function forgetTests() {
 }
 
 /**
- * Files of a worker keep for one another what is slow to start: a browser, hashing threads, connections. Nobody closes
- * those, so the worker ends itself when jest has no more files for it, or replaces it. jest would wait half a second for
- * it to end by itself, and Playwright's listener for SIGTERM keeps it alive.
+ * The files of a worker share what is slow to start: a browser, hashing threads, connections. Nobody closes those, so the
+ * worker exits when jest has no more files for it or replaces it. Otherwise, jest would wait half a second for it to end,
+ * and Playwright's listener for SIGTERM would keep it alive.
  */
 function endWhenTold() {
   if (process.send === undefined) return

@@ -1,10 +1,10 @@
-// Long test files first, so that none of them runs on alone at the end. A clone knows no times yet, so they stand here.
+// Runs long test files first, so that none of them runs alone at the end. A new clone knows no times yet, so they are listed here.
 import { relative } from 'node:path'
 import SequencerModule from '@jest/test-sequencer'
 
 const Sequencer = SequencerModule.default ?? SequencerModule
 
-/** Those that wait most of their time: the checks, which begin when they do, use the cores meanwhile. */
+/** These files wait most of the time, so the checks, which begin at the same time, can use the cores. */
 const WAITING = [
   'infra/local/test/journeys.test.ts',
   'apps/dispatcher/test/chaos.test.ts',
@@ -19,7 +19,7 @@ const WAITING = [
   'apps/dispatcher/test/hanging-receivers.test.ts',
 ]
 
-/** What follows keeps the cores busy, first of all when the checks are over and others still wait. */
+/** These files keep the cores busy, above all once the checks are over and the files above still wait. */
 const LONGEST = [
   'apps/auth/test/ui/every-page.test.ts',
   'apps/auth/test/strangers-time.test.ts',

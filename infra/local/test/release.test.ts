@@ -83,7 +83,7 @@ describe('the digests of a release', () => {
     const rest = text.slice(0, text.indexOf('images:\n'))
     const written = withDigests(text, { ...metadata, 'buildx.build.warnings': {} }, names)
     expect(written).toBe(`${rest}images:\n${images.join('')}`)
-    // The next release replaces its own list.
+    // The next release replaces the digests of this one.
     expect(withDigests(written, metadata, { ...names, version: '9.9.10' })).toBe(
       written.replaceAll('# 9.9.9', '# 9.9.10'),
     )
