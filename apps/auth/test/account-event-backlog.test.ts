@@ -10,7 +10,7 @@ import { startServer, type TestServer } from './support/server.js'
 type Told = { type: string; data: { user_id: string } }
 type Message = Told & { id: string | string[] | undefined }
 
-/** A receiver that is away until it is told otherwise. */
+/** The receiver answers 503 while this is true. */
 let isAway = true
 let told: Message[] = []
 let receiver: Listener
@@ -46,14 +46,16 @@ beforeEach(() => {
 })
 
 const users = (count: number) => Array.from({ length: count }, () => randomUUID())
-/** Each of them a number of events, in order: 1, 2, 3. */
+/** Adds `count` events for each user, in order: 1, 2, 3. */
 const tell = (ids: readonly string[], count: number) =>
   server.context.db.query(
     `select tell_account_event(id, n::text, now(), '{}')
      from generate_series(1, $2) n cross join unnest($1::uuid[]) as id order by n`,
     [ids, count],
   )
-/** What a receiver makes of them: an attempt that a busy machine holds up beyond its time is repeated, under the same id. */
+/**
+ * The types of a user's events without repetitions: an attempt that a busy machine delays past its timeout is repeated under the same id.
+ */
 const typesOf = (user: string) => {
   const messages = new Map(told.filter(({ data }) => data.user_id === user).map(({ id, type }) => [id, type]))
   return [...messages.values()]
@@ -69,7 +71,7 @@ const allSent = () => waitFor(async () => (await count('true')) === 0)
 it('leaves to the claims nothing but the first event of each user, however many wait behind it', async () => {
   await tell(users(5), 400)
   expect(await count('true')).toBe(2000)
-  // All that the index of the claim leads to.
+  // The index that claims use leads to these events only.
   expect(await count('not behind')).toBe(5)
   isAway = false
   await server.context.db.query(`delete from outbox where position > (select min(position) + 50 from outbox)`)
@@ -106,7 +108,7 @@ it('sends an event that is decided while the one in front of it is being removed
   await server.context.db.transaction(async (tx) => {
     await tx.query(`select tell_account_event($1, 'second', now(), '{}')`, [id])
     isAway = false
-    // Sent, and its removal waits for what is being decided.
+    // The first event is sent, and its removal waits for the transaction that adds the second.
     await waitForLocks(server, 1)
   })
   await allSent()
@@ -120,7 +122,7 @@ it('sends an event that is decided while the one in front of it has just gone', 
   await db.transaction(async (tx) => {
     await tx.query(`delete from outbox where payload like '%' || $1 || '%'`, [id])
     isAway = false
-    // Deciding does not wait for that removal.
+    // Adding an event does not wait for that removal.
     await db.query(`select tell_account_event($1, 'second', now(), '{}')`, [id])
   })
   await allSent()
@@ -131,7 +133,7 @@ it('sends an event behind two that are removed at the same time', async () => {
   const { db } = server.context
   const [id = ''] = users(1)
   const one = (event: string) => db.query(`select tell_account_event($1, $2, now(), '{}')`, [id, event])
-  // Neither sees the other, so both are due.
+  // Neither transaction sees the event of the other, so both events are due.
   await db.transaction(async (tx) => {
     await tx.query(`select tell_account_event($1, '1', now(), '{}')`, [id])
     await one('2')

@@ -284,7 +284,7 @@ it('do not end at other services what the first proof of an address starts', asy
     const { user } = await aUser(own)
     await put(own, `/admin/users/${user.id}`, { ban_duration: '1h' }, admin())
     await untilTold(user.id, 1)
-    // In order for each user: a sign-out would have come before.
+    // Events of a user arrive in order, so a sign-out would have come first.
     expect(typesOf(user.id)).toEqual(['user.banned'])
   } finally {
     await own.close()

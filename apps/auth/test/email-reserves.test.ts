@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals'
 import { anEmail, aUser, expectError, PASSWORD, post } from './support/api.js'
 import { startServer, type TestServer } from './support/server.js'
 
-/** With the quotas that operators get who set none, and limits on requests that are in no test's way. */
+/** A server with the default quotas, and with a limit on requests that is too high to get in the way of a test. */
 const aServer = (env: Record<string, string> = {}): Promise<TestServer> =>
   startServer({
     AUTH_RATE_LIMIT_HEADER: 'X-Client',
@@ -17,7 +17,7 @@ const recover = (server: TestServer, client: string, email = anEmail()) =>
 const signUp = (server: TestServer, client: string, email = anEmail()) =>
   post(server, '/signup', { email, password: PASSWORD }, from(client))
 
-/** How many of its requests each client got accepted: thirty recoveries and thirty sign-ups. */
+/** Requests at least thirty recoveries and as many sign-ups, and returns how many the server accepted. */
 async function flood(server: TestServer, clients: readonly string[]): Promise<number> {
   let accepted = 0
   for (const request of [recover, signUp])
@@ -76,14 +76,14 @@ describe('the reserves of the email quota', () => {
       return count
     }
     try {
-      // The common part.
+      // The part of the quota that is not reserved.
       expect(await accepted(times(120, (n) => `10.${n % 8}.1.1`))).toBe(120)
-      // The reserve is 40: 4 for an IPv4 /16, 2 for a /24, 1 for an address.
+      // The reserve is 40 emails. Of those, an IPv4 /16 gets 4, a /24 gets 2, and an address gets 1.
       expect(await accepted(times(10, () => '192.0.2.1'))).toBe(1)
       expect(await accepted(times(10, (n) => `192.0.2.${n}`))).toBe(1)
       expect(await accepted(times(10, (n) => `192.0.3.${n}`))).toBe(2)
       expect(await accepted(times(10, (n) => `192.1.${n}.1`))).toBe(4)
-      // 4 for an IPv6 /32, and for a /64 one.
+      // An IPv6 /32 gets 4, and a /64 gets 1 of those.
       expect(await accepted(times(10, () => '2001:db8:1:1::1'))).toBe(1)
       expect(await accepted(times(10, (n) => `2001:db8:${n.toString(16)}00:1::1`))).toBe(3)
     } finally {

@@ -4,7 +4,7 @@ import { startServer, type TestServer } from './support/server.js'
 import { serviceToken } from './support/tokens.js'
 
 const admin = { token: serviceToken() }
-/** Of the right form, and longer than SMTP lets a mailbox name be. */
+/** A well-formed address whose mailbox name is longer than SMTP allows. */
 const aLongEmail = () => anEmail().replace('@', `${'x'.repeat(65)}@`)
 const usersWith = async (server: TestServer, email: string) => {
   const { rows } = await server.context.db.query('select 1 from users where email = $1', [email])
@@ -71,7 +71,7 @@ describe('an address that is not on the list of AUTH_EXTERNAL_EMAIL_AUTHORIZED_A
       ['/resend', { type: 'signup' }],
     ] as const) {
       const stranger = anEmail()
-      // Twice, because nothing was sent that a next one would come too soon after.
+      // Asks twice: nothing was sent, so the second request does not come too soon.
       for (const email of [known, stranger, known, stranger])
         expectError(await post(server, path, { ...body, email }), 400, 'email_address_not_authorized')
       expect(await usersWith(server, stranger)).toBe(0)

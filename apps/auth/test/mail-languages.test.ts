@@ -47,9 +47,9 @@ describe('the texts of emails', () => {
       const { subject, html, text = '', attachments = [] } = mail
       expect(html).toContain(`<html lang="${language}">`)
       expect(subject + text).not.toMatch(/\{\{|undefined|&#?\w+;|<\w/)
-      // A gap where a variable should be.
+      // There is no gap where a variable should be.
       expect(text).not.toMatch(/ {2}|\(\)| [.,]/m)
-      // A date as machines write it.
+      // There is no date in a format for machines.
       expect(text).not.toMatch(/\d{4}-\d\d-\d\d/)
       expect(text).toMatch(/^Müller & Söhne\n/)
       expect(html).toContain('Müller &#38; Söhne')

@@ -16,7 +16,7 @@ import { createOutbound, type Outbound } from '../src/outbound/outbound.js'
 import { MESSAGE } from './support/mailer.js'
 import { anObserver } from './support/observer.js'
 
-/** A brand with everything, but a PNG: this test shows emails outside of mail programs. */
+/** A brand with everything except a PNG, because this test shows emails outside mail programs. */
 const BRAND = {
   ...SIGNET,
   name: 'Müller & Söhne',
@@ -26,7 +26,7 @@ const BRAND = {
 }
 
 const LONG = `${'a'.repeat(60)}@${'b'.repeat(60)}.example.com`
-/** As long as things get: what does not break then never does. */
+/** Values as long as they get: a layout that holds with these always holds. */
 const variables: MailVariables = {
   email: LONG,
   newEmail: `new-${LONG}`,
@@ -89,7 +89,7 @@ describeInBrowser('the built-in emails in Chromium', () => {
           const seen = { colorScheme, width, scroll: await sidewaysScroll(page), cut: await cutOff() }
           expect(seen).toEqual({ colorScheme, width, scroll: 0, cut: [] })
         }
-        // Colors and structure do not change with the width, and structure not with the colors.
+        // Colors and structure do not change with the width, and structure does not change with the colors.
         const rules = colorScheme === 'dark' ? 'colors' : 'all'
         expect([colorScheme, await accessibilityFindings(page, rules)]).toEqual([colorScheme, []])
       }
@@ -98,7 +98,7 @@ describeInBrowser('the built-in emails in Chromium', () => {
     },
   )
 
-  /** Link and code are there to be seen, and in the plain text as well. */
+  /** Expects the link and the code to be visible, and to be in the plain text as well. */
   async function expectContent(
     kind: (typeof kinds)[number],
     language: Language,
@@ -123,13 +123,13 @@ describeInBrowser('the built-in emails in Chromium', () => {
     expect(text.includes('1234567890')).toBe(code)
   }
 
-  /** Texts that are wider than the box they stand in. */
+  /** Texts that reach beyond the right edge of the screen. */
   const cutOff = () =>
     page.evaluate<string[]>(`[...document.querySelectorAll('h1, p, a')]
       .filter((element) => element.getBoundingClientRect().right > innerWidth + 0.5)
       .map((element) => element.textContent.slice(0, 40))`)
 
-  /** For a look at them: PICTURES=<folder> keeps one of each. */
+  /** PICTURES=<folder> saves a picture of each email. */
   async function takePicture(name: string): Promise<void> {
     const folder = process.env['PICTURES']
     if (folder !== undefined) await page.screenshot({ path: `${folder}/${name}.png`, fullPage: true })

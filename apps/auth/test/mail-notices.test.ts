@@ -4,7 +4,7 @@ import { put } from './support/api.js'
 import { aPerson, common, FREE_PHONE, noticeSwitches, OLD_PHONE, triggers } from './support/mail-triggers.js'
 import { startProviderSite, type ProviderSite } from './support/provider-site.js'
 
-/** Those that are on unless they are switched off. */
+/** Switches off the notices that are on by default. */
 const QUIET = {
   AUTH_MAILER_NOTIFICATIONS_ACCOUNT_EXISTS_ENABLED: 'false',
   AUTH_MAILER_NOTIFICATIONS_ACCOUNT_DELETION_REQUESTED_ENABLED: 'false',
@@ -20,7 +20,7 @@ describe('notices (docs/specification.md#emails)', () => {
 
   it.each(noticeKinds)('%s is not sent while its setting is off', async (kind) => {
     const to = await triggers[kind](site)
-    // The requests of the tests wait for the messages they cause, so all there will be is here.
+    // The requests of the tests wait for the messages they cause, so every email has arrived by now.
     for (const { subject } of site.server.inbox.messages({ to }))
       expect(['Confirm your email address', 'Confirm your new email address']).toContain(subject)
   })

@@ -9,7 +9,7 @@ afterAll(() => installation.close())
 
 const moduleOf = (source: string) => `data:text/javascript,${encodeURIComponent(source)}`
 
-/** Hooks of the service's process that leave a file when the part that sends emails is loaded. */
+/** Loader hooks that write a file when the service's process loads the module that sends emails. */
 const HOOKS = `
   import { writeFileSync } from 'node:fs'
   export function resolve(name, context, next) {

@@ -75,7 +75,7 @@ describe('the emails', () => {
 
   it.each([...mailKinds, ...noticeKinds])('%s escapes every value', async (kind) => {
     const values = Object.fromEntries(Object.keys(variables).map((name) => [name, '"><img src=x>']))
-    // Emails write the date in their own words.
+    // The date must stay valid, because emails format it themselves.
     const evil = { ...values, deletionDate: variables.deletionDate }
     await rig.aTransport().send(kind, 'to@example.com', evil, MESSAGE)
     const { html } = await rig.inbox.waitForMail({ to: 'to@example.com' })

@@ -70,7 +70,7 @@ describe('the emails, from the request to the mailbox (docs/specification.md#ema
     'account_exists_notification',
     'account_deletion_requested_notification',
   ]
-  /** In addition to SiteURL, Email and Data. */
+  /** The variables of each email, in addition to SiteURL, Email and Data. */
   const FURTHER: Record<Kind, Record<string, RegExp | string>> = {
     invite: { Token: /^\d{6}$/, TokenHash: /^[0-9a-f]{56}$/, RedirectTo: TARGET, SendingTo: /@/ },
     confirmation: { Token: /^\d{6}$/, TokenHash: /^[0-9a-f]{56}$/, RedirectTo: TARGET, SendingTo: /@/ },

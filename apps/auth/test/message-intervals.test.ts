@@ -32,7 +32,7 @@ describe('the interval between two messages', () => {
     ;({ server } = await startSmsServer())
   })
   afterAll(() => server.close())
-  /** Everything of an answer that could tell one address from another. */
+  /** Everything in an answer that could tell one address from another. */
   const seen = ({ status, body, headers }: ApiAnswer) => ({
     status,
     body: { ...body, ...('message_id' in body ? { message_id: 'any' } : {}) },

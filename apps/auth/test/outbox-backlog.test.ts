@@ -35,7 +35,7 @@ const claimThrough = (db: Queryable, ordered: boolean, busy: readonly Buffer[] =
   return server.context.stores.outbox.claim(db, { kind, ordered, busy, now, until, sender: null })
 }
 
-/** Of each message of the kind, in order, whether it is behind another one. */
+/** For each message of the kind, in order, whether it is behind another one. */
 const waiting = async () => {
   const { rows } = await server.context.db.query<{ behind: boolean }>(
     'select behind from outbox where kind = $1 order by position',
@@ -86,7 +86,7 @@ async function readByClaim(ordered: boolean, busy: readonly ClaimedRow[]): Promi
   let read = 0
   const undone = new Error('undone')
   const work = server.context.db.transaction(async (tx) => {
-    // As in a table that is large enough for its indexes.
+    // Makes PostgreSQL use the indexes, as it does in a large table.
     await tx.query('set local enable_seqscan = off')
     await tx.query('set local enable_bitmapscan = off')
     const spy: Queryable = {
@@ -173,7 +173,7 @@ describe('a message behind one that fails', () => {
       const second = { kind, recipient: FLOODED, payload: { text: 'second' }, expiresAt: null }
       await server.context.outbox.add(tx, second, META)
       const started = aSenderThatFails(failing)
-      // Recording the failure waits for what is being added.
+      // Recording the failure waits for the transaction that adds the second message.
       await waitForLocks(server, 1)
       return started
     })

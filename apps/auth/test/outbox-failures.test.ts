@@ -99,7 +99,7 @@ describe('the outbox, when a message is not sent at once', () => {
     await sender.poll()
     await sender.settled()
     expect((await rowsOf(kind))[0]?.attempts).toBe(1)
-    // Longer than any attempt takes, and a margin.
+    // Longer than any attempt takes, plus a margin.
     outbox.server.clock.advance(5000 + 5000)
     await waitFor(async () => (await rowsOf(kind))[0]?.attempts === 2)
     // A late report must not end an attempt that another sender is making.

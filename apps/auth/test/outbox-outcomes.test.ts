@@ -29,7 +29,10 @@ async function rowsOf({ context, clock }: TestServer, kind: string): Promise<Row
   return rows
 }
 
-/** A busy machine may cut attempts off before they reach the mail server: then the next one, a minute later, has to do. */
+/**
+ * Waits until `count` emails have arrived. On a busy machine, an attempt may time out before it reaches the mail server; then the clock
+ * moves on to the next attempt, a minute later.
+ */
 const arrived = (server: TestServer, ids: readonly unknown[], count: number) =>
   waitFor(async () => {
     const [row] = await rowsOf(server, 'email')
@@ -49,7 +52,7 @@ describe('an email to a mail server that takes its time to answer', () => {
 
   it('is sent once', async () => {
     const { mail, server } = await aSignUp({ AUTH_OUTBOX_ATTEMPT_TIMEOUT: '10m' })
-    // Whatever else is due is sent meanwhile.
+    // Sends whatever else is due in the meantime.
     server.clock.advance(300_000)
     await server.context.outboxSender.poll()
     mail.answer()

@@ -36,7 +36,7 @@ const row = async () => {
   return rows[0]
 }
 
-/** The senders that show that they live, each with its connection. */
+/** The senders that show that they are alive, each with the process id of its connection. */
 const shown = async () => {
   const { rows } = await server.context.db.query<{ sender: string; pid: number }>(
     `select ((classid::bigint << 32) | objid::bigint)::text as sender, pid from pg_locks
@@ -73,7 +73,7 @@ function aSender(
   }
 }
 
-/** What a process leaves that dies while it sends. */
+/** Claims a message and never sends it, like a process that dies while sending. */
 const claimAndDie = () => {
   const now = server.clock.now()
   const until = new Date(now.getTime() + ATTEMPT_MS)
@@ -124,7 +124,7 @@ describe('a claim', () => {
     let finish = () => {}
     const finished = new Promise<void>((resolve) => (finish = resolve))
     let [sent, comeBack] = [0, Promise.resolve()]
-    // Due only when its sender shows that it lives.
+    // The message becomes due only after its sender has shown that it is alive.
     await server.context.db.query('update outbox set next_attempt_at = $2 where kind = $1', [
       kind,
       new Date(server.clock.now().getTime() + 10),

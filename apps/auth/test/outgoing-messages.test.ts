@@ -47,7 +47,7 @@ describe('emails of requests', () => {
       for (const emails of [1, 2]) {
         const person = { email: anEmail(), password: PASSWORD }
         expect((await post(slowed, '/signup', person, { settle: false })).status).toBe(200)
-        // Neither has its answer yet.
+        // The mail server has not acknowledged any email yet.
         await waitFor(() => mail.ids.length === emails)
       }
     } finally {
@@ -139,7 +139,7 @@ it('leave as soon as they are committed, without a poll of the outbox', async ()
     AUTH_OUTBOX_POLL_INTERVAL: '1h',
     AUTH_MAILER_NOTIFICATIONS_PASSWORD_CHANGED_ENABLED: 'true',
   })
-  // Nothing else may look into the outbox: `settle` would.
+  // Nothing else may poll the outbox, as `settle` would.
   const now = { settle: false }
   try {
     const email = anEmail()
@@ -166,7 +166,7 @@ describe('a process that is killed', () => {
     for (const cleanup of cleanups.splice(0).reverse()) await cleanup()
   })
 
-  /** What the processes of one test share, and how one starts. */
+  /** Prepares what the processes of one test share, and returns how to start one. */
   async function prepare() {
     const inbox = await startInbox()
     cleanups.push(() => inbox.close())
@@ -175,7 +175,7 @@ describe('a process that is killed', () => {
       AUTH_SMTP_ADMIN_EMAIL: 'no-reply@example.com',
       // Hashing may wait long on a busy machine.
       AUTH_API_MAX_REQUEST_DURATION: '60s',
-      // Longer than any test: what the next process sends is what the first one left, not what it was given up for.
+      // Longer than any test, so the next process sends an email because the first one died, and not because an attempt timed out.
       AUTH_OUTBOX_ATTEMPT_TIMEOUT: '10m',
       AUTH_OUTBOX_POLL_INTERVAL: '50ms',
     })
@@ -199,7 +199,7 @@ describe('a process that is killed', () => {
 
   it('between the commit and the email leaves it to the next process, which sends it once', async () => {
     const { inbox, start, signUp } = await prepare()
-    // Takes connections and never says a word, so that the first process dies while it sends.
+    // Accepts connections and never answers, so that the first process dies while it sends.
     const sockets: { destroy(): void }[] = []
     const silent = createServer((socket) => void sockets.push(socket)).listen(0, '127.0.0.1')
     await once(silent, 'listening')
@@ -217,7 +217,7 @@ describe('a process that is killed', () => {
     expect(inbox.messages({ to: email })).toHaveLength(1)
   })
 
-  // The one case in which an email comes twice: nobody can know whether a server took what it did not answer.
+  // The only case in which an email is sent twice: nobody can know whether a server accepted an email that it did not acknowledge.
   it('before it hears that the email was accepted makes the next process repeat it under the same Message-ID', async () => {
     const { inbox, start, signUp } = await prepare()
     const first = await start(inbox.smtpPort)
@@ -231,7 +231,7 @@ describe('a process that is killed', () => {
     const { mail: repeated, token } = await mailTo({ inbox }, email, mail)
     expect(repeated.text).toBe(mail.text)
     expect((await post(second, '/verify', { type: 'signup', token })).status).toBe(200)
-    // More than two where the first process had time to try again.
+    // There are more than two if the first process had time to try again.
     const ids = inbox.messages({ to: email }).map(({ headers }) => headers['message-id'])
     expect(new Set(ids).size).toBe(1)
   })

@@ -7,7 +7,7 @@ import { serviceToken } from './support/tokens.js'
 
 const sharedServer = useSharedServers()
 
-/** With the quotas that operators get who set none, and limits on requests that are in no test's way. */
+/** A server with the default quotas, and with a limit on requests that is too high to get in the way of a test. */
 const aServer = (env: Record<string, string> = {}): Promise<TestServer> =>
   sharedServer(
     {
@@ -225,7 +225,7 @@ describe('quotas of emails', () => {
 
   it('are exact for parallel requests', async () => {
     const server = await aServer({ AUTH_RATE_LIMIT_EMAIL_SENT: '5' })
-    // Four fifths: the last fifth is for recoveries.
+    // Sign-ups may use four fifths; the last fifth is for recoveries.
     expect(count(await statuses(times(20, () => signUp(server))), 200)).toBe(4)
   })
 
@@ -234,7 +234,7 @@ describe('quotas of emails', () => {
     const server = await aServer(all)
     const [email, client] = [anEmail(), aClient()]
     for (let round = 0; round < 10; round += 1) await post(server, '/recover', { email }, client)
-    // Of the four that all but confirmations may use, the recovery took one.
+    // Everything except confirmations may use four emails, and the recovery took one of them.
     expect(count(await statuses(times(10, () => signUp(server))), 200)).toBe(3)
   })
 

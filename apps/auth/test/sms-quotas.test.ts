@@ -6,7 +6,7 @@ import { startSmsGateway, startSmsServer } from './support/sms-gateway.js'
 
 const sharedServer = useSharedServers()
 
-/** With the quotas that operators get who set none. */
+/** A server with the default quotas. */
 const anSmsServer = (env: Record<string, string> = {}): Promise<TestServer> =>
   sharedServer(
     {

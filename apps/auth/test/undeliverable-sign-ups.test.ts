@@ -6,7 +6,7 @@ import { startServer, type TestServer } from './support/server.js'
 const HOUR = 3_600_000
 const MINE = 'the password of a stranger'
 
-/** As long as the sign-up is kept, whoever tries its password is asked to confirm the address. */
+/** Waits until the sign-up is gone. As long as it is kept, anyone who tries its password is asked to confirm the address. */
 const waitForItsEnd = (server: TestServer, email: string) =>
   waitFor(async () => {
     const { text } = await post(server, '/token?grant_type=password', { email, password: MINE })
