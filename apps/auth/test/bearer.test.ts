@@ -8,7 +8,7 @@ import { claimsOf, tokenOf } from './support/tokens.js'
 const endedBy = (reason: string) =>
   `update sessions set revoked_at = now(), revoked_reason = '${reason}' where user_id = $1`
 
-/** What may become of a user while a token is out, and how endpoints answer the token from then on. */
+/** What may happen to a user while a token is in use, and how endpoints answer the token afterward. */
 const STATES: [string, string, string][] = [
   ['was banned', `update users set banned_until = 'infinity' where id = $1`, 'user_banned'],
   ['was logged out', endedBy('logout'), 'session_not_found'],
@@ -18,7 +18,7 @@ const STATES: [string, string, string][] = [
   ['was deleted softly', 'update users set deleted_at = now() where id = $1', 'user_not_found'],
 ]
 
-/** Limits that a session may be past while its access token has yet to expire. */
+/** Limits that a session may exceed before its access token expires. */
 const LIMITS: [string, string][] = [
   ['its own end', `update sessions set not_after = 'epoch' where user_id = $1`],
   ['the timebox', `update sessions set created_at = created_at - interval '1 day' where user_id = $1`],

@@ -28,7 +28,7 @@ afterAll(async () => {
 const HOME = '192.0.2.1'
 const AWAY = '192.0.2.77'
 const STRANGER = '198.51.100.9'
-/** A client of its own, because each may ask for thirty things at once. */
+/** A new client for each use, because each may send thirty requests at once. */
 let networks = 0
 const aNetwork = () => `11.${(networks += 1)}.99.1`
 const from = (address: string) => ({ versioned: true, headers: { 'X-Forwarded-For': address } })

@@ -65,7 +65,7 @@ describe('challenge and verify, totp', () => {
         refresh(user.refresh_token),
       ])
       expect([raised.status, refreshed.status]).toEqual([200, 200])
-      // Whichever came second gave the newest token; the other one is its parent, or the same.
+      // The request that came second returned the newest token. The other one returned the same token or its parent.
       for (const { body } of [refreshed, raised])
         expect((await refresh(body['refresh_token'] as string)).status).toBe(200)
     }
@@ -203,7 +203,7 @@ describe('challenge and verify, totp', () => {
     const user = await aUser(server)
     const begun = await enroll(user, { friendly_name: 'by whoever had the password' })
     await raise(user, await enroll(user, { friendly_name: 'mine' }))
-    // Verifying drops others of the type, so the one that was begun first is put back by hand.
+    // Verifying a factor drops others of its type, so the test puts the one that was begun first back by hand.
     await server.context.db.query(
       `insert into mfa_factors (id, user_id, friendly_name, factor_type, status, phone, created_at, updated_at)
        values ($1, $2, '', 'phone', 'unverified', '4915112345678', $3, $3)`,

@@ -26,7 +26,7 @@ it('enrollments of factors, each of which draws a QR code, have a limit for each
   expectError(await enroll(user, '192.0.2.1'), 429, 'over_request_rate_limit')
   const { status, body } = await enroll(user, '192.0.2.2')
   expect(status).toBe(200)
-  // Who may enroll no more can still finish.
+  // A client that may not enroll any more factors can still finish an enrollment.
   const options = { token: user.access_token, ...from('192.0.2.1') }
   expect((await post(server, `/factors/${String(body['id'])}/challenge`, {}, options)).status).toBe(200)
   server.clock.advance(1000)

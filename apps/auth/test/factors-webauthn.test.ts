@@ -49,7 +49,7 @@ const verify = (
     { token },
   )
 
-/** A factor that has its key, and the session that it raised. */
+/** Enrolls a factor and verifies it with its key. Returns the factor's id and the session that it raised. */
 async function aFactor(user: Bearer, authenticator: SoftwareAuthenticator) {
   const id = await enroll(user)
   const asked = await challenge(user, id)
@@ -228,7 +228,7 @@ describe('attacks on a security key', () => {
     await passkeys.register(user, key)
     const { id } = await aFactor(user, key)
     const stolen = await passkeys.trySignIn(key)
-    // The newest key answers when nothing is named, and that is the factor.
+    // If a request names no credential, the newest key answers, and that is the factor's.
     expectError(stolen, 400, 'webauthn_verification_failed')
     const passkey = anAuthenticator({ userVerified: false })
     await passkeys.register((await answerTo(await signIn(user), id, key)).body as Session, passkey)

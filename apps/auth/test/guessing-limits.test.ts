@@ -18,7 +18,7 @@ describe('guessing at many accounts from one network', () => {
       const request = (n: number) =>
         post(server, tokenPath, { email: anEmail(), password: 'password1' }, from(addressOf(first + n)))
       answers.push(...(await many(30, request)))
-      // What is limited here are failures, not requests: the bucket of those is full again.
+      // Refills the bucket for requests: these tests are about the limit on failures.
       server.clock.advance(1000)
     }
     return answers
@@ -68,10 +68,10 @@ describe('limits by client without any header', () => {
         post(server, '/verify', { type: 'signup', token: 'x', email: anEmail() }),
       )
       expect(statuses(answers).filter((status) => status !== 429)).toHaveLength(60)
-      // What a client says about itself changes nothing.
+      // What a client says about its address changes nothing.
       const spoofed = await post(server, '/verify', {}, from('192.0.2.200'))
       expectError(spoofed, 429, 'over_request_rate_limit')
-      // Each endpoint has a bucket of its own, so the people behind the address can still sign in.
+      // Each endpoint has a separate bucket, so the people behind the address can still sign in.
       await aUser(server)
       expect(
         server.lines.filter(({ msg }) => msg.includes('AUTH_SECURITY_FORWARDED_FOR_ENABLED')),
@@ -112,7 +112,7 @@ describe('a flood of sign-ins whose clients hang up', () => {
           ),
         )
       for (let n = 0; n < 41; n++) attempt()
-      // The first ones may be done before the last ones are there.
+      // The first attempts may be done before the last ones arrive.
       await waitFor(() => {
         attempt()
         return answers.includes(503)
@@ -121,7 +121,7 @@ describe('a flood of sign-ins whose clients hang up', () => {
       given.abort()
       await Promise.all(flood)
       await waitFor(() => jobs <= 2)
-      // Of forty, those that the thread had begun, and perhaps a few until the service noticed.
+      // Of the forty, the thread hashes those that it has begun, and perhaps a few more until the service notices.
       expect(hashed - before).toBeLessThan(20)
       expect((await post(server, tokenPath, { email: user.email, password: PASSWORD })).status).toBe(200)
     } finally {
@@ -176,11 +176,12 @@ describe('a flood of wrong passwords from many networks', () => {
       await waitFor(() => answered.includes(503))
       for (let n = 0; n < 5; n++) expect((await signIn()).status).toBe(200)
       expect(Math.max(...waitingBefore)).toBeGreaterThan(maxQueue / 2)
-      // The thread holds two jobs, and each may be the last of its password; so may one that has its turn between.
+      // The thread already holds two jobs, and one more may get a turn in between. Each of the three may be the last job of a wrong
+      // password.
       expect(Math.max(...endedBeside)).toBeLessThanOrEqual(3)
-      // Nor do strangers who name the account go first.
+      // Strangers who name the account do not go first either.
       expect([...known]).toEqual([PASSWORD])
-      // All networks of the flood are inside one, so that other strangers have their turns.
+      // All networks of the flood belong to a wider one, so other strangers still get turns.
       const elsewhere = from('198.51.100.7')
       const signUp = { email: anEmail(), password: PASSWORD }
       expect((await post(server, '/signup', signUp, elsewhere)).status).toBe(200)

@@ -21,7 +21,7 @@ async function aUserAt(server: TestServer, network: string): Promise<string> {
   return email
 }
 
-/** Until a guess is refused, or `most`. */
+/** Guesses until the server refuses a guess, but at most `most` times. Returns the number of guesses before that. */
 async function guesses(server: TestServer, email: string, most: number): Promise<number> {
   for (let made = 0; made < most; made += 1)
     if ((await signIn(server, email, 'wrong password', STRANGER)).status === 429) return made
@@ -70,7 +70,7 @@ const guessCodes = async (server: TestServer, email: string, count: number, netw
 }
 const codeTo = async (server: TestServer, email: string) => String((await mailTo(server, email)).code)
 
-/** Strangers guess, then the one who signed up does once, and then types the right code. */
+/** Strangers guess, then the person who signed up guesses once and types the right code. */
 async function answerToRequester(server: TestServer): Promise<number> {
   const email = anEmail()
   await signUp(server, email, HOME)
@@ -134,7 +134,8 @@ const OBSERVATIONS: Observation[] = [
 
 describe('the numbers of the defenses against guessing', () => {
   it.each(OBSERVATIONS)('change what the service does: %j', async (settings, observe, byDefault, changed) => {
-    // The hasher of all tests has the usual queue. Its own threads, with real hashes, are slow.
+    // The shared hasher of the tests has the default queue. Only tests of the queue start their own hasher, because its real hashes are
+    // slow.
     const own =
       'AUTH_SECURITY_PASSWORD_QUEUE' in settings ? { hasher: undefined as unknown as PasswordHasher } : {}
     const servers = await Promise.all(

@@ -18,9 +18,9 @@ import { startServer, type TestServer } from './support/server.js'
 import { serviceToken } from './support/tokens.js'
 
 const real = createPasswordHasher({ cost: 4, threads: 1 })
-/** Whether each job was of a known caller. */
+/** For each job, whether it came from a known caller. */
 let jobs: boolean[] = []
-/** What the queue has no room for. */
+/** What the queue refuses, as if it were full. */
 let refused: 'comparisons' | 'new hashes' | undefined
 const hasher: PasswordHasher = {
   ...real,
@@ -61,7 +61,7 @@ async function aSession(): Promise<SignedUp> {
   return user
 }
 
-/** Known callers have room and turns of their own in the queue (decision 0031). */
+/** Known callers have separate room and turns in the queue (decision 0031). */
 describe('whoever has proven something', () => {
   const withSession = (method: string, path: string, body: Json) => async () =>
     call(server, method, path, { ...ELSEWHERE, body, token: (await aSession()).access_token })
@@ -163,7 +163,7 @@ describe('a sign-in for which the queue has no room', () => {
     }
     expect(await refusals(30)).toEqual(Array<number>(30).fill(503))
     expect((await signIn(email, client)).status).toBe(200)
-    // Those that are refused from now on count like others, and one has been served.
+    // From here on, refused sign-ins count like others, and one sign-in has already been served.
     expect(await refusals(30)).toEqual([...Array<number>(29).fill(503), 429])
     expectError(await signIn(email, client), 429, 'over_request_rate_limit')
   })

@@ -29,7 +29,7 @@ type Server = { url: string }
 
 type Ran = { code: number; stdout: string; stderr: string }
 
-/** The command line of an operator. */
+/** Runs the command as an operator does. */
 function keysProcess(...args: string[]): Promise<Ran> {
   const { folder, env } = installation
   return new Promise((resolve) => {
@@ -38,7 +38,7 @@ function keysProcess(...args: string[]): Promise<Ran> {
     )
   })
 }
-/** The same without a process, which takes a second to start. */
+/** Runs the command in the test's process, because starting another takes a second. */
 async function keys(...args: string[]): Promise<Ran> {
   const ran: Ran = { code: 0, stdout: '', stderr: '' }
   const terminal = {
@@ -55,9 +55,9 @@ async function listed() {
   expect(code).toBe(0)
   return (JSON.parse(stdout) as Listed).keys
 }
-/** Clients that never pause would keep the servers busy for as long as a key takes to expire, and see no more of it. */
+/** Clients that never pause would keep the servers busy until a key expires, and would test nothing more. */
 const pause = () => sleep(50)
-/** What takes seconds need not be asked for fifty times in each. */
+/** Conditions that take seconds need not be checked fifty times a second. */
 const SELDOM = { intervalMs: 200 }
 
 describe('auth keys', () => {
@@ -65,7 +65,7 @@ describe('auth keys', () => {
     const [one, two] = [await installation.start(), await installation.start()]
     const email = anEmail()
     expect((await post(one, '/signup', { email, password: PASSWORD })).status).toBe(200)
-    // As another service verifies: with the JWK Set of one replica, kept for as long as its header allows.
+    // Verifies as another service does: with the JWK Set of one replica, cached for as long as its header allows.
     const jwks = createRemoteJWKSet(new URL(`${two.url}/.well-known/jwks.json`), { cacheMaxAge: 1000 })
     const verifiedPerKey = new Map<string | undefined, number>()
     const failures: unknown[] = []
@@ -78,7 +78,7 @@ describe('auth keys', () => {
     }
     const verify = async ({ access_token: token, expires_at: expiresAt }: Session, server: Server) => {
       const answer = await get(server, '/user', { token })
-      // A busy machine may take longer than the token lives, or give up: neither says anything about keys.
+      // On a busy machine, the token may expire or the request may time out first. Neither says anything about keys.
       if (answer.status === 403 && Date.now() / 1000 < expiresAt) failures.push(answer.body)
       const payload = await jwtVerify(token, jwks).catch((error: unknown) => {
         if (!(error instanceof errors.JWTExpired)) failures.push(error)

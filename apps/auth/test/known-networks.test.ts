@@ -7,7 +7,7 @@ import { NO_EMAIL_GAPS, startServer, type TestServer } from './support/server.js
 import { serviceToken } from './support/tokens.js'
 
 const HOME = '192.0.2.1'
-/** More than an account keeps. */
+/** More networks than an account keeps. */
 const MANY = 14
 const KEPT = 8
 const FREE_GUESSES = 5
@@ -126,7 +126,7 @@ describe('the network of a sign-in with an address that nobody proved', () => {
   it('has no guesses of its own', async () => {
     const email = anEmail()
     site.github(anId(), { email, verified: false })
-    // From the address of this machine, as every request without the header.
+    // Without the header, this request comes from the address of this machine.
     expect((await signInWith(site.server, 'github')).fragment['access_token']).toBeDefined()
     const [owners = '', strangers = ''] = networks(2)
     const [last] = site.server.inbox.messages({ to: email }).slice(-1)

@@ -12,7 +12,7 @@ beforeAll(async () => {
 })
 afterAll(() => server.close())
 
-/** Sessions that were used long before any other. */
+/** Adds sessions that were used long before any other. */
 async function add({ user }: SignedUp, count: number, reason: string | null): Promise<void> {
   const at = new Date(server.clock.now().getTime() - DAY_MS)
   await server.context.db.query(
@@ -35,7 +35,7 @@ const refresh = ({ refresh_token: token }: SignedUp) =>
   post(server, '/token?grant_type=refresh_token', { refresh_token: token })
 const deletionOf = ({ user }: SignedUp) =>
   call(server, 'DELETE', `/admin/users/${user.id}`, { token: serviceToken(), body: {} })
-/** Everything that deletes this row fails, as when it takes longer than a statement may. */
+/** Makes every deletion of this row fail, as if it took longer than a statement may. */
 const keep = (table: string, id: string) =>
   server.context.db.query(`
     create function keep_${table}() returns trigger language plpgsql as $$ begin raise 'it takes too long'; end $$;

@@ -167,7 +167,7 @@ describe('a code that has yet to be exchanged', () => {
     })
     await late.change
     const answer = await late.exchanged
-    // Whichever was first: no session of before the change is left, and nobody had to wait for the other forever.
+    // Whichever request came first, no session from before the change is left, and neither request waited forever for the other.
     expect([200, 404]).toContain(answer.status)
     const refreshed = await post(server, '/token?grant_type=refresh_token', {
       refresh_token: String(answer.body['refresh_token']),
@@ -229,7 +229,7 @@ describe('a change of address that has yet to be confirmed', () => {
   const logout = (scope: string) => async (token: string) =>
     void (await post(oneLink, `/logout?scope=${scope}`, undefined, { token }))
 
-  /** Someone with a stolen session asks for an address of their own. */
+  /** Requests a change to the thief's own address with a stolen session. */
   const steal = async (token: string) => {
     const email = anEmail()
     expect((await put(oneLink, '/user', { email }, { token })).status).toBe(200)

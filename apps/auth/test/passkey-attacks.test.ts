@@ -29,7 +29,7 @@ const reasonsOf = async (user: { user: { id: string } }) => {
     .map(({ payload }) => payload.traits['reason'])
 }
 
-/** What phishing pages, other sites and tampering make of an answer. */
+/** How phishing pages, other sites and tampering change an answer. */
 const LIES = [
   ['another origin', { origin: 'https://app.example.com.evil.example' }],
   ['a subdomain that is not listed', { origin: 'https://evil.app.example.com' }],
@@ -55,7 +55,7 @@ describe('an answer to a sign-in', () => {
 
   it('is good once, even if it arrives many times at the same moment', async () => {
     const { user } = await aPasskey()
-    // Does not count, so nothing but the challenge stands in the way.
+    // This authenticator has no counter, so only the challenge prevents reuse.
     const authenticator = anAuthenticator({ counts: false })
     await register(user, authenticator)
     const asked = await startSignIn()
@@ -125,7 +125,7 @@ describe('an answer to a sign-in', () => {
     expectError(await trySignIn(authenticator, { signCount: 2 }), ...FAILED)
     expectError(await trySignIn(authenticator, { signCount: 0 }), ...FAILED)
     expect(await reasonsOf(user)).toEqual(['counter_went_back', 'counter_went_back'])
-    // The counter that was refused is not taken over.
+    // The server does not store a counter that it refused.
     await signIn(authenticator)
   })
 
@@ -210,7 +210,7 @@ describe('an answer to a registration', () => {
     for (const thief of [other, again.body as { access_token: string }]) {
       const asked = await startRegistration(user)
       expectError(await finishRegistration(thief, asked, anAuthenticator().create(asked.options)), ...FAILED)
-      // Nor can they void it.
+      // Their attempt does not use up the challenge either.
       const own = await finishRegistration(user, asked, anAuthenticator().create(asked.options))
       expect(own.status).toBe(200)
     }

@@ -107,7 +107,7 @@ describe('registering a passkey', () => {
     )
     const passkey = await register(strong, anAuthenticator())
     expectError(await remove(weak, passkey.id), 401, 'insufficient_aal')
-    // Owners choose by the name which one to remove.
+    // Renaming needs the second factor too, because owners choose by name which passkey to remove.
     const rename = { token: weak.access_token, body: { friendly_name: 'Mine' } }
     expectError(await call(server, 'PATCH', `/passkeys/${passkey.id}`, rename), 401, 'insufficient_aal')
     expect((await listOf(strong))[0]).toMatchObject({ friendly_name: 'Passkey' })

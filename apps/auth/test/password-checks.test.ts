@@ -10,7 +10,7 @@ const real = createPasswordHasher({
   threads: 1,
   observe: (operation, phase) => void (submitted += operation === 'verify' && phase === 'submitted' ? 1 : 0),
 })
-/** While it is set, the client hangs up when a password has been compared, and the service notices before it goes on. */
+/** While this is set, the client hangs up when a password has been compared, and the service notices before it continues. */
 let leaving: AbortController | undefined
 const leave = async <T>(result: T, signal: AbortSignal | undefined): Promise<T> => {
   if (leaving && signal) {

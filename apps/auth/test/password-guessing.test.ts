@@ -10,7 +10,7 @@ const stranger = () => {
   return `198.51.${strangers >> 8}.${strangers & 255}`
 }
 
-/** What each refusal says how long to wait, and a wrong password once that time is over. */
+/** Returns how long each refusal says to wait. Once that time is over, tries another wrong password. */
 async function waitsOf(server: TestServer, email: string, rounds: number): Promise<number[]> {
   const guess = () => post(server, tokenPath, { email, password: 'wrong password' }, from(stranger()))
   const waits: number[] = []
@@ -130,7 +130,7 @@ describe('guessing the password of one account', () => {
       answers.push(await guess(email, stranger()))
     }
     expect(tried(answers)).toBe(5)
-    // A second after the latest of them, not after the last one that arrived.
+    // The wait counts from the attempt with the latest time, not from the one that arrived last.
     server.clock.set(new Date(latest.getTime() + 999))
     expectError(await guess(email, stranger()), 429, 'over_request_rate_limit')
     server.clock.advance(1)

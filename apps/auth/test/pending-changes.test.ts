@@ -135,7 +135,7 @@ describe('the quota of a new address', () => {
 })
 
 describe('an address that many accounts want', () => {
-  /** An account without an address: the code of the new one alone confirms it. */
+  /** Requests the address for an account without one, so the code sent to the new address is enough to confirm it. */
   async function wants(email: string, from: ReturnType<typeof aClient>) {
     const last = lastTo(email)
     const { body } = await post(server, '/signup', {}, from)
@@ -154,7 +154,7 @@ describe('an address that many accounts want', () => {
       mails.push(await wants(email, from))
     }
     expect((await type(email, mails[0]?.code, from)).status).toBe(403)
-    // Links are not guessed, and go on working.
+    // Links cannot be guessed, so they continue to work.
     expect((await verify({ type: 'email_change', token: mails[0]?.token })).status).toBe(200)
     expect((await type(email, mails[1]?.code, from)).status).not.toBe(403)
   })

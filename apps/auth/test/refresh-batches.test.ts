@@ -9,7 +9,7 @@ beforeAll(async () => {
 })
 afterAll(() => server.close())
 
-/** Straight to the service: over HTTP, nobody knows in which order requests arrive. */
+/** Calls the service directly, because requests over HTTP may arrive in any order. */
 const refresh = (token: string) => server.context.refresh.refresh(token, META)
 const outcome = (token: string): Promise<string> =>
   refresh(token).then(
@@ -61,7 +61,7 @@ it('answers each token of a batch separately, and holds none of them up for a lo
     .filter(([statement]) => (statement as { name?: string }).name === 'refresh_passing')
     .map(([, values]) => (values?.[6] as string[]).map((id) => id.replaceAll('-', '')))
   query.mockRestore()
-  // A statement that waited for the lock would fail after five seconds, and each of its tokens be tried again.
+  // A statement that waited for the lock would fail after five seconds, and each of its tokens would be tried again.
   expect(batches).toEqual([[opener.id], inBatch.map(sessionIdIn)])
   const { rows } = await db.query<{ reason: string | null; audited: number }>(
     `select s.revoked_reason as reason, (select count(*)::int from audit_log_entries a

@@ -31,7 +31,7 @@ describe('the refresh grant', () => {
     return rows[0]?.live ?? -1
   }
 
-  /** The outbox's sender asks the database whenever it likes. */
+  /** Counts refresh statements only, because the outbox sender may query the database at any time. */
   const refreshStatements = (query: { mock: { calls: unknown[][] } }): number =>
     query.mock.calls.filter(([statement]) => (statement as { name?: string }).name?.startsWith('refresh'))
       .length
@@ -88,7 +88,7 @@ describe('the refresh grant', () => {
     const user = await aUser(server)
     const { session_id: sessionId } = claimsOf(user.access_token)
     const { repeated } = await server.context.db.transaction(async (tx) => {
-      // What an exchange leaves whose commit waits: for a standby that is gone, for example.
+      // The state that an exchange leaves while its commit waits, for example for a standby that is gone.
       await tx.query(
         `update sessions set refresh_counter = refresh_counter + 1, refreshed_at = $2 where id = $1`,
         [sessionId, server.clock.now()],

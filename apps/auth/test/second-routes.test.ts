@@ -10,7 +10,7 @@ const passkeys = passkeySteps(() => site.server)
 
 type Stranger = { email: string; github: string; token: string; refreshToken: string }
 
-/** Signed in through a provider that says that someone else's address is theirs, without having verified it. */
+/** Signs a stranger in through a provider that reports someone else's address as theirs without having verified it. */
 const aStranger = async (): Promise<Stranger> => {
   const [email, github] = [anEmail(), anId()]
   site.github(github, { email, verified: false })
@@ -32,7 +32,7 @@ const unlink = async (stranger: Stranger, provider: string) => {
   return call(site.server, 'DELETE', path, { token: stranger.token })
 }
 
-/** What a stranger does to own the account that claims the address of someone else. */
+/** What a stranger does to make the account that claims someone else's address their own. */
 const PREPARATIONS: Record<string, (stranger: Stranger) => Promise<unknown>> = {
   'adds a number': ({ token }) => put(site.server, '/user', { phone: aPhone() }, { token }),
   'confirms another email address': async ({ token }) => {
@@ -67,7 +67,7 @@ describe.each(Object.entries(PREPARATIONS))('a stranger who claims an address an
       await setPassword(stranger)
       // Recovery is for addresses that have an account.
       await site.secretsOf(stranger.email, () => post(site.server, '/magiclink', { email: stranger.email }))
-      // Of codes with one time, only two are compared.
+      // Only two of several codes with the same time are compared.
       site.server.clock.advance(1000)
       const owner = await site.prove(proof, stranger.email)
       expect(owner).toMatchObject({
@@ -100,7 +100,7 @@ describe.each(Object.entries(PREPARATIONS))('a stranger who claims an address an
       await prepare(stranger)
       await setPassword(stranger)
       const owner = await site.prove('a recovery link', stranger.email)
-      // A number that an administrator entered as well is the same person's.
+      // A number that an administrator has also entered belongs to the same person.
       expect(identitiesOf(owner).filter((name) => name !== 'phone')).toEqual(['email'])
       expect((await site.signIn({ email: stranger.email }, STRANGERS_PASSWORD)).status).toBe(400)
       site.github(stranger.github, { email: stranger.email, verified: false })

@@ -246,7 +246,7 @@ describe('a second factor', () => {
       expect(claimsOf(answer.body['access_token'])['aal']).toBe('aal2')
     }
     expect((await refresh(raised.refresh_token)).status).toBe(200)
-    // Two exchanges back, whatever came between.
+    // This token is two exchanges old, whatever happened in between.
     expectError(await refresh(user.refresh_token), 400, 'refresh_token_already_used')
   })
 
@@ -264,7 +264,7 @@ describe('a second factor', () => {
     expect(again.status).toBe(200)
     for (const { refresh_token: token } of [first, second, raised])
       expect((await refresh(token)).body).toMatchObject({ refresh_token: again.body['refresh_token'] })
-    // Each for an interval of its own: the second proof does not prolong what the first one ended.
+    // Each token has its own interval: the second proof does not prolong that of a token which the first proof superseded.
     server.clock.advance(6000)
     expect((await refresh(raised.refresh_token)).body).toMatchObject({
       refresh_token: again.body['refresh_token'],

@@ -36,7 +36,7 @@ const start = (env: Record<string, string> = {}) =>
   })
 
 const TIMEBOX_MS = 1.5 * INACTIVITY_MS
-/** With the settings of most deployments, and with those that end sessions sooner. */
+/** One server with the settings of most deployments, and one with settings that end sessions sooner. */
 let servers: { server: TestServer; limits: Limits; numRuns: number }[] = []
 beforeAll(async () => {
   const [open, strict] = await Promise.all([
@@ -61,7 +61,7 @@ const logouts = fc
   .map(([n, s]): Named => ({ name: `log out ${n} ${s}`, choice: loggingOut(n, s) }))
 const bars = (...all: Bar[]) =>
   fc.constantFrom(...all).map((how): Named => ({ name: how ?? 'unban', choice: barring(how) }))
-/** Any of them; refreshes most often, because sessions consist of them. */
+/** Any request. Refreshes come most often, as they do in a session. */
 const any = fc.oneof(
   { weight: 4, arbitrary: refreshes },
   { weight: 1, arbitrary: signIns },
@@ -72,7 +72,7 @@ const any = fc.oneof(
 const alone = ({ name, choice }: Named) => new Requests([choice], name)
 const beside = ([a, b]: [Named, Named]) => new Requests([a.choice, b.choice], `${a.name} beside ${b.name}`)
 const pairs = fc.tuple(any, any).map(beside)
-/** Last in a run, because nothing comes after them. */
+/** Deletions come last in a run, because nothing can follow them. */
 const deletions = fc.tuple(bars('deleted', 'erased'), fc.oneof(any, bars('deleted', 'erased'))).map(beside)
 
 const COMMANDS = [

@@ -114,7 +114,7 @@ describe('a sign-in that is in flight', () => {
 })
 
 describe('a session of an account that is about to be deleted', () => {
-  /** As if the session had been opened in the same moment, with all its tokens. */
+  /** Marks the account for deletion and leaves the session with all its tokens, as if it had been opened at the same moment. */
   async function pending(): Promise<SignedUp> {
     const user = await aUser(server)
     const due = new Date(server.clock.now().getTime() + 24 * HOUR_MS)

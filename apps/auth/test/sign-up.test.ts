@@ -51,7 +51,7 @@ describe('POST /signup with email confirmation', () => {
 
   it('sends one email whose link starts at the public URL, never at the Host header', async () => {
     const email = anEmail()
-    // Not by fetch, which sets the header itself.
+    // Does not use `fetch`, which sets the Host header itself.
     const request = httpRequest(`${server.url}/signup?redirect_to=https://other.example.com/welcome?a=b`, {
       method: 'POST',
       headers: { Host: 'evil.example', 'X-Forwarded-Host': 'evil.example' },
@@ -227,7 +227,7 @@ describe('POST /signup with email confirmation', () => {
     const { rows } = await server.context.db.query('select 1 from users where email = $1', [email])
     expect(rows).toEqual([])
     server.inbox.fail(null)
-    // The interval stays: that an email came back must not tell more than that one was sent.
+    // The interval stays, because an email that was refused must reveal no more than one that was sent.
     server.clock.advance(900_000)
     const again = await post(server, '/signup', { email, password: PASSWORD })
     expect(again.status).toBe(200)

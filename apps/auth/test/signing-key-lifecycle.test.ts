@@ -69,7 +69,7 @@ describe('rotation', () => {
   it('reaches replicas without a restart, and no token signed with the new key is refused meanwhile', async () => {
     const server = await start()
     const user = await aUser(server)
-    // It looks at the keys when it starts, and by itself not again before its interval is over.
+    // This replica reads the keys when it starts, and does not read them again by itself before its interval is over.
     const idle = await replicaOf(server, {
       AUTH_JWT_KEYS_REFRESH_INTERVAL: '60s',
       AUTH_JWT_KEY_ACTIVATION_DELAY: '1h',

@@ -40,7 +40,7 @@ describe('a server without AUTH_JWT_KEYS', () => {
 
   it('makes one key even if many replicas start at once', async () => {
     const server = await start()
-    // Each with a copy of its own, as processes have.
+    // Each has its own copy of the keys, as separate processes do.
     const replicas = Array.from({ length: 12 }, () => operatorOf(server))
     const seen = await Promise.all(replicas.map((replica) => replica.ensure()))
     expect(new Set(seen.flat().map(({ kid }) => kid)).size).toBe(1)
@@ -119,7 +119,7 @@ describe('a changed AUTH_JWT_SECRET', () => {
       [old, false],
       [made, true],
     ])
-    // The servers that still have the old one go on as if nothing had happened.
+    // The servers that still have the old secret continue as if nothing had happened.
     expect(await kidsOf(server)).toEqual([old])
     await expect(operatorOf(changed).retire(old, { force: false })).rejects.toThrow(
       /another AUTH_JWT_SECRET .* Use --force/,

@@ -57,7 +57,7 @@ describe('one-time secrets', () => {
     return kind
   }
 
-  // Sign-ups may be those of several people, so each has its own link.
+  // Several people may sign up with one address, so each sign-up has its own link.
   it.each(Object.keys(KINDS).filter((name) => name !== 'signup'))(
     'that of %s dies when a newer one is sent',
     async (name) => {

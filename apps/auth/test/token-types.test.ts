@@ -41,7 +41,7 @@ it.each([
     if (type !== 'sms' && type !== 'phone_change')
       expectError(await post(server, '/verify', { type, token: code, email: address }), 403, 'otp_expired')
   }
-  // An older request of type signup would also have to bring a password for who has none.
+  // In the older API version, a request of type signup also needs a password if the user has none.
   const versioned = { versioned: true }
   for (const type of types) {
     const link = await secretsOf(kind)

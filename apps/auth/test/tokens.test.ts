@@ -5,7 +5,7 @@ import { JWT_SECRET, startServer, type TestServer } from './support/server.js'
 import { claimsOf, rawToken, serviceToken, tokenOf } from './support/tokens.js'
 
 type Alg = 'RS256' | 'ES256' | 'EdDSA'
-/** One for all tests: making it may take a second. */
+/** One RSA key for all tests, because generating one may take a second. */
 const { privateKey: RSA } = generateKeyPairSync('rsa', { modulusLength: 2048 })
 const keyPair = (alg: Alg): KeyObject => {
   if (alg === 'RS256') return RSA
@@ -199,7 +199,7 @@ describe('keys', () => {
       refresh_token: user.refresh_token,
     })
     expect(headerOf(String(refreshed.body['access_token']))['kid']).toBe('next')
-    // The replica that still runs with the old settings knows the next key already.
+    // The replica that still runs with the old settings already knows the next key.
     expect((await get(before, '/user', { token: String(refreshed.body['access_token']) })).status).toBe(200)
     const after = await start([jwk(next, 'next', ['sign', 'verify'])], env)
     expect((await get(after, '/user', { token: String(refreshed.body['access_token']) })).status).toBe(200)

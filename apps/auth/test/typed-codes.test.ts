@@ -22,7 +22,7 @@ const [HOME, AWAY] = [network('home'), network('away')]
 const verify = (body: Json, from: typeof HOME, token?: string) =>
   site.verify(body, { ...from, ...(token === undefined ? {} : { token }) })
 
-/** Two people with one address: each kind of address, and how its codes are typed and read. */
+/** The kinds of address that two people may share, and how each kind's codes are typed and read. */
 const KINDS = {
   email: {
     anAddress: () => ({ email: anEmail() }),
@@ -135,7 +135,7 @@ describe.each(['email', 'phone'] as const)('the code of a change of address: %s'
     const { body } = await get(site.server, '/user', { token })
     return { [kind]: body[kind] }
   }
-  /** Someone with an account adds the address that its owner is adding, and has confirmed all that they can. */
+  /** An attacker with an account adds the address that its owner is also adding, and confirms everything they can. */
   const attacked = async () => {
     const [owner, attacker] = [await tokenOf(), await aUser(site.server)]
     const address = anAddress()

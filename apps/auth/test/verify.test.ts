@@ -83,12 +83,12 @@ describe('GET /verify', () => {
     const { token } = await mailTo(server, email)
     const path = `/verify?type=signup&token=${token}`
     const head = await call(server, 'HEAD', path)
-    // What cannot be used is refused as by GET.
+    // HEAD refuses a link that cannot work in the same way as GET.
     const [broken = ''] = path.split('?')
     expect((await call(server, 'HEAD', broken)).status).toBe((await get(server, broken)).status)
     expect([head.status, head.headers.get('location')]).toEqual([204, null])
     expect((await get(server, path)).headers.get('location')).toContain('access_token=')
-    // Nor do they tell that it was used.
+    // HEAD requests do not reveal either that the link was used.
     expect((await call(server, 'HEAD', path)).status).toBe(204)
   })
 
