@@ -6,7 +6,7 @@ import { startServer, type TestServer } from './support/server.js'
 import { serviceToken } from './support/tokens.js'
 
 const real = createPasswordHasher({ cost: 4, threads: 1 })
-/** While it is on, hashing takes until the request is given up. */
+/** While true, hashing does not finish until the request is abandoned. */
 let stalling = false
 let stalled: (AbortSignal | undefined)[] = []
 const stall = (signal: AbortSignal | undefined): Promise<never> => {

@@ -38,7 +38,7 @@ const deleteUser = async ({ user }: SignedUp, should_soft_delete: boolean) => {
 const request = async (user: SignedUp, proof: Partial<typeof NOTHING> = { password: PASSWORD }) =>
   server.context.deletions.request(await liveOf(user), { ...NOTHING, ...proof }, META)
 
-/** Someone on the pages: a session that got no tokens. */
+/** Signs a person in as the pages do: their session has no tokens. */
 async function onPages(user: SignedUp): Promise<Live> {
   const { signedIn } = await server.context.passwords.signIn({ email: user.email, password: PASSWORD }, META)
   const live = await server.context.gate.find(user.user.id, signedIn.session.id)
@@ -74,7 +74,7 @@ describe('the deletion of an account by its owner', () => {
     expect(notice.links).toContain('https://auth.example.com/auth/v1/ui/account')
     const keeping = await onPages(user)
     await server.context.deletions.keep(keeping, META)
-    // The sign-in that was refused, and whoever else waited for the account to be kept.
+    // Keeping the account has ended the session of the refused sign-in, and any other that waited for this decision.
     const { rows } = await server.context.db.query(
       'select id from sessions where user_id = $1 and revoked_at is null',
       [user.user.id],
@@ -135,7 +135,7 @@ describe('the deletion of an account by its owner', () => {
   })
 
   it('is finished by exactly one of many replicas, and told to other services once', async () => {
-    // Away from the accounts of other tests.
+    // Keeps the due date of this account apart from those of other tests.
     server.clock.advance(HOUR)
     const user = await aUser(server)
     await request(user)
@@ -166,7 +166,7 @@ describe('the deletion of an account by its owner', () => {
     ['was done by an administrator who keeps the row', (user) => deleteUser(user, true)],
   ])('leaves no refresh token that works, once it %s', async (_, end) => {
     const user = await aUser(server)
-    // Inside the interval in which the token before the current one gives that again.
+    // Within the reuse interval, in which the previous token still returns the current one.
     const { body: next } = await refresh(user.refresh_token)
     const other = (await signIn(user)).body
     await end(user)

@@ -8,7 +8,7 @@ let clients = 0
 const aClient = () => ({ headers: { 'X-Client': `client-${(clients += 1)}` }, versioned: true })
 type From = ReturnType<typeof aClient>
 
-// Requests that are told whether an address has an account (docs/threat-model.md#what-strangers-learn).
+// Tests of requests whose answers reveal whether an address has an account (docs/threat-model.md#what-strangers-learn).
 let server: TestServer
 const statuses = async (answers: Iterable<() => ReturnType<typeof post>>) => {
   const seen: number[] = []
@@ -73,7 +73,7 @@ describe('changing to an address', () => {
   })
   afterAll(() => server.close())
   const aTakenEmail = async () => (await aUser(server)).email
-  /** By someone who has asked for nothing yet. */
+  /** Requests the address for an account that has requested nothing yet. */
   const change = async (email: string, from: From) => {
     const { access_token: token } = await aUser(server)
     return put(server, '/user', { email }, { ...from, token })
@@ -120,7 +120,7 @@ describe('linking a provider account that claims an address', () => {
   })
   afterAll(() => site.close())
   const aTakenEmail = async () => (await aUser(site.server)).email
-  /** By an account without an address, which would get this one. Returns the code of the error. */
+  /** Links a provider account to an account without an address, which would get this one. Returns the error code. */
   const claim = async (email: string, { headers }: From) => {
     const { body } = await post(site.server, '/signup', {}, aClient())
     site.github(anId(), { email, verified: false })

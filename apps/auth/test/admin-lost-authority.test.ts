@@ -27,7 +27,7 @@ beforeAll(async () => {
     ...FACTOR_ENVIRONMENT,
     ...PASSKEY_ENVIRONMENT,
     AUTH_JWT_ADMIN_ROLES: 'supervisor,service_role',
-    // Only requests begin transactions.
+    // A long poll interval, so that only requests begin transactions.
     AUTH_OUTBOX_POLL_INTERVAL: '1h',
   })
 })
@@ -49,7 +49,7 @@ async function anAdministrator(): Promise<SignedUp> {
   return user
 }
 
-/** A user whose id is the smaller one. */
+/** A user whose id is smaller than that of `than`. */
 async function aUserBefore(than: SignedUp): Promise<SignedUp> {
   const user = await aUser(server)
   return user.user.id < than.user.id ? user : aUserBefore(than)
@@ -57,7 +57,7 @@ async function aUserBefore(than: SignedUp): Promise<SignedUp> {
 
 type Act = { route: string; method: string; path: string; body?: object }
 
-/** Each thing that an administrator may do, some in more than one way, none in the way of another. */
+/** Everything that an administrator may do, some of it in more than one way. No action gets in the way of another. */
 async function actsOf(chief: SignedUp): Promise<Act[]> {
   const [first, second] = [await aUser(server), await aUser(server)]
   const passkey = await passkeys.register(first, anAuthenticator())
@@ -128,7 +128,7 @@ async function actsOf(chief: SignedUp): Promise<Act[]> {
 
 const hasBody = (act: Act): act is Act & { body: object } => act.body !== undefined
 
-/** All that the acts of an administrator would change, but for the administrator's own rows. */
+/** Everything that the acts of an administrator would change, except the administrator's own rows. */
 async function state({ user: { id } }: SignedUp): Promise<unknown> {
   const { rows } = await server.context.db.query(
     `select
@@ -149,7 +149,7 @@ const attempt = (chief: SignedUp, { method, path, body }: Act): Promise<ApiAnswe
 const codesOf = (answers: readonly Pick<ApiAnswer, 'status' | 'body'>[]) =>
   answers.map(({ status, body }) => `${status} ${String(body['error_code'])}`)
 
-/** How administrators lose what lets them act, and how they are refused from then on. */
+/** Ways for administrators to lose their authority, and how the server refuses them afterward. */
 const LOSSES: [string, string, (chief: SignedUp) => Promise<unknown>][] = [
   ['was banned', '403 user_banned', ({ user }) => administer(user.id, { ban_duration: '1h' })],
   ['was demoted', '403 not_admin', ({ user }) => administer(user.id, { role: 'authenticated' })],
@@ -244,7 +244,7 @@ describe('an administrator', () => {
   it('who is at work is banned when that is done', async () => {
     const [chief, victim] = [await anAdministrator(), await aUser(server)]
     const both = await server.context.db.transaction(async (tx) => {
-      // The last of its locks, so that the act has all others.
+      // The act locks this row last, so it already holds all its other locks.
       await tx.query('select 1 from sessions where user_id = $1 for update', [chief.user.id])
       const path = `/admin/users/${victim.user.id}`
       const change = attempt(chief, { route: '', method: 'PUT', path, body: { role: 'tester' } })
@@ -292,11 +292,11 @@ describe('administrators', () => {
 
   it('who act on an address that changes hands meanwhile wait for each other', async () => {
     const [chief, from] = [await anAdministrator(), await aUser(server)]
-    // Others lock the new holder before the administrator.
+    // Other requests lock the new holder before the administrator, because its id is smaller.
     const to = await aUserBefore(chief)
     const { db } = server.context
     const both = await db.transaction(async (session) => {
-      // The last of its locks, so that the act has all others.
+      // The act locks this row last, so it already holds all its other locks.
       await session.query('select 1 from sessions where user_id = $1 for update', [chief.user.id])
       const link = await db.transaction(async (tx) => {
         await tx.query('update users set email = null where id = $1', [from.user.id])

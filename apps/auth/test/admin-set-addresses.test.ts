@@ -32,7 +32,7 @@ const withoutEmail = async () => {
   const token = fragment['access_token'] ?? ''
   return { id: (await get(site.server, '/user', { token })).body['id'], token }
 }
-/** Has a password, and unlinked the address that it went with. */
+/** A user who has a password, but has unlinked the address that it belonged to. */
 const withPasswordAlone = async () => {
   const user = await aUser(site.server)
   const token = user.access_token

@@ -6,7 +6,7 @@ import { anId, startProviderSite, type ProviderSite } from './support/provider-s
 import { startServer } from './support/server.js'
 import { serviceToken } from './support/tokens.js'
 
-/** What may be kept: the same for everybody, and public. */
+/** Answers that may be cached, because they are public and the same for everybody. */
 const KEPT = new Set(['/.well-known/jwks.json', '/openapi.json', '/docs', '/docs.js'])
 
 let site: ProviderSite

@@ -39,7 +39,7 @@ describe('an audience', () => {
         path.replace(/:\w+/g, UUID),
         inAudience('elsewhere'),
       )
-      // What a browser opens answers with a page.
+      // Routes that a browser opens answer with a page.
       if (answer.headers.get('content-type')?.startsWith('text/html')) expect(answer.status).toBe(400)
       else expectError(answer, 400, 'validation_failed', /X-JWT-AUD/)
     }

@@ -37,7 +37,7 @@ describe('the audit log', () => {
         { headers },
       )
       const [entry] = await entriesOf(server, String(body['id']))
-      // Without the name that someone gave who has not proven to be the one.
+      // The entry leaves out the name, because the person has not proven yet that the address is theirs.
       expect(entry).toEqual({
         ip: '192.0.2.7',
         payload: {
@@ -93,7 +93,7 @@ describe('every action of the audit log', () => {
   afterAll(() => server.close())
   const admin = { token: serviceToken() }
   const { enroll } = factorSteps(() => server)
-  /** Entries that `work` leaves, oldest first, from the log: it has them whether they are stored or not. */
+  /** Audit entries that `work` causes, oldest first. They come from the log, which has them whether or not they are stored. */
   const entriesDuring = async (work: () => Promise<unknown>) => {
     const before = server.lines.length
     await work()

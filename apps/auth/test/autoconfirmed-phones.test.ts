@@ -17,7 +17,7 @@ beforeAll(async () => {
 })
 afterAll(() => site.close())
 
-/** Signed in through a provider that says that someone else's address is theirs, without having verified it. */
+/** Signs a stranger in through a provider that reports someone else's address as theirs without having verified it. */
 const aStranger = async (email: string) => {
   site.github(anId(), { email, verified: false })
   const { fragment } = await signInWith(site.server, 'github')
@@ -29,7 +29,7 @@ const setPassword = (session: { token: string }) =>
   put(site.server, '/user', { password: STRANGERS_PASSWORD }, session)
 const signIn = (email: string, password: string) =>
   post(site.server, '/token?grant_type=password', { email, password })
-/** Whoever reads the mailbox uses what the request sends there. */
+/** Makes a request, and proves the address with the link that it sends to the mailbox. */
 const proveBy = async (type: string, email: string, ask: () => Promise<unknown>) => {
   const last = site.server.inbox.messages({ to: email }).at(-1)
   await ask()
@@ -78,7 +78,7 @@ describe('a number that counts as confirmed, in an account with an address that 
   it('is taken from an account that only claims it', async () => {
     const phone = aPhone()
     const created = await post(site.server, '/admin/users', { email: anEmail(), email_confirm: true }, admin)
-    // An administrator may enter a number for someone who signed up, without a word on whose it is.
+    // An administrator may enter a number for someone who signed up, without saying that it is confirmed.
     const claimant = await post(site.server, '/signup', { email: anEmail(), password: PASSWORD })
     expect(created.status).toBe(200)
     await site.server.context.db.query('update users set phone = $2 where id = $1', [

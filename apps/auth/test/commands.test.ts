@@ -29,7 +29,7 @@ afterEach(async () => {
   }
 })
 
-/** The built program in a folder of its own, so that no `.env` of a developer is read. */
+/** Starts the built program in a separate folder, so that it does not read a developer's `.env`. */
 function start(args: string[], env: Record<string, string> = {}, { isWatched = false } = {}) {
   const watched = watchProcess(folder, isWatched ? { auth: 0 } : {})
   ends.push(watched.end)
@@ -46,7 +46,7 @@ function start(args: string[], env: Record<string, string> = {}, { isWatched = f
   return { child, seen, ended }
 }
 
-/** Resolves when it listens. Each answer must be one that the document promises. */
+/** Resolves when the program listens. Unless `isWatched` is false, each answer must be one that the API document promises. */
 async function serve(env: Record<string, string>, { isWatched = true } = {}) {
   const program = start([], env, { isWatched })
   return { ...program, url: `http://127.0.0.1:${await portOf(program.child.stdout)}` }
@@ -138,8 +138,8 @@ describe('the commands of the process', () => {
   it('finishes requests in flight before it stops, and accepts no new ones', async () => {
     const autoconfirm = { AUTH_EXTERNAL_EMAIL_ENABLED: 'true', AUTH_MAILER_AUTOCONFIRM: 'true' }
     const smtp = { AUTH_SMTP_HOST: '127.0.0.1', AUTH_SMTP_PORT: '1', AUTH_SMTP_ADMIN_EMAIL: 'a@example.com' }
-    // The request waits for a lock, for which it has 5 s, and nothing else may keep the process busy; the drain before the listener
-    // closes has a test of its own.
+    // The request may wait 5 s for a lock, and nothing else may keep the process busy. The drain before the listener closes has its own
+    // test.
     const drain = { AUTH_API_DRAIN_DURATION: '0' }
     const settings = { ...environment(), ...autoconfirm, ...smtp, ...drain }
     const { child, ended, ...server } = await serve(settings, { isWatched: false })
@@ -203,7 +203,7 @@ describe('the commands of the process', () => {
     const { PORT: _, ...rest } = environment()
     writeFileSync(join(folder, '.env'), 'PORT=0\nAUTH_JWT_EXP=60\nOPERATOR_TOKEN=secret-of-an-operator\n')
     const { child, seen, ended, url } = await serve({ ...rest, AUTH_JWT_EXP: '120' })
-    expect(new URL(url).port).not.toBe('8081') // the one without a setting
+    expect(new URL(url).port).not.toBe('8081') // the default
     child.kill('SIGTERM')
     expect(await ended).toMatchObject({ code: 0 })
     const warnings = seen.stdout.split('\n').filter((line) => line.includes('OPERATOR_TOKEN'))

@@ -19,10 +19,10 @@ beforeAll(async () => {
     AUTH_RATE_LIMIT_HEADER: 'X-Client',
     AUTH_RATE_LIMIT_EMAIL_SENT: '100000',
     AUTH_RATE_LIMIT_EMAIL_SENT_PER_CLIENT: '100000',
-    // The double and all who come back at once share a machine that may be busy.
+    // The fake provider and all visitors who come back at once share a machine that may be busy.
     AUTH_API_MAX_REQUEST_DURATION: '120s',
   })
-  // Each code is that of one visitor, so that many of them may come back at once.
+  // Each code names its visitor, so that many of them may come back at once.
   site.provider.answer('POST /login/oauth/access_token', ({ form }) => ({
     body: { access_token: form['code'], token_type: 'bearer' },
   }))
@@ -47,10 +47,10 @@ const rowsOf = async (email: string) =>
   (await site.server.context.db.query('select id from users where email = $1', [email])).rows
 const errorsLogged = () => site.server.lines.filter(({ level }) => level === 'error')
 
-/** A user who links what someone else signed in with or linked meanwhile is told so. */
+/** `identity_already_exists` is for users who link an identity that someone else has meanwhile signed in with or linked. */
 const EXPECTED = new Set(['signed in', 'identity_already_exists', '200'])
 
-/** Ends as every client expects, and not as after a deadlock. */
+/** Returns from the provider, and reports whether that ends with a session or an error code. */
 async function back(state: string, visitor: { id: string; email: string }): Promise<string> {
   const code = Buffer.from(JSON.stringify(visitor)).toString('base64url')
   const { fragment, query } = targetOf(await comeBack(site.server, { code, state }))

@@ -20,7 +20,7 @@ type Operation = {
 }
 type OpenApi = { paths: Readonly<Record<string, Readonly<Record<string, Operation>>>> }
 
-/** Tests whose cases are in files of their own. */
+/** Tests whose cases are in separate files. */
 const ROWS: Readonly<Record<string, string[]>> = {
   rows: ['rows-of-people.ts', 'rows-of-work.ts'],
   'open-id': ['open-id.test.ts', 'rows-of-open-id.ts'],

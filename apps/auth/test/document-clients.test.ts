@@ -7,12 +7,13 @@ import { aUser, get, post, UUID } from './support/api.js'
 import { NO_EMAIL_GAPS, startServer, type TestServer } from './support/server.js'
 import { serviceToken } from './support/tokens.js'
 
-// A program that knows the service by its OpenAPI document alone. `npm run interop` fetches it; a machine without it skips it.
+// Tests with Schemathesis, which knows only the service's OpenAPI document. `npm run interop` fetches it; machines without it skip these
+// tests.
 let folder: string
 let server: TestServer
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'signet-document-'))
-  // What is switched off answers the same to everybody, and what is limited answers nothing else.
+  // Switches on as much as possible: a feature that is off, or limited, would answer every request in the same way.
   server = await startServer({
     ...NO_EMAIL_GAPS,
     AUTH_MAILER_AUTOCONFIRM: 'true',
@@ -62,7 +63,7 @@ checks.unsupported_method.enabled = false
 
 const ADMIN = '^/(admin/|invite)'
 
-/** Thousands of requests, on a machine that may have other things to do. */
+/** Long enough for thousands of requests on a busy machine. */
 const TIME_LIMIT_MS = 1_200_000
 
 describe('schemathesis against apps/auth', () => {
@@ -70,7 +71,7 @@ describe('schemathesis against apps/auth', () => {
 
   test.each<[string, string | null, string[]]>([
     ['administrators', serviceToken(), ['--include-path-regex', ADMIN]],
-    // Signing out would end the session that the other requests have.
+    // Signing out would end the session that the other requests use.
     ['users', null, ['--exclude-path-regex', `${ADMIN}|^/logout`]],
   ])(
     'finds no answer to %s that deviates from the document',
@@ -84,7 +85,7 @@ describe('schemathesis against apps/auth', () => {
         settings: settings(user),
         selection,
       })
-      // Every phase ran, over every operation, past the door.
+      // Every phase ran over every operation, and the server accepted the token.
       expect(said).toMatch(/Selected: (\d+)\/\d+\s+Tested: \1\n/)
       expect(said.match(/✅ (?:Examples|Coverage|Fuzzing)$/gm)).toHaveLength(3)
       expect(said).not.toContain('Authentication failed')

@@ -21,14 +21,14 @@ async function startProcess(settings: Record<string, string>) {
   return { port, child, exit, ready }
 }
 
-/** A request of which the process has the head. The body, which is wrong, follows when it is finished. */
+/** Sends the headers of a request, and waits until the process has them. `finish` sends the body, which is invalid. */
 async function beginRequest(port: number): Promise<{ finish: () => Promise<number | undefined> }> {
   const headers = { 'Content-Type': 'application/json', 'Content-Length': 2, Expect: '100-continue' }
   const sent = request({ port, host: '127.0.0.1', method: 'POST', path: '/verify', headers })
   sent.flushHeaders()
   await once(sent, 'continue')
   const answered = once(sent, 'response') as Promise<[IncomingMessage]>
-  // Looked at by whoever finishes it.
+  // `finish` handles a rejection; until then, it must not count as unhandled.
   answered.catch(() => undefined)
   return {
     async finish() {
@@ -74,7 +74,7 @@ describe('a process that receives SIGTERM', () => {
       agent.destroy()
     }
     expect(new Set(answers)).toEqual(new Set(['200']))
-    // Clients are told to go to another process, so none is in the middle of a connection when the listener closes.
+    // The process tells clients to close their connections, so no connection is in use when the listener closes.
     expect([connections[0], connections.at(-1)]).toEqual(['keep-alive', 'close'])
     // A second signal ends the wait.
     child.kill('SIGTERM')
@@ -88,7 +88,7 @@ describe('a process that receives SIGTERM', () => {
       const begun = await beginRequest(port)
       const signaledAt = performance.now()
       child.kill('SIGTERM')
-      // Until it refuses connections: no answer but these, and for no shorter time.
+      // The process must accept connections for at least `drainMs`, and must answer only 200 or 503 until it refuses them.
       const seen = new Set<number>()
       await waitFor(async () => {
         const status = await ready().catch(() => 'refused' as const)

@@ -55,7 +55,7 @@ describe('what strangers learn about accounts', () => {
   })
 
   it('about the same time for all three', async () => {
-    // At the real cost, because the time it takes is what is compared.
+    // Hashes at the real cost, because the test compares how long that takes.
     const real = createPasswordHasher({ threads: 1 })
     const server = await startServer({}, { hasher: real })
     const timeOf = async (email: string) => {
@@ -67,7 +67,7 @@ describe('what strangers learn about accounts', () => {
       const user = await aUser(server)
       await holdsInSomeRun(async () => {
         const [known, unknown]: [number[], number[]] = [[], []]
-        // Taken in turns, so that a busy machine slows both alike.
+        // Alternates between the two, so that a busy machine slows both alike.
         for (let round = 0; round < 7; round += 1) {
           known.push(await timeOf(user.email))
           unknown.push(await timeOf(anEmail()))
@@ -124,7 +124,7 @@ describe('what strangers learn about accounts', () => {
     for (const answer of answers.filter((_, n) => n % 2 === 1))
       expectError(answer, 400, 'invalid_credentials')
     expect(new Set(answers.map(({ text }) => text)).size).toBe(2)
-    // The owner is not disturbed, also not by a sign-up with the right password.
+    // None of this affects the owner, and neither does a sign-up with the right password.
     expect((await signIn(known, PASSWORD)).status).toBe(200)
     server.clock.advance(3_600_000)
     await post(server, '/signup', { email: known, password: PASSWORD })

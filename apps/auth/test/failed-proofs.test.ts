@@ -30,12 +30,12 @@ afterAll(async () => {
 
 const NOBODY = '00000000-0000-0000-0000-000000000000'
 const ATTACKER = '198.51.100.77'
-/** A network of its own for each use, because each may send thirty requests at once. */
+/** A new network for each use, because each may send thirty requests at once. */
 let networks = 0
 const aNetwork = () => `203.0.113.${(networks += 1)}`
 
 type Entry = { action: string; id: string; ip: string; traits: Json }
-/** What the audit log has about failures of a name, oldest first. */
+/** The failures that the audit log has for a name, oldest first. */
 async function failuresOf(name: string, { context } = server): Promise<Entry[]> {
   const { rows } = await context.db.query<Entry>(
     `select payload ->> 'action' as action, payload ->> 'actor_id' as id, ip_address as ip, payload -> 'traits' as traits
@@ -196,7 +196,7 @@ describe('the audit log says whether it was accepted, of', () => {
     const wrong = right === '000000' ? '111111' : '000000'
     expect((await guess(wrong)).status).toBe(422)
     expect((await guess(right)).status).toBe(200)
-    // The clock of the test stands still, so they have no order.
+    // The clock of the test stands still, so the entries have no order.
     expect(new Set(await entriesOf(user.user.id, 'verification_attempted'))).toEqual(
       new Set([
         [true, undefined],

@@ -22,7 +22,7 @@ describe('bad input outside of bodies', () => {
     docs.security?.[0] === 'admin' ? serviceToken() : docs.security ? user.access_token : undefined
 
   it('in the query of any route is answered as such', async () => {
-    // Logging out is only for users, and would make every later request a refused one.
+    // Logging out is only for users, and the server would refuse every request after it.
     const routes = authRoutes(server.context).filter(
       ({ path, docs }) => path !== '/logout' && docs.tag !== 'Not available',
     )

@@ -80,10 +80,10 @@ describe('bad input in bodies', () => {
       if (properties === undefined) continue
       const isAdmin = route.docs.security?.[0] === 'admin'
       for (const name of Object.keys(properties))
-        // All values at once: it is a few thousand requests.
+        // Sends all values at once, because there are a few thousand requests.
         await Promise.all(
           values.map(async (value) => {
-            // A good sign-up would do for most routes; what is missing for others only makes them refuse earlier.
+            // A good sign-up is enough for most routes. Others miss something and refuse the request earlier.
             const body = {
               email: anEmail(),
               password: 'correct horse',

@@ -3,11 +3,11 @@ import { authRoutes } from '../src/app.js'
 import { addsWayIn, gateOf } from '../src/bearer/gates.js'
 import { startServer, type TestServer } from './support/server.js'
 
-/** All that a bearer may do without passing the gate of changes. */
+/** Everything that a bearer may do without passing the gate for changes. */
 const EXCEPTIONS: Readonly<Record<string, string>> = {
-  // Changes nothing, and is answered for a token of a session that was signed out.
+  // Changes nothing, and also accepts the token of a session that was signed out.
   'get /user': 'read',
-  // A session that is over may be signed out again; it ends no other one.
+  // A session that is over may be signed out again. That ends no other session.
   'post /logout': 'sign_out',
 }
 

@@ -17,7 +17,7 @@ describe('the interval between two emails of one kind to one person', () => {
   })
   afterAll(() => server.close())
 
-  /** Asks again until just before the gap is over, and again after it. */
+  /** Asks again just before the gap is over, and once more when it is over. */
   async function expectGap(gapMs: number, ask: () => Promise<{ status: number }>) {
     expect((await ask()).status).toBe(200)
     server.clock.advance(gapMs - 1)

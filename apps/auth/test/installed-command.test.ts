@@ -14,7 +14,7 @@ describe('the command auth of the package', () => {
   let installation: Awaited<ReturnType<typeof createInstallation>>
   beforeAll(async () => {
     installation = await createInstallation(NO_MAIL_SERVER)
-    // As package managers install it: a link in a folder of the PATH.
+    // Installs the command as package managers do: as a link in a folder on the PATH.
     symlinkSync(join(PACKAGE, bin['auth'] ?? ''), join(installation.folder, 'auth'))
   })
   afterAll(() => installation.close())

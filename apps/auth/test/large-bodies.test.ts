@@ -24,7 +24,7 @@ it('a flood of large bodies does not stay in memory while its requests wait for 
       return post({ url }, path, body)
     })
     const answers = await Promise.all(requests)
-    // 503 while too many wait for a thread, and 408 where a busy machine takes long to send a body.
+    // 503 means that too many requests wait for a thread, and 408 that a busy machine was slow to send a body.
     expect(answers.filter(({ status }) => ![400, 408, 503].includes(status))).toEqual([])
     expect(child.exitCode).toBeNull()
   } finally {

@@ -27,7 +27,7 @@ it('every line logged during a request has its request id, also under parallel r
   expect(lines.filter(({ request_id: id }) => !ids.includes(String(id)))).toEqual([])
   for (const id of ids) {
     const own = lines.filter(({ request_id: of }) => of === id)
-    // What the server has to say once is in one of them.
+    // Lines that the server logs only once belong to one of the requests, too.
     expect(own.map(({ msg }) => msg)).toEqual(expect.arrayContaining(['audit', 'request']))
     const audits = own.filter(({ msg }) => msg === 'audit')
     expect(audits).toHaveLength(1)

@@ -3,7 +3,7 @@ import { createInterface } from 'node:readline'
 import { expect, it } from '@jest/globals'
 import { createInstallation, NO_MAIL_SERVER } from './support/process.js'
 
-/** Prints how large the young generation of the heap is whenever it is asked. */
+/** Prints how large the young generation of the heap is whenever the process receives SIGUSR2. */
 const PROBE = `data:text/javascript,${encodeURIComponent(`
   import { getHeapSpaceStatistics } from 'node:v8'
   process.on('SIGUSR2', () => {
@@ -24,7 +24,7 @@ it('a start leaves a small young generation, although it loads hundreds of modul
       })
     })
     child.kill('SIGUSR2')
-    // V8 would make it 32 MiB large.
+    // Left to itself, V8 would make it 32 MiB large.
     expect(await young).toBeLessThanOrEqual(8 * 2 ** 20)
     child.kill('SIGTERM')
     await once(child, 'exit')

@@ -21,7 +21,7 @@ beforeAll(async () => {
 })
 afterAll(() => server.close())
 
-/** Made by an administrator and proven by nobody yet, with most of what fits into a token. */
+/** Creates an account as an administrator. Nobody has proven its address, and its metadata is almost as large as a token allows. */
 async function anAccountWithLargeAppMetadata(): Promise<string> {
   const email = anEmail()
   const created = await post(server, '/admin/users', { email, app_metadata: notes(6000) }, admin)

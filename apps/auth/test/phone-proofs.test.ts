@@ -27,7 +27,7 @@ async function byChange({ access_token: token }: Session, phone: string): Promis
   return userOfAnswer(await site.verify(proof, { token }))
 }
 
-/** Proofs of a number, apart from the code of the sign-up itself; each returns the user whose it is. */
+/** Proofs of a number, apart from the code of the sign-up itself; each returns the user who has the number then. */
 const PHONE_PROOFS: Record<string, (phone: string) => Promise<Json>> = {
   async 'a code by SMS'(phone) {
     expect((await post(site.server, '/otp', { phone })).status).toBe(200)
@@ -61,8 +61,9 @@ const PHONE_PROOFS: Record<string, (phone: string) => Promise<Json>> = {
 }
 
 /**
- * An account that only claims the number, with all that can be in one: a password that waits, metadata, an open session and a second
- * factor. As an account with a claimed email address gets them from a provider that does not vouch for it; no provider names numbers.
+ * An account that only claims the number, with everything that such an account can have: a pending password, metadata, an open session and
+ * a second factor. Accounts that claim an email address get these through a provider that does not vouch for it. No provider reports
+ * numbers, so this changes the rows.
  */
 async function claimed(phone: string, earlier: Given): Promise<Session> {
   await site.signUp({ phone }, earlier)
@@ -91,7 +92,7 @@ describe.each([
     const old = site.gateway.codeFor(phone)
     const user = await prove(phone)
     expect(user).toMatchObject({ phone, phone_confirmed_at: expect.any(String) as unknown })
-    // The password, of which the code is the last trace.
+    // Neither the password of that sign-up nor its code works any more.
     expectError(await site.signIn({ phone }, earlier.password), 400, 'invalid_credentials')
     expectError(await site.verify({ type: 'sms', phone, token: old }), 403, 'otp_expired')
     expect(await countOf('pending_sign_ups', user['id'])).toBe(0)
@@ -104,7 +105,7 @@ describe.each([
       expectError(refreshed, 400, 'refresh_token_not_found')
       expectError(read, 403, 'session_not_found')
     } else {
-      // Goes on at most in an account that has lost the number.
+      // The session may continue only in an account that has lost the number.
       expect([undefined, '']).toContain((refreshed.body['user'] as Json | undefined)?.['phone'])
       expect([undefined, '']).toContain(read.body['phone'])
     }

@@ -90,7 +90,7 @@ describe.each(providers)('phones through %s', (provider) => {
     const [phone, changing] = [aPhone(), aPhone()]
     const user = await aUser(server)
     gateway.refuse(true)
-    // Answered before anything is sent.
+    // The service answers before it sends anything.
     for (const answer of [
       await signUp(phone),
       await post(server, '/otp', { phone: aPhone() }),

@@ -15,7 +15,7 @@ import { anId, identitiesOf } from './support/provider-site.js'
 const site = useProofSite()
 const passkeys = passkeySteps(() => site.server)
 
-/** What sign-ups left that wait for their own proof. */
+/** The sign-ups of a user that still wait for their own proof. */
 const pendingOf = async ({ id }: Json) =>
   (await site.server.context.db.query('select origin from pending_sign_ups where user_id = $1', [id])).rows
 
@@ -106,7 +106,7 @@ describe('an account from a provider that does not vouch for the address', () =>
       '%s ends its sessions and removes its factors, passkeys, identities and data',
       async (proof) => {
         const { id, email, token, passkey, refreshToken } = await aStrangersAccount()
-        // Of several codes for one address, the newest count.
+        // Of several codes for one address, only the newest count, so each needs a different time.
         site.server.clock.advance(1000)
         await site.secretsOf(email, () => site.signUp({ email }, earlier))
         site.server.clock.advance(1000)

@@ -38,7 +38,7 @@ function setUp(rules: Partial<RateLimitRules> = {}) {
   return { limits: createRateLimits({ ...defaults, ...rules }, ports), lines, clock }
 }
 
-/** With counts in Redis, once it is connected. */
+/** Sets up limits that count in Redis, once it is connected. */
 async function setUpShared(url: string, prefix = 'auth') {
   const lines: string[] = []
   const observer = observerOf(lines)
@@ -130,7 +130,7 @@ describe('rate limits in Redis', () => {
     const startedAt = performance.now()
     const { taken } = await burst(() => one.limits.verify.consume(key, META.requestId))
     const { taken: more } = await burst(() => two.limits.verify.consume(key, META.requestId))
-    // The clock is that of Redis, and the bucket gains one each ten seconds.
+    // The clock of Redis counts here, and the bucket gains one request every ten seconds.
     const gained = Math.ceil((performance.now() - startedAt) / 10_000)
     expect(taken + more).toBeLessThanOrEqual(30 + gained)
     expect(more).toBeLessThanOrEqual(gained)

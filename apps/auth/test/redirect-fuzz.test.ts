@@ -6,7 +6,7 @@ import { isAccepted, redirectPairs, type Pair, type Parts } from './support/redi
 
 const PAIRS = 100_000
 const SEED = 20_261_122
-/** URLs that the page reads at a time. */
+/** How many URLs the page reads at a time. */
 const CHUNK = 4000
 
 describe('of 100,000 redirect targets generated from patterns and tricks', () => {
@@ -51,18 +51,18 @@ describe('of 100,000 redirect targets generated from patterns and tricks', () =>
   })
 })
 
-/** Those that the pattern means, or does not; the first few are enough to see why. */
+/** Pairs whose pattern is meant to match the URL, or is not; the first few are enough to see why. */
 const strayed = (pairs: readonly Pair[], partsOf: (pair: Pair) => Parts, meant = false) =>
   pairs
     .filter((pair) => pair.means(partsOf(pair)) === meant)
     .slice(0, 20)
     .map(({ pattern, url }) => ({ pattern, url }))
 
-/** A parser changes nothing about it but the slash of an empty path, its host can exist, and it hides no control character. */
+/** Whether a parser changes nothing except the slash of an empty path, the host can exist, and the URL hides no control character. */
 const isPlain = (url: string): boolean =>
   URL.canParse(url) && [url, `${url}/`].includes(new URL(url).href) && !/[#\\]|\/\/[-.]|\.\.|%00/.test(url)
 
-/** As a link and as a Location header are read: relative to a page, by the parser of the browser itself. */
+/** Reads URLs as browsers read links and Location headers: relative to a page, with the browser's own parser. */
 const partsOf = (page: Page, urls: readonly string[]) =>
   page.evaluate<[string, Parts][]>(
     `${JSON.stringify(urls)}.map((url) => {

@@ -24,7 +24,7 @@ describe('the target of a session', () => {
   afterAll(() => server.close())
 
   const targetOf = ({ headers }: ApiAnswer) => (headers.get('location') ?? '').split('#')[0]
-  /** The link of an email with a token that is wrong: where its error goes, a session would go. */
+  /** Follows an emailed link with a wrong token. Its error goes where a session would go. */
   const follow = async (redirectTo: string, headers: Record<string, string> = {}) =>
     targetOf(
       await get(
@@ -37,7 +37,7 @@ describe('the target of a session', () => {
     )
 
   it.each([
-    // What stands before the question mark is the host; the pattern must not reach across it.
+    // The host ends before the question mark; the pattern must not match across it.
     'https://evil.com?.example.net/',
     'https://evil.com?a.b.example.net/x',
     'https://evil.com/?a.b.example.net/x',

@@ -19,7 +19,7 @@ describe('the row-level security example of the documents', () => {
   })
   afterAll(() => server.close())
 
-  /** One request of a front end: verify, become the token's role, hand over the claims, query. */
+  /** Queries as a front end does: verifies the token, takes its role, passes its claims on, and runs the statement. */
   async function asCaller<R extends object>(
     token: string,
     sql: string,
@@ -84,6 +84,6 @@ describe('the row-level security example of the documents', () => {
   })
 })
 
-// Roles belong to the whole cluster, where another run may have made them.
+// Roles belong to the whole cluster, so another run may already have created them.
 const createRoleUnlessThere = (statement: string): string =>
   `do $do$ begin ${statement} exception when duplicate_object or unique_violation then null; end $do$;`

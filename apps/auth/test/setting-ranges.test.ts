@@ -86,7 +86,9 @@ const RANGES: Readonly<Record<string, Range>> = {
   AUTH_EXTERNAL_FLOW_STATE_EXPIRY_DURATION: [300, FIFTY_YEARS],
 }
 
-/** Where the test's servers are, and what a lowest value rightly stops: requests, messages and links. */
+/**
+ * Settings that the test leaves alone: the ports of its servers, and those whose lowest value rightly stops requests, messages or links.
+ */
 const FIXED: ReadonlySet<string> = new Set([
   'AUTH_API_PORT',
   'AUTH_SMTP_PORT',
@@ -125,7 +127,7 @@ const accepts = ({ parse }: Numeric, value: string): boolean => {
   }
 }
 
-/** How a value is written, and the nearest ones beyond the range. */
+/** A value as operators write it. `below` and `above` are the nearest values outside the range. */
 const write = ({ kind }: Numeric, value: number) =>
   kind === 'integer' ? String(value) : `${Math.round(value * 1000)}ms`
 const below = (setting: Numeric, [least]: Range) =>
@@ -174,7 +176,7 @@ describe('a server with every number and duration', () => {
       .map((setting) => [setting.name, write(setting, (RANGES[setting.name] ?? [NaN, NaN])[end])])
     const server = await startServer({
       ...(Object.fromEntries(extremes) as Record<string, string>),
-      // Neither may contradict another setting.
+      // These two must not contradict other settings.
       AUTH_JWT_JWKS_MAX_AGE: '0',
       AUTH_SESSIONS_ENDED_RETENTION: String(FIFTY_YEARS),
     })

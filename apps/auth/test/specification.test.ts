@@ -38,7 +38,7 @@ describe('the tables of the specification', () => {
 
 describe('the table of what the clean-up deletes', () => {
   const now = new Date('2026-03-01T12:00:00Z')
-  /** Unlike the defaults. All of them switch on what is off by default. */
+  /** Values that differ from the defaults. Together they switch on everything that is off by default. */
   const OTHERS: Readonly<Record<string, string>> = {
     AUTH_SESSIONS_ENDED_RETENTION: '700h',
     AUTH_SMTP_MAX_FREQUENCY: '100h',

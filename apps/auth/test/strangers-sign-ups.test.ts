@@ -39,7 +39,7 @@ const resend = (email: string, from: typeof OWNER) => post(server, '/resend', { 
 const signIn = (email: string, password: string) =>
   post(server, '/token?grant_type=password', { email, password })
 
-/** How it comes that only the sign-up of a stranger is left, although the owner has signed up too. */
+/** Ways in which only a stranger's sign-up is left, although the owner has signed up too. */
 const ONLY_THE_STRANGERS_IS_LEFT: Record<string, (email: string) => Promise<void>> = {
   "the clean-up removed the owner's": async (email) => {
     await signUp(email, PASSWORD, OWNER)

@@ -15,7 +15,7 @@ import { startSmsServer, type SmsGateway } from './support/sms-gateway.js'
 import { serviceToken } from './support/tokens.js'
 import { createPasswordHasher } from '../src/passwords/password-hasher.js'
 
-/** The cheapest hashes of the tests: the cost of real ones would hide the rest. */
+/** Servers with these settings use the cheapest hashes, because the cost of real ones would hide all other differences. */
 const SETTINGS = {
   AUTH_SMTP_MAX_FREQUENCY: '0',
   AUTH_MAILER_MAGIC_LINK_MAX_FREQUENCY: '0',
@@ -33,7 +33,7 @@ beforeAll(async () => {
   await hasher.close()
 })
 
-/** Addresses of a state that nobody has asked about, in one statement: made by requests, they would take half as long as the measurement. */
+/** Creates new addresses in a state with one statement. Creating them with requests would take half as long as the measurement. */
 const addressesOf = (server: () => TestServer, kind: Kind) => async (state: State) => {
   const addresses = Array.from({ length: ROUNDS }, kind === 'email' ? anEmail : aPhone)
   if (state === 'unknown') return addresses
@@ -73,7 +73,7 @@ async function workOf(server: TestServer, work: RecordedWork, kind: Kind, [path,
   return seen
 }
 
-/** The only statement that nothing stands in for: the lock of a row that was just read, too short to be told from noise. */
+/** The only statement that has no stand-in for unknown addresses: it locks a row that was just read, too briefly to be told from noise. */
 const LOCK_OF_ACCOUNT = 'users_try_lock'
 
 async function expectSameWork(server: TestServer, work: RecordedWork, kind: Kind, request: Request) {
@@ -83,7 +83,7 @@ async function expectSameWork(server: TestServer, work: RecordedWork, kind: Kind
   for (const steps of known) expect(steps).toEqual([...unknown, ...more].sort())
 }
 
-/** The same, from a server whose answer waits for the message. */
+/** The same measurement of a server whose answer waits for the message. */
 const waitingFor = (measurement: Measurement): Measurement => ({
   ...measurement,
   async ask(address) {

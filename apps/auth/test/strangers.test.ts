@@ -7,7 +7,7 @@ import { serviceToken } from './support/tokens.js'
 const ISO = /^\d{4}-\d\d-\d\dT[\d:.]+Z$/
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/
 
-/** An answer with each value that differs by its nature replaced by what it is; an address by the word, ids by their order. */
+/** An answer with a description in place of each value that always differs: the address becomes a word, and ids become their order. */
 function shapeOf({ status, text, headers }: ApiAnswer, address: string) {
   const ids: string[] = []
   const nameOf = (id: string) => `id ${ids.includes(id) ? ids.indexOf(id) : ids.push(id) - 1}`
@@ -22,7 +22,7 @@ function shapeOf({ status, text, headers }: ApiAnswer, address: string) {
   }
 }
 
-/** What comes back for a request about an address: the first, second, third time, and once the interval is over. */
+/** The answers to a request about an address: the first, second and third time, and once the interval is over. */
 async function answersOf(
   server: TestServer,
   address: string,
@@ -41,14 +41,14 @@ async function answersOf(
   return { first, second, third, later }
 }
 
-/** One address of each state that a stranger would like to know. */
+/** One address in each state that a stranger would like to know about. */
 async function addresses(
   server: TestServer,
 ): Promise<Record<'unknown' | 'unproven' | 'proved' | 'claimed' | 'second', string>> {
   const [unproven, claimed, second] = [anEmail(), anEmail(), anEmail()]
   for (const email of [unproven, claimed])
     await post(server, '/signup', { email, password: 'the password of somebody else' })
-  // What a provider leaves that does not vouch for the address.
+  // The state after a sign-in with a provider that does not vouch for the address.
   await server.context.db.query(
     `update identities set provider = 'github', provider_id = $1
      where user_id = (select id from users where email = $1)`,
@@ -147,7 +147,7 @@ describe('what strangers learn from answers about a phone number', () => {
   })
   afterAll(() => server.close())
 
-  /** A number of each state: unknown, signed up with, an account's, and one that waits to become an account's. */
+  /** A number in each state: unknown, used in a sign-up, proved by an account, and waiting for an account to prove it. */
   async function numbers(): Promise<string[]> {
     const [unknown, unproven, proved, pending] = [aPhone(), aPhone(), aPhone(), aPhone()]
     for (const phone of [unproven, proved]) await post(server, '/signup', { phone, password: PASSWORD })

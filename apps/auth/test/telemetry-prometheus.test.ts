@@ -10,7 +10,7 @@ afterEach(async () => {
   for (const cleanup of cleanups.splice(0).reverse()) await cleanup()
 })
 
-// The service does not log which port this listener has.
+// The service does not log the port of this listener, so the tests lease one.
 describe('a service that Prometheus scrapes (docs/specification.md#tracing-and-metrics)', () => {
   it('answers at `/` of a separate listener, and nowhere on the public one', async () => {
     const port = await leasePort()
@@ -25,7 +25,7 @@ describe('a service that Prometheus scrapes (docs/specification.md#tracing-and-m
     for (let i = 0; i < 2; i++) await post(server, '/magiclink', { email: anEmail() })
     const scrape = () => fetch(`http://127.0.0.1:${port}/`)
     expect((await scrape()).headers.get('content-type')).toMatch(/^text\/plain; version=0\.0\.4/)
-    // The email leaves after the answer.
+    // The email is sent after the answer.
     const text = await waitFor(async () => {
       const scraped = await (await scrape()).text()
       return scraped.includes('global_auth_email_send_operations_total{type="confirmation"} 1') && scraped

@@ -39,7 +39,7 @@ describe('a service that exports over OTLP (docs/specification.md#tracing-and-me
   const email = anEmail()
   const secrets: string[] = [email, PASSWORD]
 
-  /** Sign-up, confirmation, sign-in, refresh, administration and a provider, with everything that must not be told. */
+  /** Signs up, confirms, signs in, refreshes, administers and uses a provider, with everything that must not be reported. */
   beforeAll(async () => {
     collector = await startOtlpCollector()
     provider = await startFakeProvider({
@@ -141,7 +141,7 @@ describe('a service that exports over OTLP (docs/specification.md#tracing-and-me
   it('shows where a request spent its time', () => {
     const names = childrenOf(spanOf('POST /signup')).map(({ name }) => name)
     expect(names).toEqual(expect.arrayContaining(['hash password', 'transaction']))
-    // Emails leave after the answer, in traces of their own.
+    // Emails are sent after the answer, in separate traces.
     expect(names).not.toContain('smtp')
     expect(collector.spans.map(({ name }) => name)).toContain('smtp')
     const transaction = childrenOf(spanOf('POST /signup')).find(({ name }) => name === 'transaction')
@@ -164,7 +164,7 @@ describe('a service that exports over OTLP (docs/specification.md#tracing-and-me
       .map(({ attributes }) => attributes['server.address'])
       .filter(Boolean)
     expect(sent.length).toBeGreaterThan(10_000)
-    // The host of the provider is loopback here, and is the one address that is meant to be told.
+    // The provider's host is loopback here. It is the only address that may be reported.
     const rest = sent.replaceAll(String(provided), '')
     for (const secret of secrets) {
       expect(secret).not.toBe('')
@@ -191,7 +191,7 @@ describe('a service that exports over OTLP (docs/specification.md#tracing-and-me
       type: 'histogram',
       value: 2,
     })
-    // On a busy machine the first attempt may fail: then there is another.
+    // On a busy machine the first attempt may fail and be followed by another.
     const attempts = ['sent', 'failed'].map((outcome) =>
       Number(value('auth_outbox_attempts_total', { kind: 'email', outcome })),
     )

@@ -9,7 +9,7 @@ const site = useProofSite()
 const BY_MESSAGE = EMAIL_PROOFS.filter((name) => name !== 'an administrator')
 const LARGE = 'x'.repeat(5000)
 
-/** A stranger signed in through a provider that does not vouch for the address, and left something there. */
+/** An account of a stranger, who signed in through a provider that does not vouch for the address and added metadata. */
 const aStrangersAccount = async () => {
   const email = anEmail()
   site.github(anId(), { email, verified: false })

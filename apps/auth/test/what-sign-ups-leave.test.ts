@@ -23,12 +23,12 @@ const site = useProofSite({
   AUTH_RATE_LIMIT_EMAIL_SENT_PER_CLIENT: '100000',
   AUTH_RATE_LIMIT_VERIFY: '100000',
 })
-// However high a limit, so many requests of one client may come at once.
+// However high a limit is, only a burst of requests from one client may come at once. A second refills the buckets.
 beforeEach(() => site.server.clock.advance(1000))
 
 /**
- * What the first proof of an address makes of each column, whoever signed up with it before. `whoever`: it may be a stranger's,
- * because it says nothing about the person and opens nothing. All others must be the same as without the stranger.
+ * What the first proof of an address does to each column, whoever signed up with the address before. A column marked `whoever` may keep a
+ * stranger's value, because it says nothing about the person and opens nothing. All others must be the same as without the stranger.
  */
 const COLUMNS: Record<string, 'the proof' | 'an administrator' | 'cleared' | 'whoever'> = {
   id: 'whoever',
@@ -61,7 +61,7 @@ const COLUMNS: Record<string, 'the proof' | 'an administrator' | 'cleared' | 'wh
   deleted_at: 'an administrator',
 }
 
-/** Everything that is not `whoever`'s, without what differs between any two accounts. */
+/** All columns except those marked `whoever`, without what differs between any two accounts. */
 async function rowOf(address: string): Promise<Json> {
   const { rows } = await site.server.context.db.query<Json>(
     'select * from users where email = $1 or phone = $1',
@@ -78,7 +78,7 @@ async function rowOf(address: string): Promise<Json> {
 
 const given = { password: STRANGER.password, data: STRANGER.data }
 
-/** What strangers do with an address that they cannot read the mail of. */
+/** What strangers do with an address whose email they cannot read. */
 const STRANGERS: Record<string, (email: string) => Promise<void>> = {
   async '/signup'(email) {
     await post(site.server, '/signup', { email, ...given }, BY_STRANGER)
