@@ -9,7 +9,9 @@ type Addresses = { authorize: string; token: string; profile: string[] }
 
 const REALM = 'https://id.example.com/realms/main'
 
-/** docs/specification.md#providers, and nothing else: all other tests move these below a server of their own. */
+/**
+ * The real addresses (docs/specification.md#providers). Only this test checks them, because all others replace them with a local server's.
+ */
 const addresses: Record<Provider, Addresses> = {
   apple: {
     authorize: 'https://appleid.apple.com/auth/authorize',
@@ -130,7 +132,7 @@ describe('where providers are when no URL is set (docs/specification.md#provider
         asked.push(String(account))
         return Promise.resolve({})
       },
-      // An empty answer names nobody, which ends the profile once every call is made.
+      // An empty answer has no subject, so the profile fails once every call is made.
       get: (url: string) => {
         asked.push(String(url.split('?')[0]))
         return Promise.resolve({})
@@ -187,7 +189,7 @@ describe('whose id tokens are a provider (docs/specification.md#providers)', () 
   it.each([
     [`${MICROSOFT}/${TENANT}`, `${MICROSOFT}/${TENANT}/v2.0`, true],
     [`${MICROSOFT}/${TENANT}`, `${MICROSOFT}/${OTHER}/v2.0`, false],
-    // Tokens name the tenant of the person, never the URL that stands for many.
+    // Tokens name the person's tenant, never the URL that stands for many tenants.
     [`${MICROSOFT}/common`, `${MICROSOFT}/${TENANT}/v2.0`, true],
     [`${MICROSOFT}/common`, `${MICROSOFT}/${PERSONAL}/v2.0`, true],
     [`${MICROSOFT}/common`, `https://evil.example/${TENANT}/v2.0`, false],
@@ -196,7 +198,7 @@ describe('whose id tokens are a provider (docs/specification.md#providers)', () 
     [`${MICROSOFT}/organizations`, `${MICROSOFT}/${PERSONAL}/v2.0`, false],
     [`${MICROSOFT}/consumers`, `${MICROSOFT}/${PERSONAL}/v2.0`, true],
     [`${MICROSOFT}/consumers`, `${MICROSOFT}/${TENANT}/v2.0`, false],
-    // Their host is the id, too, whatever the tenant is called.
+    // Issuers at ciamlogin.com may have the tenant's id as their host, too, whatever the tenant is called.
     [`https://contoso.ciamlogin.com/${TENANT}`, `https://${TENANT}.ciamlogin.com/${TENANT}/v2.0`, true],
     [`https://contoso.ciamlogin.com/${TENANT}`, `https://contoso.ciamlogin.com/${TENANT}/v2.0`, true],
     [`https://contoso.ciamlogin.com/${TENANT}`, `https://${OTHER}.ciamlogin.com/${OTHER}/v2.0`, false],

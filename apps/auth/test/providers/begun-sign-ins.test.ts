@@ -4,7 +4,7 @@ import { providerEnv, startFakeProvider, type FakeProvider } from '../support/fa
 import type { TestServer } from '../support/server.js'
 import { aBrowser, startUi, uiPath } from '../ui/support.js'
 
-// Whoever begins a sign-in at a provider leaves a row behind, with a target as long as they like (docs/threat-model.md#guessing-and-flooding).
+// Each sign-in that anyone begins at a provider leaves a row, with a target of any length (docs/threat-model.md#guessing-and-flooding).
 const BURST = 3
 
 let server: TestServer

@@ -131,7 +131,7 @@ describe('the way back (docs/specification.md#providers)', () => {
     const targets = answers.map(targetOf)
     const won = targets.filter((target) => 'access_token' in target.fragment || 'code' in target.query)
     expect(won).toHaveLength(1)
-    // The code went to the provider once: a second time would make many of them revoke the token.
+    // The code went to the provider only once. Many providers revoke the token if they get its code again.
     expect(site.provider.seen.slice(before).filter(({ method }) => method === 'POST')).toHaveLength(1)
     const late = targetOf(await comeBack(site.server, { code: 'c', state }))
     expect(late.query['error_code']).toBe(code)

@@ -22,7 +22,7 @@ let server: TestServer
 let now = () => new Date()
 const at = {} as Record<Vendor, OidcServer>
 
-/** As apple has its customers make it: ES256, for at most six months. */
+/** A client secret as Apple requires it: a JWT with ES256 that is valid for at most six months. */
 function appleSecret(): Promise<string> {
   const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
   return new SignJWT({})
@@ -148,7 +148,7 @@ describe('apple', () => {
 describe('id_token grant with tokens of an OpenID Connect server (docs/specification.md#tokens)', () => {
   type Tokens = { id_token: string; access_token: string }
 
-  /** Sends the person of a vendor to it as an app does that never shows us a code. */
+  /** Sends a person to the vendor as an app does that never shows the code to our server. */
   async function goTo(vendor: Vendor, query: Record<string, string>): Promise<Record<string, string>> {
     const authorize = new URL(`${at[vendor].origin}${rowOf(vendor).layout.authorize}`)
     const own = { client_id: APP.id, redirect_uri: APP.callback, scope: 'openid email profile', ...query }

@@ -8,25 +8,25 @@ export type Row = {
   token: string
   basic?: boolean
   scope?: string
-  /** More that the caller must say. */
+  /** Further parameters that the caller must send. */
   query?: Record<string, string>
   env?: Record<string, string>
   tokenAnswer?: Json
   profile: Record<string, ProfileReply>
-  /** What the profile calls must have carried. */
+  /** Checks what the profile calls sent. */
   check?: (provider: FakeProvider, base: string) => void
   /** Members of the identity's data. */
   identity: Json
-  /** Members of the profile that say of an address that it is not verified, for providers that tell. */
+  /** Members of the profile that mark an address as unverified, for providers that report this. */
   unverified?: Json
-  /** Where there is no verified address the sign-in ends in a request to confirm it. */
+  /** Without a verified address, the sign-in ends with a request to confirm it. */
   refused?: boolean
 }
 type ProfileReply = { body: unknown }
 
 export const json = (body: unknown): ProfileReply => ({ body })
 
-/** Sets a row's server up below `/<name>`: all goes well, and profile and token answer are changed by `change`. */
+/** Serves a row's successful answers below `/<name>`, with the profile and token answers changed by `change`. */
 export function setUp(
   provider: FakeProvider,
   { name, token, tokenAnswer, profile }: Row,
@@ -53,11 +53,11 @@ const mapMembers = (value: unknown, map: (key: string, value: unknown) => unknow
   )
 }
 
-/** The answer of an account without address. */
+/** The answer for an account without an address. */
 export const withoutEmail = (body: unknown): unknown =>
   mapMembers(body, (key, value) => (key === 'email' ? undefined : value))
 
-/** The answer of an account whose addresses nobody has confirmed. */
+/** The answer for an account whose addresses nobody has confirmed. */
 export const unconfirmed =
   ({ unverified = {} }: Row) =>
   (body: unknown): unknown =>

@@ -9,10 +9,13 @@ export type OpenIdRow = {
   claims: Json
   /** A claim that identifies the person, beside `sub`. */
   subjectClaim?: string
-  /** In addition to `sub`, `provider_id`, `email`, `email_verified`, `phone_verified` and, where there is an id token, `iss`. */
+  /**
+   * Members of the identity's data in addition to `sub`, `provider_id`, `email`, `email_verified`, `phone_verified` and, where there is an
+   * id token, `iss`.
+   */
   identity: Json
   hasNoIss?: boolean
-  /** More that the browser posts. */
+  /** Further fields that the browser posts. */
   posted?: Record<string, string>
 }
 

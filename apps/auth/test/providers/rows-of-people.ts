@@ -3,7 +3,7 @@ import { expect } from '@jest/globals'
 import { CLIENT_ID, CLIENT_SECRET } from '../support/fake-provider.js'
 import { json, type Row } from './row.js'
 
-/** Providers where people are at home. */
+/** Providers that people use in private. */
 export const rowsOfPeople: Row[] = [
   {
     name: 'discord',

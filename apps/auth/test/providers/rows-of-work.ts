@@ -1,7 +1,7 @@
 import { expect } from '@jest/globals'
 import { json, type Row } from './row.js'
 
-/** Providers where work is done. */
+/** Providers that people use at work. */
 export const rowsOfWork: Row[] = [
   {
     name: 'bitbucket',
@@ -254,7 +254,7 @@ export const rowsOfWork: Row[] = [
     authorize: '/oauth/v2/authorization',
     token: '/oauth/v2/accessToken',
     scope: 'openid profile email',
-    // Without an id token, as when the product lacks OpenID Connect.
+    // There is no id token, as for apps whose product lacks OpenID Connect.
     profile: {
       'GET /v2/userinfo': json({
         sub: 'li-1',

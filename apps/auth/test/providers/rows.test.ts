@@ -202,7 +202,7 @@ describe('providers that take the call and never answer (docs/specification.md#p
     const withProfile = rows.filter((row) => profileRoutes(row).length > 0)
     for (const row of rows) {
       setUp(provider, row)
-      // One has all in its token answer.
+      // One provider has everything in its token answer.
       const [last = tokenRoute(row)] = profileRoutes(row).slice(-1)
       provider.answer(last, 'hang')
     }

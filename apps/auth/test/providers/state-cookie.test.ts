@@ -31,7 +31,7 @@ describe('a sign-in through a provider ends in the browser that started it', () 
     const victim = targetOf(await callback(state))
     expect(victim.fragment).not.toHaveProperty('access_token')
     expect(victim.query['error_code']).toBe('bad_oauth_state')
-    // Nor could anyone end the sign-in of someone else by trying.
+    // The attempt did not end the sign-in either: the browser that began it can still finish it.
     const own = await callback(state, cookiesOf(answer))
     expect(targetOf(own).fragment).toHaveProperty('access_token')
   })
@@ -105,10 +105,10 @@ describe('a sign-in method is added only by the person in front of the browser',
     const attacker = await aUser(site.server)
     site.figma(anId(), anEmail())
     const link = await linkAddress(site.server, attacker.access_token, 'figma')
-    // The attacker goes on alone, and sends the rest to a victim who is signed in at the provider.
+    // The attacker confirms alone, and sends the rest to a victim who is signed in at the provider.
     const { state } = await confirmLink(site.server, link)
     expect(targetOf(await callback(state)).query['error_code']).toBe('bad_oauth_state')
-    // Or sends the whole address: it is a question, which names the account.
+    // Or the attacker sends the whole address. It opens a page that asks for confirmation and names the account.
     const seen = await get(site.server, link)
     expect([seen.status, seen.headers.get('location')]).toEqual([200, null])
     expect(seen.text).toContain(attacker.email)

@@ -36,7 +36,7 @@ describe('twitter, OAuth 1.0a (docs/specification.md#providers)', () => {
   let server: TestServer
   const email = anEmail()
 
-  /** RFC 5849 section 3.4, written from the text and not with the library under test. */
+  /** Checks a signature by RFC 5849 section 3.4, without the library under test. */
   function isSigned(seen: Seen, tokenSecret: string): boolean {
     const { oauth_signature: signature, ...oauth } = oauthOf(seen)
     const pairs = Object.entries({ ...oauth, ...seen.query }).map(([name, value]) => [

@@ -16,7 +16,7 @@ async function signIn(site: ProviderSite): Promise<Target> {
   return targetOf(await get(site.server, `/callback?${query}`, { headers }))
 }
 
-/** How a sign-in ends for someone who claims the address at github. */
+/** The outcome of a sign-in by someone who claims the address at GitHub. */
 async function claim(site: ProviderSite, email: string): Promise<Record<string, string>> {
   site.github(anId(), { email, verified: false })
   return (await signIn(site)).query
