@@ -71,7 +71,7 @@ describe('the receiver of account events', () => {
       data: { user_id: '5f0c8a4e-3d3b-4c55-9a55-0a5d3c9d7e10' },
     })
 
-  // Times that JavaScript reads as others, and PostgreSQL not at all.
+  // Includes times that JavaScript reads as other times, and that PostgreSQL refuses.
   it.each([
     ...['', '[]', '{}', '{"type":"user.banned","timestamp":"yesterday","data":{}}'],
     ...['2026-02-31T00:00:00Z', '2026-02-28T24:00:00Z', '0000-01-01T00:00:00Z'].map(signedOut),

@@ -29,7 +29,7 @@ async function startSession(user: User, sessionId = user.sessionId) {
   return { sessionId, isOpen: async () => (await browser.get('/portal')).status === 200 }
 }
 
-/** A person with everything that gives power here, and what each of it answers. */
+/** A person with every kind of access; `answers` shows whether each kind works. */
 async function aPerson(user = harness.identity.addUser()) {
   user.sessionId = randomUUID()
   const jwt = harness.identity.jwtFor(user)
@@ -118,7 +118,7 @@ describe('account events of the identity server', () => {
     }
     const schedule = await dueAt(retrying)
     await tell(banned(user, at(-3000), at(HOUR)))
-    // As the dispatcher holds it.
+    // Holds the delivery as the dispatcher does.
     await harness.db.query(
       `update webhook_deliveries set next_attempt_at = (select banned_until from account_states where account_id = $2)
        where id = $1`,

@@ -13,13 +13,13 @@ const { harness, oauth } = useOAuth({
 
 type Parameters = Record<string, string | undefined>
 
-/** What a browser without a session gets. */
+/** Sends an authorization request from a browser without a session. */
 async function ask(parameters: Parameters, suffix = '', metadata = {}) {
   const client = await oauth.client(metadata)
   return oauth.browser().get(oauth.authorizeUrl(client.client_id, parameters) + suffix)
 }
 
-/** What a request that is in order gets. */
+/** Whether the request was accepted, and so redirects to the sign-in page. */
 const leadsToSignIn = ({ location }: Seen) => location?.startsWith(`${harness.identity.url}/ui?`)
 
 async function redirected(parameters: Parameters, suffix = '') {

@@ -29,7 +29,7 @@ describeInBrowser('the pages in Chromium', () => {
     })
     oauth = new OAuthTester(harness)
     browser = await launchChromium()
-    // The application's own redirect after ours: a form-action policy would block it.
+    // After our redirect, the application redirects once more, which a form-action policy would block.
     application = createServer((req, res) => {
       if (req.url?.startsWith('/callback'))
         res.writeHead(302, { location: `/connected${req.url.slice(9)}` }).end()
@@ -81,7 +81,7 @@ describeInBrowser('the pages in Chromium', () => {
   it('approves for an https redirect', async () => {
     await connect({ redirect_uris: [HTTPS_REDIRECT] })
     expect(await page.textContent('.facts')).toContain('app.example')
-    // No such host: the browser shows a page of its own in the end.
+    // The host does not exist, so the browser ends on an error page. What counts is its request.
     const sentOn = page.waitForRequest(/^https:\/\/app\.example\/oauth\/callback\?code=svc_/)
     await page.click('text=Approve')
     await sentOn

@@ -72,7 +72,7 @@ it('keeps a sign-out for as long as a credential would work without it', async (
     if (derive === 'personal_tokens') await aPersonalToken(harness.db, id)
     if (derive === 'oauth_grants') await aToken(harness.db, id)
     if (derive === null) continue
-    // As if it had been made just before the person signed out, by a process that knew nothing of that.
+    // As if a process that did not know of the sign-out had created it just before.
     await harness.db.query(
       `update ${derive} set authenticated_at = now() - interval '32 days' where account_id = $1`,
       [id],

@@ -16,7 +16,7 @@ async function run(args: string[], env: Record<string, string> = {}, stopAt?: st
   let stopped = false
   child.stdout.on('data', (chunk: Buffer) => {
     out += chunk.toString()
-    // Once: a second signal would end the process before it has closed.
+    // Signals only once: a second signal would end the process before it has closed.
     if (!stopped && stopAt !== undefined && out.includes(stopAt)) stopped = child.kill('SIGINT')
   })
   const [code] = (await once(child, 'close')) as [number | null]

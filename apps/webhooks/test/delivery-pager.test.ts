@@ -7,7 +7,7 @@ import { DeliveryPager } from '../src/deliveries/delivery-pager.js'
 
 const database = useWebhooksDatabase()
 
-/** So many finished deliveries, one per second, the newest `newestAgeSeconds` old. */
+/** Inserts `count` finished deliveries, one per second, the newest of them `newestAgeSeconds` old. */
 async function history(
   count: number,
   { endpoint, newestAgeSeconds = 120 }: { endpoint?: Endpoint; newestAgeSeconds?: number } = {},
@@ -32,7 +32,7 @@ async function history(
   return owner
 }
 
-/** The whole log in its order, by a plain query. */
+/** The ids of the whole log in order, read with a plain query. */
 async function logOf({ id }: Endpoint): Promise<string[]> {
   const { rows } = await database.db.query<{ id: string }>(
     `select id from webhook_deliveries where endpoint_id = $1 order by created_at desc, id desc`,
@@ -67,7 +67,7 @@ describe('DeliveryPager', () => {
     'gives every page of %d rows exactly, in any order of asking, whatever the marks',
     async (size) => {
       const endpoint = await history(345)
-      await history(20) // another endpoint's, never shown
+      await history(20) // of another endpoint, so never shown
       const log = await logOf(endpoint)
       const pager = new DeliveryPager(database.db, { stride: 30 })
       const pages = Array.from({ length: Math.ceil(log.length / size) + 2 }, (_, i) => i + 1)

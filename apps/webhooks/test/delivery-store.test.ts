@@ -35,7 +35,7 @@ beforeAll(async () => {
      select id, now() from (select *, row_number() over (order by id) as n from event) e where n % 10 = 9`,
     [endpoint.accountId, endpoint.id],
   )
-  // Others have the same.
+  // Another endpoint has deliveries of the same events.
   const other = await anEndpoint(db, { accountId: endpoint.accountId })
   await db.query(
     `insert into webhook_deliveries (endpoint_id, event_id, event_type, status, last_error)
@@ -59,7 +59,7 @@ async function all(filter: DeliveryFilter, options: { limit: number; window?: nu
   return items
 }
 
-/** The same by looking at every row. */
+/** The ids that a filter must find, from a check of every row. */
 async function expected(filter: DeliveryFilter): Promise<string[]> {
   const { rows } = await database.db.query<{
     id: string

@@ -7,7 +7,7 @@ import { aNotice, createEndpoint } from './support/api-data.js'
 import { useApi } from './support/api.js'
 import { PYTHON_FOLDER } from './support/programs.js'
 
-// Programs that know the service by its OpenAPI document alone. `npm run interop` fetches them; a machine without them skips them.
+// Runs programs that know the service only by its OpenAPI document. `npm run interop` fetches them; tests of missing ones are skipped.
 const api = useApi()
 
 let folder: string
@@ -16,7 +16,7 @@ beforeAll(() => {
 })
 afterAll(() => rmSync(folder, { recursive: true }))
 
-/** The document as the service answers it, in a file. */
+/** Saves the document that the service serves, and returns the path of the file. */
 async function theDocument(): Promise<string> {
   const file = join(folder, 'openapi.json')
   writeFileSync(file, (await api.call('GET', '/openapi.json')).text)
@@ -43,7 +43,7 @@ async function anAccountInUse() {
   }
 }
 
-/** Most requests are about what exists. */
+/** Makes most requests name ids that exist. */
 const settings = ({ endpoints, deliveries, recoveries }: Awaited<ReturnType<typeof anAccountInUse>>) => `
 [dictionaries]
 endpoints = { values = ${JSON.stringify(endpoints)} }
@@ -67,7 +67,7 @@ include-operation-id = ["createWebhook", "updateWebhook", "listDeliveries", "lis
 checks.positive_data_acceptance.enabled = false
 `
 
-/** Thousands of requests, on a machine that may have other things to do. */
+/** Long enough for thousands of requests on a busy machine. */
 const TIME_LIMIT_MS = 1_200_000
 
 describe('schemathesis', () => {
@@ -88,7 +88,7 @@ describe('schemathesis', () => {
       // Every phase ran, over every operation.
       expect(said).toMatch(/Selected: 18\/\d+\s+Tested: 18\n/)
       expect(said.match(/✅ (?:Examples|Coverage|Fuzzing|Stateful)$/gm)).toHaveLength(4)
-      // It got past the door.
+      // The service accepted the token.
       expect(said).not.toContain('Authentication failed')
     },
     TIME_LIMIT_MS,

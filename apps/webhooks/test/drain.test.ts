@@ -23,7 +23,7 @@ it('a service that receives SIGTERM reports that it is not ready first, and keep
         `${harness.internal}/metrics`,
       ].map(ask),
     )
-  // A busy machine may need more than the second in which PostgreSQL and Redis have to answer.
+  // On a busy machine, PostgreSQL and Redis may take longer than the second in which they have to answer.
   await waitFor(async () =>
     (await all()).every(([status, connection]) => status === 200 && connection === 'keep-alive'),
   )

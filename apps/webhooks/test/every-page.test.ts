@@ -10,14 +10,14 @@ import { OAuthTester } from './support/oauth.js'
 import { aDelivery } from './support/portal.js'
 
 const ASSET = /\.(js|svg|ico|json)$/
-/** To the page of the identity server, which is not ours. */
+/** Redirects to the page of the identity server, which is not ours. */
 const LEADS_AWAY = '/sign-in'
-/** As long as the API, and the same for everybody: docs-browser.test.ts looks at it. */
+/** As long as the API, and the same for everybody, so docs-browser.test.ts tests it. */
 const DOCS = '/docs'
-/** For a look at the pages: PICTURES=<folder> keeps one of each. */
+/** PICTURES=<folder> saves a picture of each page there, to look at. */
 const pictures = process.env['PICTURES']
 
-/** Walks the table of routes, so that a page that is added is looked at too. */
+/** Walks the table of routes, so that new pages are tested, too. */
 describeInBrowser('every page', () => {
   let harness: Harness
   let browser: Chromium
@@ -34,7 +34,7 @@ describeInBrowser('every page', () => {
     await harness.close()
   })
 
-  /** An account with all that pages show, made on the pages themselves, without a script. */
+  /** Fills an account with all that pages show, on the pages themselves and without scripts, and returns the addresses. */
   async function addresses(): Promise<string[]> {
     const oauth = new OAuthTester(harness)
     const context = await browser.newContext({ javaScriptEnabled: false })
@@ -56,7 +56,7 @@ describeInBrowser('every page', () => {
       .filter(
         ({ method, path }) => method === 'get' && !ASSET.test(path) && ![LEADS_AWAY, DOCS].includes(path),
       )
-      // What stands for the address of a form leads to a page that is here anyway.
+      // A GET of the address of a form redirects to a page that is listed anyway.
       .filter(({ docs }) => !docs.operationId.startsWith('leave'))
     const samples = {
       'endpoints/:endpoint_id': endpoint,

@@ -6,7 +6,7 @@ import { useApi } from './support/api.js'
 const api = useApi()
 const DOCUMENT = fileURLToPath(new URL('../docs/openapi.json', import.meta.url))
 
-/** What an application would write with the generated types: it compiles only if they are as exact as this. */
+/** An application that uses the generated types. It compiles only if they are as exact as its code expects. */
 const APPLICATION = `
 import createClient from 'openapi-fetch'
 import type { components, paths, webhooks } from './api.js'

@@ -104,7 +104,7 @@ describe('DELETE /internal/v1/accounts/{account_id}', () => {
 
   it('takes its turn among simultaneous notices of a recording, and every call succeeds', async () => {
     const { accountId } = await api.anAccount()
-    // In the table the last summary stands first: who deletes them all meets them in another order than who writes them.
+    // The table has the last summary first, so a deletion of all of them meets them in another order than a write does.
     for (const position of [4, 3, 2, 1, 0]) {
       await api.db.query(
         `insert into summaries (account_id, audio_id, position, label, content, format)
@@ -117,7 +117,7 @@ describe('DELETE /internal/v1/accounts/{account_id}', () => {
     const { replies } = await api.db.transaction(async (tx) => {
       await tx.query('select from summaries where account_id = $1 and position = 2 for update', [accountId])
       const sent = notices.map((body) => api.internal('POST', '/internal/v1/summary-ready', { body }))
-      // One writes, and the others wait for their turn.
+      // One notice is being written, and the others wait for their turn.
       await lockWaiters(api.db, 1)
       sent.push(api.internal('DELETE', `/internal/v1/accounts/${accountId}`))
       await lockWaiters(api.db, 2)

@@ -169,7 +169,7 @@ describe('a process that is killed in the middle of a batch', () => {
           .split('\n')
           .map((line) => JSON.parse(line) as Line)
       }
-      // One line waits for its turn, so that the answer cannot have been sent.
+      // One line waits for this lock, so the answer cannot have been sent.
       await db.transaction(async (tx) => {
         await lockRecording(tx, { accountId, audioId: 'rec_500' })
         const cut = send().catch(() => 'cut off')
@@ -179,7 +179,7 @@ describe('a process that is killed in the middle of a batch', () => {
       })
       await stack.restart('webhooks')
       const lines = await send()
-      // The statement that waited ends with its connection, or stores the line in the moment the lock is free.
+      // The waiting statement ends with its connection, or stores the line at the moment the lock is released.
       const [waited] = lines.splice(500, 1)
       expect([200, 202]).toContain(waited?.status)
       expect(lines.map(({ status }) => status)).toEqual(Array(999).fill(200))

@@ -31,7 +31,7 @@ async function eventOf(accountId: string) {
   return event
 }
 
-/** What came with the notice of the account's event. */
+/** The parts that came with the notice of the account's event. */
 async function givenTo(accountId: string) {
   const { id } = await eventOf(accountId)
   const given = (await findGivenParts(api.db, [id])).get(id)
@@ -39,7 +39,7 @@ async function givenTo(accountId: string) {
   return given
 }
 
-/** The body that a dispatcher would build from what is stored of the recording, except for the parts that it is given. */
+/** The body that a dispatcher would build from the stored recording, except for the parts in `given`. */
 async function fromTheMirror(
   accountId: string,
   given?: Awaited<ReturnType<typeof givenTo>>,

@@ -19,7 +19,7 @@ const CLIENT = `
   const headers = { authorization: 'Bearer ' + token, 'content-type': 'application/json' }
   fetch(url, { method: 'POST', headers, body: bytes }).then((response) => parentPort.postMessage(response.status))
 `
-/** Sends from a thread of its own, so that only the server's work is on this event loop. */
+/** Sends from another thread, so that this event loop has only the work of the server. */
 const sendApart = (bytes: Uint8Array) =>
   new Promise<number>((resolve, reject) => {
     const url = `${api.internalUrl}/internal/v1/summary-ready`
@@ -40,7 +40,7 @@ function largeNotice(accountId: string, count: number): Buffer {
   return Buffer.from(JSON.stringify(aNotice(accountId, { transcript: { text: 'x', segments } })))
 }
 
-/** CPU time of this thread in ms, which other work on the machine does not change; where the system does not tell, the time. */
+/** CPU time of this thread in ms, which is independent of other work on the machine; elapsed time if the system does not report it. */
 function threadMs(): number {
   try {
     return Number(readFileSync('/proc/thread-self/schedstat', 'latin1').split(' ', 1)[0]) / 1e6
@@ -49,7 +49,7 @@ function threadMs(): number {
   }
 }
 
-/** What parsing a large notice here takes, and what this thread does while another one sends it. */
+/** How long this thread takes to parse a large notice, and to handle one that another thread sends. */
 async function costsOfLarge(): Promise<{ parsing: number; handling: number }> {
   const { accountId } = await api.anAccount()
   const bytes = largeNotice(accountId, 100_000)
@@ -77,9 +77,9 @@ describe('bodies of 32 MiB', () => {
   })
 
   it('do not stall others: parsing and hashing happen in a thread', async () => {
-    await costsOfLarge() // Compiles what it runs.
+    await costsOfLarge() // The first run compiles the code.
     const { parsing, handling } = await costsOfLarge()
-    // Receiving the bytes and passing them on is about a third; parsing them here would come on top.
+    // Receiving the bytes and passing them on takes about a third of that; parsing them here would come on top.
     expect(handling).toBeLessThan(0.8 * parsing)
   })
 
@@ -139,7 +139,7 @@ describe('beside uploads that stay open', () => {
     await waitFor(() => takenBytes() >= 40 * MIB, { describe: 'what the service takes of them' })
     expect(await publish(1_500_000, true)).toBe(202)
     expect(await publish(1_500_000)).toBe(202)
-    // Those that wait for memory may have been refused by now.
+    // Uploads that wait for memory may have been refused by now.
     expect(held.some(({ seen }) => !seen.isAnswered)).toBe(true)
   })
 

@@ -12,7 +12,7 @@ const api = useApi({
   env: () => ({ WEBHOOKS_REDIS_URL: redis.url, WEBHOOKS_RATE_LIMITS_ENABLED: 'true' }),
 })
 
-// After the service, which would else try to reach it again.
+// Removed after the service has stopped, which would otherwise try to reconnect.
 afterAll(() => redis.remove())
 
 const ingest = (accountId: string) =>

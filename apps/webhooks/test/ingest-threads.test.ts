@@ -53,7 +53,7 @@ it('keeps one thread from the start, so that a large body after idle minutes sta
   expect(JSON.parse(stdout)).toEqual([1, 1, 1, 2, 2])
 })
 
-/** The packages of CommonJS modules that importing a file loads; all of these are CommonJS. */
+/** Prints the CommonJS modules that importing a file loads. All packages that the test looks for are CommonJS. */
 const LOADED = `
   import { createRequire } from 'node:module'
   await import(process.argv[1])

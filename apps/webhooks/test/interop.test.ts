@@ -9,8 +9,8 @@ import { hasModules, programEnv, python, succeeds } from '@signet/testkit/progra
 import { PYTHON_FOLDER, talkTo } from './support/programs.js'
 import { useOAuth } from './support/use-oauth.js'
 
-// Clients of other people and other languages, unchanged, against the running service. `real-clients.test.ts` has those that
-// this service was made for. What a machine lacks is skipped; `npm run interop` fetches it first where it can.
+// Runs third-party clients in several languages, unchanged, against the running service. `real-clients.test.ts` has the clients that
+// this service was made for. Clients that the machine lacks are skipped; `npm run interop` fetches them first where it can.
 const { harness, oauth } = useOAuth()
 
 const GO = fileURLToPath(new URL('interop/go', import.meta.url))
@@ -19,7 +19,7 @@ const withModules = (...modules: string[]) => (hasModules(...modules) ? it : it.
 const withGoPackage = (path: string) =>
   succeeds('go', ['build', '-o', '/dev/null', path], GO) ? it : it.skip
 
-/** Signs in and approves on the pages; answers the URL that the client's redirect URI is called with. */
+/** Signs in and approves on the pages, and returns the URL with which the client's redirect URI is called. */
 async function approve(url: string): Promise<string> {
   const browser = oauth.browser()
   const consent = await oauth.signIn(browser, await browser.get(url), harness.identity.addUser())
@@ -94,7 +94,7 @@ describe('simple-oauth2', () => {
     expect(await oauth.works(String(first.token['access_token']))).toBe(true)
     const second = await first.refresh()
     expect(second.token['refresh_token']).not.toBe(first.token['refresh_token'])
-    // Access token first, then refresh token; the second only when the first answer was understood.
+    // Revokes the access token first, and the refresh token only if it understood the first answer.
     await second.revokeAll()
     expect(await oauth.works(String(second.token['access_token']))).toBe(false)
     await expect(second.refresh()).rejects.toThrow('400')
@@ -103,7 +103,7 @@ describe('simple-oauth2', () => {
 
 type Case = { secret: string; headers: Record<string, string>; body: string }
 
-/** A delivery as it is sent, and three that are not: another body, another secret, and one from long ago. */
+/** Deliveries as they are sent, and three that are not: another body, another secret, and one from long ago. */
 function deliveries(): { cases: Case[]; verdicts: string[] } {
   const [secret, nextSecret] = [newSigningSecret(), newSigningSecret()]
   const body = JSON.stringify({ id: 'evt_1', type: 'webhook.ping', data: { name: 'Zoë – 会議 😀' } })

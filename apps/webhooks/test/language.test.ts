@@ -76,7 +76,7 @@ describe('the language of a page', () => {
   })
 })
 
-/** What of the English texts is on a page, apart from what is the same in both languages. */
+/** The English texts on a page, except those that are the same in both languages. */
 function englishIn(page: string): string[] {
   const words = page
     .replace(/<(pre|style|code)\b[^]*?<\/\1>/g, '')

@@ -7,7 +7,7 @@ const api = useApi()
 
 const TABLES = ['recordings', 'transcripts', 'summaries', 'webhook_events', 'webhook_deliveries']
 
-/** Fails statements that change too many rows, or any of one account, as if they had run into their time limit. */
+/** Makes statements that change too many rows, or any row of one account, fail as if they had exceeded their time limit. */
 async function limitStatements({ rows, account }: { rows?: number; account?: string }) {
   await api.db.query(
     `create or replace function refuse_long_statements() returns trigger language plpgsql as $$
@@ -31,7 +31,7 @@ afterEach(async () => {
   await api.db.query('drop function if exists refuse_long_statements cascade')
 })
 
-/** An account with that many recordings, queued events and pending deliveries. */
+/** An account with `count` recordings, queued events and pending deliveries. */
 async function aLargeAccount(count: number) {
   const { accountId, token } = await api.anAccount()
   const { id } = await createEndpoint(api, token)

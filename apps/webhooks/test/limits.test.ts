@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals'
 import { clientNetwork } from '@signet/rate-limits/network'
 import { useOAuth } from './support/use-oauth.js'
 
-// Limits are counted in the Redis of the whole test run, so every test comes from an address of its own.
+// The Redis of the whole test run counts the limits, so every test uses a different address.
 const { harness, oauth } = useOAuth({
   env: {
     WEBHOOKS_RATE_LIMITS_ENABLED: 'true',
@@ -20,7 +20,7 @@ const { harness, oauth } = useOAuth({
 })
 
 let last = Math.floor(Math.random() * 2 ** 31)
-/** An address in a network of its own. */
+/** An address in a network that no other test uses. */
 const address = () => {
   last += 1
   return `2001:db8:${(last >>> 16).toString(16)}:${(last & 0xffff).toString(16)}::1`

@@ -45,7 +45,7 @@ async function aLog() {
 const END = { createdAt: 'infinity', id: '1' as DeliveryId }
 const START = { createdAt: '-infinity', id: '1' as DeliveryId }
 
-/** What each reader of the log returns to an account, and what it returns if there is nothing. */
+/** The readers of the log, each with what it returns if there is nothing. */
 const readers: Record<
   string,
   [read: (owner: LogOwner, id: DeliveryId) => Promise<unknown>, nothing: unknown]

@@ -20,8 +20,8 @@ import { McpProvider } from './support/mcp-provider.js'
 import { PYTHON_FOLDER, talkTo } from './support/programs.js'
 import type { ToolOutcome } from './support/mcp.js'
 
-// Hosts of other people, unchanged, with nothing but the address of the server: they find out where to sign in, register, let the
-// person consent, and take a webhook from nothing to a verified delivery. All services run as built.
+// Runs third-party hosts, unchanged, with nothing but the address of the server: they find out where to sign in, register, let the
+// person consent, and take a webhook from its creation to a verified delivery. All services run as built.
 
 let stack: Stack
 let receiver: Receiver
@@ -44,7 +44,7 @@ afterAll(async () => {
 
 const server = () => new URL(`${stack.webhooksUrl}/mcp`)
 
-/** What a host on the person's own machine listens on for the answer of the consent page. */
+/** Listens for the answer of the consent page, as a host on the person's own machine does. */
 async function redirectListener() {
   const calls: URL[] = []
   const listener = createServer((req, res) => {
@@ -55,7 +55,7 @@ async function redirectListener() {
   const url = `http://127.0.0.1:${(listener.address() as AddressInfo).port}/callback`
   return {
     url,
-    /** Signs a new person up and in, and approves; returns where the browser ends. */
+    /** Signs up a new person, who signs in and approves. Returns the URL at which the browser arrives. */
     async approve(address: string): Promise<URL> {
       const person = await Person.signUp(stack.authUrl)
       expect(await person.approve(address)).toBe(200)
@@ -67,7 +67,7 @@ async function redirectListener() {
 
 type Call = (name: string, given?: Record<string, string | string[]>) => Promise<unknown>
 
-/** What a person would ask their host to do, for any client that makes the calls. */
+/** Does what a person would ask their host to do, with the `call` of any client. */
 async function fromNothingToADelivery(call: Call, path: string): Promise<void> {
   const made = async <T>(name: string, given?: Parameters<Call>[1]) => {
     const { isError, structuredContent } = (await call(name, given)) as ToolOutcome

@@ -111,7 +111,7 @@ describe('params without the form that the protocol requires', () => {
   })
 })
 
-/** Those of the tests that break something on purpose. */
+/** The errors of the tests that break something on purpose. */
 const earlierErrors = () => api.lines.filter(({ level, msg }) => level === 'error' && msg === 'tool call')
 
 /** A request in the protocol of 2026, where each message says who sends it. */

@@ -6,7 +6,7 @@ import { callTool, errorOf, toolsOf, type ToolOutcome } from './support/mcp.js'
 const api = useApi()
 
 describe('an attacker', () => {
-  /** Every tool that takes an id, with this one. */
+  /** Calls every tool that takes the id of an endpoint with this id. */
   async function everyToolWith(token: string, endpointId: string): Promise<ToolOutcome[]> {
     const tools = (await toolsOf(api, token)).filter(
       ({ inputSchema }) => 'endpoint_id' in inputSchema.properties,
@@ -46,7 +46,7 @@ describe('an attacker', () => {
     },
   )
 
-  // As text, because an object literal would set the prototype.
+  // Parsed from text, because `__proto__` in an object literal would set the prototype.
   const withMember = (name: string) =>
     JSON.parse(`{"url":"https://example.com","${name}":{"events":["summary.completed"]}}`) as object
 
@@ -60,7 +60,7 @@ describe('an attacker', () => {
   it('cannot set a member through a prototype', async () => {
     const { token } = await api.anAccount()
     await callTool(api, token, 'create_webhook', withMember('__proto__'))
-    // The protocol library drops the member, as /v1 ignores one it does not know.
+    // The protocol library drops the member, just as /v1 ignores members that it does not know.
     expect(await listOf(api, token)).toMatchObject([{ events: [] }])
   })
 

@@ -13,7 +13,7 @@ describe('the list of tools', () => {
     const { token } = await api.anAccount()
     const tools = await toolsOf(api, token)
     const { v1 } = publicRoutes(api.service.ctx)
-    // A new route of /v1 gets an effect; should one ever be no tool, this is where to say so.
+    // Every route of /v1 has an effect, which makes it a tool. An exception would have to be listed here.
     expect(v1.filter(({ docs }) => docs.effect === undefined)).toEqual([])
     expect(tools.map(({ name }) => name)).toEqual([
       'create_webhook',
@@ -90,7 +90,7 @@ describe('a tool', () => {
     const rotated = await call('rotate_webhook_secret', { endpoint_id, activate_after_hours: 1 })
     expect(rotated.structuredContent).toMatchObject({ secret: expect.stringMatching(/^whsec_/) as unknown })
     await call('cancel_webhook_secret', { endpoint_id })
-    // Every argument but the id may be left out, as the body may.
+    // Every argument except the id is optional, as the body is.
     await call('rotate_webhook_secret', { endpoint_id })
     expect((await call('activate_webhook_secret', { endpoint_id })).structuredContent).toMatchObject({
       item: { secret_activates_at: '' },

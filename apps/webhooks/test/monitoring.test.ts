@@ -7,7 +7,7 @@ const api = useApi()
 let page: string
 beforeAll(async () => {
   const ofApi = await (await fetch(`${api.internalUrl}/metrics`)).text()
-  // In production those of the process are on the same page.
+  // In production, the metrics of the process are on the same page.
   page = `${ofApi}\n${await createRegistry({ runtime: true }).metrics()}`
 })
 

@@ -110,7 +110,7 @@ describe('an account that was signed out everywhere', () => {
     const consent = await oauth.signIn(browser, await browser.get(oauth.authorizeUrl(client.client_id)), user)
     const started: Promise<unknown>[] = []
     await harness.db.transaction(async (tx) => {
-      // Stops the decision when its grant is made and not yet visible.
+      // Blocks the decision while its grant exists but is not visible yet.
       await tx.query('select 1 from oauth_clients where client_id = $1 for update', [client.client_id])
       started.push(browser.submit(consent, '/decision', { decision: 'approve' }))
       await lockWaiters(harness.db, 1)

@@ -224,7 +224,7 @@ describe('the number of tokens', () => {
     await Promise.all(Array.from({ length: 19 }, () => create(token)))
     const requests: ReturnType<typeof create>[] = []
     await harness.db.transaction(async (tx) => {
-      // Reading continues, inserting waits.
+      // With this lock, others can still read, but inserts wait.
       await tx.query('lock table personal_tokens in share mode')
       for (let count = 0; count < 5; count += 1) requests.push(create(token))
       await lockWaiters(harness.db, 5)

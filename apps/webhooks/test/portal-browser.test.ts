@@ -20,7 +20,7 @@ describeInBrowser('the portal in Chromium', () => {
     await harness.close()
   })
   beforeEach(async () => {
-    // The pages have no script of their own; with it switched off nothing may be missing.
+    // The pages must not need scripts, so they are switched off here.
     context = await browser.newContext({ viewport: { width: 1100, height: 760 }, javaScriptEnabled: false })
     page = await context.newPage()
   })
@@ -60,7 +60,7 @@ describeInBrowser('the portal in Chromium', () => {
     await signIn()
     await page.focus('#url')
     await page.keyboard.type('https://127.0.0.1/keyboard')
-    // Past both events to the button.
+    // Moves the focus past both events to the button.
     for (let press = 0; press < 3; press += 1) await page.keyboard.press('Tab')
     await page.keyboard.press('Enter')
     await page.waitForSelector('text=Your signing secret')

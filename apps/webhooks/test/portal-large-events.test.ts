@@ -9,7 +9,7 @@ const LENGTH = 5 * 1024 * 1024
 const body = (length: number) =>
   JSON.stringify({ id: 'evt_x', type: 'summary.completed', data: { title: 'é'.repeat(length) } })
 
-/** Someone with a delivery of an event whose body has about that many characters. */
+/** A visitor with a delivery of an event whose body has about `length` characters. */
 async function aVisitorWith(length: number) {
   const visitor = await aVisitor({ harness, oauth })
   const { id } = await anEndpoint(visitor)

@@ -245,7 +245,7 @@ describe('endpoints', () => {
     await rotate()
     const activated = await browser.submit(await open(`/endpoints/${id}`), '/activate')
     expect((await browser.follow(activated)).text).toContain('now the only one')
-    // A form that was open meanwhile is refused like the API does, with a way back.
+    // A form that was opened before is refused, as the API would refuse it, with a way back.
     const late = await sent(browser, page, '/activate')
     expect([late.status, late.text.includes('role="alert"')]).toEqual([409, true])
   })

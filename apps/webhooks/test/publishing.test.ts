@@ -12,7 +12,7 @@ import { aNotice, eventRows } from './support/api-data.js'
 import { useApi } from './support/api.js'
 import { SERVICE_TOKEN } from './support/harness.js'
 
-// The commands and the program of docs/publishing.md, exactly as printed there, against the service.
+// Runs the commands and the program of docs/publishing.md, exactly as printed there, against the service.
 
 const page = readFileSync(new URL('../docs/publishing.md', import.meta.url), 'utf8')
 const api = useApi()
@@ -21,9 +21,9 @@ const commands = [...page.matchAll(/```sh\n([^]*?)```\n\n```text\n([^]*?)```/g)]
   ([, command = '', output = '']) => ({ command, output }),
 )
 
-/** What a shell prints, with ids as the page writes them. */
+/** Runs a command in a shell, and returns what it prints, with ids as the page writes them. */
 async function shell(command: string, env: Record<string, string>): Promise<string> {
-  // Not the synchronous call: the service that it asks is in this process.
+  // Not `execFileSync`, because the command calls the service in this process.
   const { stdout, stderr } = await promisify(execFile)('sh', ['-euc', command], {
     env: { PATH: process.env['PATH'], ...env },
   })
@@ -63,7 +63,7 @@ describe('the program of docs/publishing.md', () => {
   })
   afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
-  /** Stands between producer and service, and does to each request what its turn says: nothing to the later ones. */
+  /** What a server between producer and service does with one request. It forwards the requests that have no turn. */
   type Turn = (req: IncomingMessage, res: ServerResponse, forward: () => Promise<void>) => unknown
   const fronts: ReturnType<typeof createServer>[] = []
   afterEach(() => {
@@ -97,7 +97,7 @@ describe('the program of docs/publishing.md', () => {
     const body = JSON.stringify({ error: { code: 'unavailable', message: 'Later' } })
     res.writeHead(503, { 'retry-after': '0' }).end(body)
   }
-  /** Stored, but the producer is never told. */
+  /** The service stores the events, but the producer never gets the answer. */
   const lostAnswer: Turn = async (_req, res, forward) => {
     res.end = () => res.destroy()
     await forward()

@@ -74,7 +74,7 @@ const newTokens = () => ({
   refreshSeconds: 3600,
 })
 
-/** Indexes that are equally right: each leads to a handful of rows. */
+/** Indexes that are equally good, because each leads to a handful of rows. */
 const OF_ACCOUNT = 'personal_tokens_account_idx or personal_tokens_listed_idx'
 const HANDOVER = 'page_handovers_pkey or page_handovers_session_idx'
 const OF_SESSION = 'oauth_authorizations_pkey or oauth_authorizations_session_idx'
@@ -83,7 +83,7 @@ const submission = () => ({ sessionHash: of.session, key: Buffer.alloc(32, 1) })
 
 type Case = [name: string, run: (db: Queryable) => Promise<unknown>, indexes: string[]]
 
-/** Endpoints, deliveries and ingest have theirs in packages/webhook-core. */
+/** Those of endpoints, deliveries and ingest are in packages/webhook-core. */
 const hotQueries: Case[] = [
   [
     'who bears an access token',
@@ -270,7 +270,7 @@ const hotQueries: Case[] = [
   ],
 ]
 
-/** By the name of the step. */
+/** The indexes of each clean-up step, by its name. */
 const cleanup: Record<string, string[]> = {
   codes: ['oauth_codes_unused_expires_at_idx'],
   authorizations: ['oauth_authorizations_expires_at_idx'],
@@ -286,8 +286,8 @@ const cleanup: Record<string, string[]> = {
   endpoint_warnings: ['webhook_endpoint_warnings_created_at_idx'],
 }
 /**
- * These two look through their table. An index on the last use of a session would have to be changed with every page, and
- * there are never more sessions than were begun within twelve hours. Personal tokens are few, and it is once a day.
+ * These two steps read their whole table. An index on the last use of a session would have to change with every page, and
+ * there are only sessions that began within twelve hours. Personal tokens are few, and their step runs once a day.
  */
 const READ_IN_FULL = ['sessions', 'dead_personal_tokens']
 

@@ -5,8 +5,8 @@ import { countAccountRows } from '@signet/webhook-core/stores'
 import { FormBrowser, Person, startStack, waitFor, type Stack } from '@signet/testkit'
 import { aNotice } from './support/api-data.js'
 
-// Three statements of one promise, each with both services as processes of their own: they agree while both run, after the
-// identity server was killed with something to tell, and after this service was away.
+// Both services, as separate processes, must agree: while both run, after the identity server was killed with events to send, and
+// after this service was unavailable.
 
 let stack: Stack
 let db: Db
@@ -40,7 +40,7 @@ async function ask<T = Record<string, unknown>>(
 
 type SignedIn = { access_token: string; user: { id: string } }
 
-/** Someone with a personal token, which has nothing to do with the identity server's own sessions. */
+/** A person with a personal token, which does not depend on the sessions of the identity server. */
 async function aPerson() {
   const email = `${randomBytes(6).toString('hex')}@example.test`
   const signedUp = await ask<SignedIn>('POST', `${stack.authUrl}/signup`, {
@@ -74,7 +74,7 @@ const notice = (accountId: string) =>
     body: aNotice(accountId),
   })
 
-/** Someone with several browsers, each signed in to the portal through the sign-in page. */
+/** Several browsers of one person, each signed in to the portal through the sign-in page. */
 async function aPersonAtThePortal(count: number) {
   const { email: identifier, password } = await Person.signUp(stack.authUrl)
   const browsers = Array.from({ length: count }, () => new FormBrowser(stack.webhooksUrl))
@@ -86,7 +86,7 @@ async function aPersonAtThePortal(count: number) {
   return browsers
 }
 
-/** What the browser comes to when it opens the portal. */
+/** The page at which the browser arrives when it opens the portal. */
 const portalOf = async (browser: FormBrowser) => (await browser.settle(await browser.get('/portal'))).text
 const isAtThePortal = async (browser: FormBrowser) => (await browser.get('/portal')).status === 200
 const untilSignedOut = (browser: FormBrowser) =>
@@ -112,7 +112,7 @@ describe('identity server and webhooks API', () => {
   it('agree on which browsers of a person are signed out', async () => {
     const [third, other, own] = (await aPersonAtThePortal(3)) as [FormBrowser, FormBrowser, FormBrowser]
     const account = () => own.get(`${stack.authUrl}/ui/account`)
-    // The line that was used last: of the browser that signed in before this one.
+    // Ends the first listed session, the one used last: that of the browser that signed in before this one.
     await own.submit(await account(), '/ui/account/session/end')
     await untilSignedOut(other)
     expect(await isAtThePortal(third)).toBe(true)

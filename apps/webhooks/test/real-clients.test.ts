@@ -7,13 +7,13 @@ import { McpProvider } from './support/mcp-provider.js'
 import { REDIRECT } from './support/oauth.js'
 import { useOAuth } from './support/use-oauth.js'
 
-// libraries as they ship, unchanged, against the running service.
+// Runs the MCP SDKs and OAuth libraries as they ship, unchanged, against the running service.
 const { harness, oauth } = useOAuth()
 
 const METHODS = ['none', 'client_secret_basic', 'client_secret_post'] as const
 type Method = (typeof METHODS)[number]
 
-/** Signs in and approves on the pages; answers the URL that the client's redirect URI is called with. */
+/** Signs in and approves on the pages, and returns the URL with which the client's redirect URI is called. */
 async function approve(url: URL | undefined): Promise<URL> {
   const user = harness.identity.addUser()
   const browser = oauth.browser()
@@ -22,7 +22,7 @@ async function approve(url: URL | undefined): Promise<URL> {
   return new URL(location ?? '')
 }
 
-/** RFC 7009 by hand, with what the SDK stored: neither generation of the MCP SDKs has a call for revocation. */
+/** Revokes as RFC 7009 says, with what the SDK stored: neither generation of the MCP SDKs has a call for revocation. */
 async function revokeAsHost({ information, stored }: McpProvider): Promise<void> {
   const secret = information?.['client_secret']
   const { status } = await oauth.json('/oauth/revoke', {

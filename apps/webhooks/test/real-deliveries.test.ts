@@ -10,8 +10,8 @@ import { startStack, waitFor, type Stack } from '@signet/testkit'
 import { countAccountRows } from '@signet/webhook-core/stores'
 import { aNotice } from './support/api-data.js'
 
-// Three processes: from the administrator's request at the identity server to the HTTPS request of a delivery, and from a receiver
-// that fails to the email of its owner, with kills in between.
+// Three processes work together: from an administrator's request to the identity server to the HTTPS request of a delivery, and from
+// a failing receiver to the email to its owner, with kills in between.
 
 let folder: string
 let receiver: Receiver
@@ -61,7 +61,7 @@ async function ask(method: string, url: string, token: string | null, body?: unk
   return { status: response.status, body: (text === '' ? {} : JSON.parse(text)) as Record<string, unknown> }
 }
 
-/** Someone with an endpoint at the receiver. */
+/** A person with an endpoint at the receiver. */
 async function aSubscriber() {
   const email = `${randomBytes(6).toString('hex')}@example.test`
   const signUp = { email, password: 'correct horse battery' }
@@ -92,7 +92,7 @@ async function aSubscriber() {
       expect((await ask('POST', url, stack.internalToken, aNotice(id))).status).toBe(202)
     },
     received: () => receiver.deliveries({ path }).length,
-    /** Deliveries that were put off until the end of the ban. */
+    /** Waits until `count` deliveries are held until the end of the ban. */
     untilHeld: (count: number) =>
       waitFor(async () => {
         const { rows } = await db.query<{ held: number }>(
@@ -106,13 +106,13 @@ async function aSubscriber() {
   }
 }
 
-/** Someone whose receiver answers 500. */
+/** A person whose receiver answers 500. */
 async function aFailingSubscriber() {
   const { id, email, record } = await aSubscriber()
   receiver.hook(`/hooks/${id}`, { otherwise: reply(500) })
   return {
     email,
-    /** Each is one failed attempt; the next one comes only after the failure is recorded. */
+    /** Causes failed attempts, each only after the failure of the previous one is recorded. */
     async fail(times: number) {
       for (let time = 0; time < times; time += 1) {
         const before = await failures(id)
@@ -184,7 +184,7 @@ describe('warnings of an endpoint that fails', () => {
       )
       return rows.length > 0
     }
-    // The mail server takes the data and says nothing: the row is claimed, and the email is nowhere.
+    // The mail server takes the data and never answers: the row is claimed, and the email is lost.
     inbox.fail({ at: 'hang' })
     await owner.fail(10)
     await waitFor(claimed, { describe: 'the claim' })
@@ -193,7 +193,7 @@ describe('warnings of an endpoint that fails', () => {
 
     const due = () =>
       db.query('update webhook_endpoint_warnings set next_attempt_at = now() where outcome is null')
-    // Now it keeps the email, and its answer is never heard.
+    // Now it keeps the email, but still does not answer.
     inbox.fail({ at: 'silent' })
     await due()
     await stack.restart('webhooks')

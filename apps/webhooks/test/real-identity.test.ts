@@ -6,8 +6,8 @@ import { startInbox, type Inbox } from '@signet/testkit/inbox'
 import { type FormBrowser, Person, phoneSettings, type Seen, startStack, type Stack } from '@signet/testkit'
 import { OAuthTester } from './support/oauth.js'
 
-// Sign-in through the identity server of this product, both as built. What it asks of others is real too (email) or speaks the
-// real protocol (GitHub). Only CAPTCHA is missing, because that server asks the providers at fixed addresses.
+// Tests sign-in through the identity server of this product, with both services as built. Other services are real (email) or speak the
+// real protocol (GitHub). Only CAPTCHA is missing, because the identity server calls its providers at fixed addresses.
 const FACTOR_PHONE = '4915199999999'
 let stack: Stack
 let oauth: OAuthTester
@@ -24,7 +24,7 @@ beforeAll(async () => {
     env: {
       auth: {
         AUTH_SMTP_PORT: String(inbox.smtpPort),
-        // What a refresh asks the identity server itself is tested here, so nothing else may report a ban first.
+        // These tests check what a refresh asks the identity server, so no event may report a ban first.
         AUTH_EVENTS_URL: '',
         AUTH_EVENTS_SECRET: '',
         ...phoneSettings(FACTOR_PHONE, '424242'),
@@ -46,7 +46,7 @@ afterAll(async () => {
   await inbox.close()
 })
 
-/** GitHub as an enterprise server has it: one person, who always agrees. */
+/** Stands in for a GitHub Enterprise server with one person, who always agrees. */
 const startGitHub = () =>
   createServer((req, res) => {
     const answers: Record<string, unknown> = {
@@ -60,12 +60,12 @@ const startGitHub = () =>
       .end(JSON.stringify(answer ?? {}))
   })
 
-/** The form of the sign-in page, which a browser without a session is led to. */
+/** Follows the redirect to the sign-in page, and submits its form. */
 async function signIn(browser: FormBrowser, redirect: Seen, identifier: string, password: string) {
   return browser.submit(await browser.follow(redirect), '/ui/sign-in', { identifier, password })
 }
 
-/** Approves, and answers what the application's redirect URI gets. */
+/** Approves, and returns the URL with which the application's redirect URI is called. */
 async function approve(browser: FormBrowser, consent: Seen): Promise<string | null> {
   return (await browser.submit(consent, '/decision', { decision: 'approve' })).location
 }
@@ -106,7 +106,7 @@ describe('with the real identity server', () => {
     const person = await Person.signUp(stack.authUrl)
     await person.addAuthenticator()
     const { browser, redirect } = await oauth.begun()
-    // The thief of a mailbox asks the API for a link, with the challenge and the address that we sent along.
+    // A thief who can read the mailbox asks the API for a link, with the challenge and the redirect address of our request.
     const wanted = new URL(redirect.location ?? '').searchParams
     const challenge = { code_challenge: wanted.get('code_challenge'), code_challenge_method: 's256' }
     const query = new URLSearchParams({ redirect_to: wanted.get('redirect_to') ?? '' })
@@ -127,7 +127,7 @@ describe('with the real identity server', () => {
     const page = await browser.follow(redirect)
     await browser.submit(page, '/ui/mail', { identifier: person.email, password: '' })
     const { links } = await inbox.waitForMail({ to: person.email })
-    // The link asks first, because mail scanners open links too.
+    // The page of the link asks first, because mail scanners open links, too.
     const question = await browser.settle(await browser.get(links[0] ?? ''))
     const consent = await browser.settle(await browser.submit(question, '/ui/link'))
     expect(consent.text).toContain(person.email)

@@ -29,7 +29,7 @@ const inTurn = <T>(ref: RecordingRef, write: (tx: Tx) => Promise<T>): Promise<T>
     return write(tx)
   })
 
-/** Puts so many summaries and does not commit before `work` waits for them. */
+/** Writes `count` summaries, and commits only once `work` waits for the lock. */
 const whilePutting = <T>(ref: RecordingRef, count: number, work: () => Promise<T>): Promise<T> =>
   behindLock(
     database.db,

@@ -22,7 +22,7 @@ const notice = (overrides: Partial<Parameters<typeof aSummary>[0]> = {}): Record
 const many = (count: number, make: (index: number) => RecordingChange) =>
   Array.from({ length: count }, (_, index) => make(index))
 
-/** Sends each statement when told to, and notes the accounts in it. */
+/** Holds each statement until the test sends it, and notes the accounts in it. */
 function heldDatabase() {
   const statements: { accounts: string[]; send: () => void }[] = []
   const db: Queryable = {
@@ -109,7 +109,7 @@ describe('notices that come at the same time', () => {
     const large = notice({ ...of, recording: { title: 'first' }, transcript: { text: 'x'.repeat(300_000) } })
     const small = notice({ ...of, recording: { title: 'second' } })
     const results = [writer.write(large), writer.write(small)]
-    // The database happens to take the last one first.
+    // As if the database took the last statement first.
     statements.pop()?.send()
     await Promise.race(results)
     while (statements.length === 0) await new Promise(setImmediate)
@@ -148,7 +148,7 @@ describe('statements of several processes', () => {
     for (let n = 0; n < 10; n += 1) {
       const outcomes = await Promise.all(
         Array.from({ length: 8 }, (_, process) => {
-          // Half of them write the same recordings, the others have the same keys for recordings of their own.
+          // Half of the processes write the same recordings; the others use the same keys for different recordings.
           const ofRecording = (r: number) => (process < 4 ? `rec_${r}` : `rec_${r}_of_${process}`)
           const changes = accounts.flatMap((accountId, a) =>
             many(6, (r) =>

@@ -210,7 +210,7 @@ describe('refused redirect URIs', () => {
 })
 
 describe('matching at the authorization endpoint', () => {
-  /** 302 leads to the sign-in page: the redirect URI was accepted. */
+  /** 302 if the redirect URI is accepted: it redirects to the sign-in page. */
   const status = async (client: RegisteredClient, redirect_uri: string) =>
     (await oauth.browser().get(oauth.authorizeUrl(client.client_id, { redirect_uri }))).status
 

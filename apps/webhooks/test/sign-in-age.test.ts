@@ -4,7 +4,7 @@ import { useOAuth } from './support/use-oauth.js'
 
 const { harness, oauth } = useOAuth()
 
-/** The address that the sign-in page leads back to, with a code of the user. */
+/** The address to which the sign-in page redirects after a sign-in, with a code for the user. */
 const answerTo = ({ location }: Seen, user = harness.identity.addUser(), claims = {}) =>
   harness.identity.answerTo(location ?? '', user, claims)
 

@@ -4,7 +4,7 @@ import { useOAuth } from './support/use-oauth.js'
 
 const { harness, oauth } = useOAuth({ env: { WEBHOOKS_IDENTITY_CLIENT_IP_HEADER: 'X-Client-Address' } })
 
-/** The address that the sign-in page leads back to, with a code of the user. */
+/** The address to which the sign-in page redirects after a sign-in, with a code for the user. */
 const answerTo = ({ location }: Seen, user = harness.identity.addUser(), claims = {}) =>
   harness.identity.answerTo(location ?? '', user, claims)
 const cookieOf = (browser: FormBrowser) => browser.cookies.get('rws_session')
@@ -54,7 +54,7 @@ describe('the way to the sign-in page', () => {
     const start = await browser.get(`/sign-in?return_to=${encodeURIComponent(wanted)}`)
     const back = await browser.get(answerTo(start, user))
     expect([back.status, back.location]).toEqual([302, path])
-    // And at once where someone is signed in.
+    // A browser that is signed in is redirected there at once.
     const again = await browser.get(`/sign-in?return_to=${encodeURIComponent(wanted)}`)
     expect(again.location).toBe(path)
   })
@@ -113,7 +113,7 @@ describe('the way back', () => {
     back.searchParams.set('state', changed.toString('base64url'))
     const answer = await browser.get(back.href)
     expect([answer.status, answer.text.includes('evil.example')]).toEqual([400, false])
-    // Nor once someone is signed in, when an old answer leads on without a check of its key.
+    // Nor in a signed-in browser, where an old answer redirects without a check of its key.
     await browser.get(answerTo(await browser.get('/sign-in')))
     expect((await browser.get(back.href)).location).toBeNull()
   })
@@ -129,7 +129,7 @@ describe('the way back', () => {
     const replayed = await browser.get(back)
     expect([replayed.location, cookieOf(browser)]).toEqual([first.location, after])
     expect(harness.identity.asked).toHaveLength(asked)
-    // Without the session that it made, the answer is worth nothing.
+    // Without the session that it created, the answer is refused.
     browser.cookies.set('rws_session', before ?? '')
     expect((await browser.get(back)).status).toBe(400)
   })

@@ -30,7 +30,7 @@ it('ends a personal token that is being created while its owner signs out everyw
   const accountId = randomUUID()
   const owner = { accountId, authenticatedAt: new Date() }
   const { creating, signingOut } = await db.transaction(async (tx) => {
-    // The row of the token is written, and its transaction waits for this lock.
+    // The transaction that creates the token writes the row, and then waits for this lock.
     await tx.query('select pg_advisory_xact_lock(1, account_lock($1))', [accountId])
     const creating = personalTokens.create(owner, named, meta)
     await lockWaiters(db, 1)

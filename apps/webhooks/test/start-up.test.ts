@@ -39,7 +39,7 @@ it('a service that cannot bind both of its ports releases the one it bound', asy
   await expect(starting).rejects.toThrow(
     `cannot listen on port ${portOf(taken)} of 127.0.0.1 (WEBHOOKS_INTERNAL_PORT): the port is taken`,
   )
-  // Free again: nothing of the half-started service listens on.
+  // The port is free again: the half-started service no longer listens.
   await release(await occupy(port))
   await release(taken)
   expect(lines.join('')).not.toContain('listening')

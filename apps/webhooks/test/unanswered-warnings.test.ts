@@ -13,7 +13,7 @@ let inbox: Inbox
 let harness: Harness
 beforeAll(async () => {
   inbox = await startInbox()
-  // It sends no warnings itself: it has no mail server.
+  // This service sends no warnings itself, because it has no mail server.
   harness = await startHarness({ env: { WEBHOOKS_IDENTITY_SERVICE_TOKEN: ADMIN_JWT } })
 })
 afterAll(async () => {
@@ -21,7 +21,7 @@ afterAll(async () => {
   await inbox.close()
 })
 
-/** A warning that the mail server has taken, without an answer. */
+/** A warning that the mail server has taken without an answer. */
 async function anUnansweredWarning(limits: { attemptMs: number; closeMs?: number }) {
   const smtp = { host: '127.0.0.1', port: inbox.smtpPort, adminEmail: 'no-reply@signet.example' }
   const service = new WarningService({
@@ -55,7 +55,7 @@ async function anUnansweredWarning(limits: { attemptMs: number; closeMs?: number
   return { service, run, state, copies: () => inbox.messages({ to: user.email }).length }
 }
 
-/** Other failures are repeated after 30 seconds. */
+/** More than the 30 seconds after which warnings are sent again when they fail in another way. */
 const LATE_SECONDS = 40
 
 it('a warning without an answer of the mail server is sent again later than others', async () => {

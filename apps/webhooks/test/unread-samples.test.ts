@@ -27,7 +27,7 @@ async function anAccountWithEvents(...bytes: number[]) {
 const MIB = 1024 * 1024
 const PATH = '/v1/webhook-events/samples?limit=10'
 
-/** A response that has begun and that nobody reads. */
+/** Begins a response that nobody reads. */
 async function unread(token: string) {
   const sent = get(api.url + PATH, { agent: false, headers: { authorization: `Bearer ${token}` } })
   const [response] = (await once(sent, 'response')) as [IncomingMessage]

@@ -44,7 +44,7 @@ describe('/openapi.json', () => {
       const reply = await fetch(`${api.url}${path.replace(/\{\w+\}/g, '1')}`, {
         method: method.toUpperCase(),
         redirect: 'manual',
-        // For programs, there is nothing at the bare address.
+        // The bare address has a page only for browsers.
         headers: { accept: 'text/html' },
       })
       expect([path, method, [404, 405].includes(reply.status)]).toEqual([path, method, false])

@@ -25,7 +25,7 @@ const routes = (id: string) =>
     ['GET', '/v1/webhook-events/samples'],
   ] as const
 
-/** Calls every route with malformed bodies and queries, about which an unauthenticated caller is told nothing. */
+/** Calls every route with a malformed body and query, which an answer to an unauthenticated caller must not mention. */
 async function everywhere(credential: { token?: string; headers?: Record<string, string> }) {
   const { id } = await createEndpoint(api, (await api.anAccount()).token)
   return Promise.all(

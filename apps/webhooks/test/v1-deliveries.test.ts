@@ -6,7 +6,7 @@ import { statementsDuring } from './support/queries.js'
 const api = useApi()
 type Item = { id: string; created_at: string } & Record<string, unknown>
 
-/** So many deliveries of an endpoint, one a second, the newest now. */
+/** Inserts `count` deliveries of an endpoint, one per second, the newest one a second old. */
 async function deliver(endpointId: string, count: number): Promise<void> {
   await api.db.query(
     `with event as (
@@ -125,7 +125,7 @@ describe('GET /v1/webhooks/{endpoint_id}/deliveries', () => {
     const skipped = (await read('?page=249&page_size=100')).flatMap(({ values }) =>
       values.filter((value): value is number => typeof value === 'number'),
     )
-    // The rows between two marks.
+    // No more than the rows between two marks.
     expect(Math.max(...skipped)).toBeLessThanOrEqual(5000)
     const { items } = await page(own.token, large, '?page=250&page_size=100')
     expect(items).toHaveLength(100)

@@ -135,7 +135,7 @@ describe('POST /v1/webhooks', () => {
     const refused = replies.filter(({ status }) => status === 429)
     expect(replies.filter(({ status }) => status === 200)).toHaveLength(5)
     expect(refused.map(({ body }) => body)).toEqual(Array(15).fill(error('too_many_requests')))
-    // By which callers tell the quota from a rate limit.
+    // Without Retry-After, callers can tell the quota from a rate limit.
     expect(refused.every(({ headers }) => headers.get('retry-after') === null)).toBe(true)
     expect(await listOf(api, token)).toHaveLength(5)
   })

@@ -7,7 +7,7 @@ const api = useApi()
 
 const FAILURE = { error: { code: 'internal', message: 'Something went wrong on our side' } }
 
-/** Hides the tables behind /v1: an unexpected error, whose PostgreSQL message names them. */
+/** The tables behind /v1. Renaming them causes an unexpected error, whose PostgreSQL message names them. */
 const TABLES = ['webhook_endpoints', 'webhook_events', 'webhook_deliveries', 'recordings']
 
 async function inEachTable(from: string, to: string): Promise<void> {

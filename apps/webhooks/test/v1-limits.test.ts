@@ -17,8 +17,8 @@ const limited = { error: { code: 'too_many_requests', message: expect.any(String
 type Reply = Awaited<ReturnType<typeof api.call>>
 
 /**
- * Repeats a request until it is refused, which must be after as many as the limit of a minute allows. Redis counts by its own clock: on
- * a busy machine some come back while the requests are made.
+ * Repeats a request until it is refused, which must happen after as many requests as the limit per minute allows. Redis counts by its own
+ * clock: on a busy machine, some of them are allowed again while the requests are made.
  */
 async function untilRefused(limit: number, ask: () => Promise<Reply>, expected: number): Promise<Reply> {
   const startedAt = performance.now()

@@ -17,7 +17,7 @@ const api = useApi({
   },
 })
 
-// After the service, whose connections it would else wait for.
+// Removed after the service has stopped, because PostgreSQL would wait for its connections.
 afterAll(() => postgres.remove())
 
 describe('without its database', () => {

@@ -5,7 +5,7 @@ import { useApi } from './support/api.js'
 
 const api = useApi()
 
-/** Deliveries of as many events, by status. */
+/** An endpoint with a delivery of a new event for each status. */
 async function given(...statuses: number[]) {
   const { accountId, token } = await api.anAccount()
   const { id } = await createEndpoint(api, token)
@@ -31,7 +31,7 @@ async function given(...statuses: number[]) {
 
 type Table = 'webhook_deliveries' | 'webhook_recoveries'
 
-/** So many seconds pass for what an endpoint has in `table`. */
+/** Makes the rows of an endpoint in `table` older by `seconds`. */
 const passed = (seconds: number, table: Table, id: string) =>
   api.db.query(
     `update ${table} set created_at = created_at - make_interval(secs => $1) where endpoint_id = $2`,

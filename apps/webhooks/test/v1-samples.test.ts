@@ -13,7 +13,7 @@ async function samples(token: string, query = '') {
   return { ...reply, items: reply.body as Sample[] }
 }
 
-/** A frozen event of an account; older ones have a smaller `age`. */
+/** A frozen event of an account that is `age` hours old. */
 async function frozen(accountId: string, name: string, age: number): Promise<string> {
   const body = `{"id":"evt_x","type":"summary.completed","created_at":"2026-01-01T00:00:00.000Z","data":{"audio_id":"${name}"}}`
   await api.db.query(

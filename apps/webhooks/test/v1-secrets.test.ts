@@ -20,7 +20,7 @@ async function given() {
     const { body } = await api.call('GET', `/v1/webhooks/${id}`, { token })
     return (body as { item: { secret_activates_at: string } }).item
   }
-  /** What is stored: the current and the next secret. */
+  /** The current and the next secret, as stored. */
   const stored = async () => {
     const { rows } = await api.db.query<Record<string, Buffer | string | null>>(
       `select secret_ciphertext, secret_key_id, next_secret_ciphertext, next_secret_key_id
@@ -38,7 +38,7 @@ async function given() {
     }
     return [open('secret'), open('next_secret')]
   }
-  /** Lets the time of the activation pass, and a while. */
+  /** Moves the time of the activation 10 seconds into the past. */
   const elapse = () =>
     api.db.query(
       `update webhook_endpoints set next_secret_active_at = now() - interval '10 seconds' where id = $1`,

@@ -27,7 +27,7 @@ async function anAccount() {
     accountId,
     endpointId,
     token,
-    /** Its first use is recorded as soon as it is accepted. */
+    /** Waits until the token is accepted, which records its first use. */
     accepted: () =>
       waitFor(
         async () => {

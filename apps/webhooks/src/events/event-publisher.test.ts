@@ -7,7 +7,7 @@ import { EventPublisher } from './event-publisher.js'
 const someEvents = (count: number): EventToPublish[] =>
   Array.from({ length: count }, () => ({ id: newEventId(new Date()), accountId: 'account' }))
 
-/** Queues whose adds end only when told. */
+/** Queues whose adds end only when the test says so. */
 function controlledQueues() {
   const batches: {
     events: readonly EventToPublish[]
@@ -39,7 +39,7 @@ describe('EventPublisher', () => {
     const { batches, queues } = controlledQueues()
     const publisher = new EventPublisher({ queues, onMissed: () => undefined })
     const events = someEvents(3)
-    // Each caller of the commit is a task of its own.
+    // Each caller continues in a separate microtask after the commit.
     const committed = Promise.resolve()
     await Promise.all(events.map((event) => committed.then(() => publisher.publish(event))))
     await turn()

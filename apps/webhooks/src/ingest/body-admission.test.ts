@@ -8,27 +8,27 @@ import { MAX_BODY_BYTES, SMALL_BODY_BYTES } from './body-sizes.js'
 
 const MIB = 1024 * 1024
 const CHUNK = 64 * 1024
-/** No test refuses a body unless it says so. */
+/** By default, no body waits long enough to be refused. */
 const FOREVER = 2 ** 31 - 1
 const ACCOUNTS = Array.from({ length: 10 }, (_, i) => `0b0f0f0f-0000-4000-8000-00000000000${i}`)
 
 type Sender = {
   by?: string
-  /** In the path. */
+  /** The account in the path. */
   account?: string
   /** What the body begins with. */
   head?: string
-  /** Without, its length is unknown. */
+  /** If absent, the length of the body is unknown. */
   length?: number
 }
 
-/** So that none is waiting when its test ends. */
+/** Requests that end with their test, so that none keeps waiting. */
 const requests: { leave(): void }[] = []
 afterEach(() => {
   for (const request of requests.splice(0)) request.leave()
 })
 
-/** Requests to a route, and what has become of each. */
+/** A route, and a function that makes requests to it and shows the state of each. */
 function aRoute(options: BodyMemoryOptions = {}) {
   const admission = new BodyAdmission({ waitMs: FOREVER, finishMs: FOREVER, ...options })
   const handling: { end: () => void; fail: () => void }[] = []
@@ -55,7 +55,7 @@ function aRoute(options: BodyMemoryOptions = {}) {
     const seen = {
       state: 'reading',
       arrived: 0,
-      /** Sends so much more, in chunks, until it has to wait. */
+      /** Sends this many more bytes, in chunks, or stops when it has to wait. */
       async send(bytes: number): Promise<string> {
         const until = seen.arrived + bytes
         while (seen.arrived < until && seen.state === 'reading') {
@@ -74,7 +74,7 @@ function aRoute(options: BodyMemoryOptions = {}) {
         end.isGone = true
         for (const act of onceGone.splice(0)) act()
       },
-      /** Its body is complete. */
+      /** Starts the handler, as if the body were complete. */
       async handle() {
         const at = handling.length
         const over = Promise.resolve(made.handle({ ...input, body: Buffer.alloc(0) } as never)).catch(
@@ -90,7 +90,7 @@ function aRoute(options: BodyMemoryOptions = {}) {
     requests.push(seen)
     return seen
   }
-  /** Uploads of one sender that have sent all that they may, one of them beyond its share. */
+  /** Uploads of one sender, each of which sends all but its last byte, or stops when it has to wait. */
   const flood = async (sender: Sender, count = 30) => {
     const uploads = []
     for (let i = 0; i < count; i += 1) {
@@ -120,7 +120,7 @@ describe('memory for large bodies', () => {
           await upload.send(length ?? 10 * MIB)
           all.push(upload)
         }
-    // What arrived last of a body that waits is not counted, and neither is a body that is still small.
+    // The last chunk of a waiting body is not counted, and neither is a body that is still small.
     const counted = all.map(({ state, arrived }) => (state === 'waiting' ? arrived - CHUNK : arrived))
     const held = counted.reduce((sum, bytes) => sum + (bytes <= SMALL_BODY_BYTES ? 0 : bytes), 0)
     expect(held).toBeLessThanOrEqual((96 + 32) * MIB + CHUNK)

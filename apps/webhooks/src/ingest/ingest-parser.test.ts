@@ -80,7 +80,7 @@ describe('createIngestParser', () => {
           .finally(() => parsed.push(accountId)),
       ),
     )
-    // One is being parsed when the others come.
+    // The first one is already being parsed when the others arrive.
     expect(parsed.indexOf(other)).toBe(1)
     await single.close()
   })

@@ -1,7 +1,7 @@
 import { expect, it } from '@jest/globals'
 import { KeyTurns } from './key-turns.js'
 
-/** Work that ends when it is told to. */
+/** Work that ends when the test says so. */
 function heldWork() {
   const begun: string[] = []
   const ends = new Map<string, { succeed: () => void; fail: () => void }>()
