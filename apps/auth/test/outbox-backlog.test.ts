@@ -44,7 +44,7 @@ const waiting = async () => {
   return rows.map(({ behind }) => behind)
 }
 
-/** A sender as a replica of the server runs it. */
+/** A sender like the one that a replica of the server runs. */
 function aSender(handler: OutboxHandler<{ text: string }>) {
   const { db, stores, outbox, audit, observer } = server.context
   const now = server.clock.now

@@ -46,7 +46,7 @@ const shown = async () => {
   return rows
 }
 
-/** A sender as a replica of the server runs it. It sends whenever the test asks it to. */
+/** A sender like the one that a replica of the server runs. It sends whenever the test asks it to. */
 function aSender(
   send: () => Promise<void> = () => Promise.resolve(),
   presenceDb: Pick<Db, 'transaction'> = server.context.db,

@@ -22,7 +22,7 @@ describe('emails of requests', () => {
     server = await startServer({
       ...NO_EMAIL_GAPS,
       AUTH_OUTBOX_POLL_INTERVAL: '20ms',
-      // Longer than any test, so a call that hangs cannot end in time for what waits behind it.
+      // Longer than any test, so a message that waited behind a hanging call would not be sent in time.
       AUTH_OUTBOX_ATTEMPT_TIMEOUT: '10m',
       AUTH_MAILER_NOTIFICATIONS_PASSWORD_CHANGED_ENABLED: 'true',
     })

@@ -35,7 +35,7 @@ const linkTo = async ({ email }: SignedUp, path: '/magiclink' | '/recover', requ
 }
 const follow = async (token: string) =>
   new URL((await get(server, `/verify?type=recovery&token=${token}`)).headers.get('location') ?? '')
-/** What a flow leaves in the address bar of a browser, and the verifier that belongs to it. */
+/** The authorization code that a flow leaves in the address bar of a browser, and its verifier. */
 const aCode = async (user: SignedUp) => {
   const verifier = randomBytes(32).toString('hex')
   const request = { code_challenge: createHash('sha256').update(verifier).digest('base64url') }

@@ -76,7 +76,7 @@ describe('the published client uses a security key as second factor', () => {
     const { client, email } = await aSignedInClient(server)
     const authenticator = anAuthenticator()
     const { id: factorId } = await ok(client.mfa.enroll({ factorType: 'webauthn', friendlyName: 'key' }))
-    // What the client's `mfa.webauthn` helpers send; they need a browser around them.
+    // Sends what the client's `mfa.webauthn` helpers send. The helpers themselves need a browser.
     const call = async (path: string, token: string, body: object) => {
       const answer = await fetch(`${server.url}/factors/${factorId}/${path}`, {
         method: 'POST',

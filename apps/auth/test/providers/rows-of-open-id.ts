@@ -7,7 +7,7 @@ export type OpenIdRow = {
   /** What the operator's base URL ends in. */
   base?: string
   claims: Json
-  /** A claim that identifies the person, beside `sub`. */
+  /** A claim besides `sub` that identifies the person. */
   subjectClaim?: string
   /**
    * Members of the identity's data in addition to `sub`, `provider_id`, `email`, `email_verified`, `phone_verified` and, where there is an

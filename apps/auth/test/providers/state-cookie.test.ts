@@ -18,7 +18,7 @@ beforeAll(async () => {
 })
 afterAll(() => site.close())
 
-/** The way back from the provider, in a browser that has these cookies. */
+/** Returns from the provider in a browser that has these cookies. */
 const callback = (state: string, cookie = ''): Promise<ApiAnswer> =>
   get(site.server, `/callback?code=the-code&state=${state}`, { headers: { cookie } })
 

@@ -2,7 +2,7 @@ import { expect } from '@jest/globals'
 import { holdsInSomeRun } from '@signet/testkit'
 import type { TestServer } from './server.js'
 
-/** What a stranger would like to know about an address. */
+/** The states of an address that strangers must not be able to tell apart. */
 export const STATES = ['unknown', 'unproven', 'proved'] as const
 export type State = (typeof STATES)[number]
 const ORDERS = STATES.flatMap((first) => {

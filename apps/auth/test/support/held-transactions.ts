@@ -8,7 +8,9 @@ export type HeldTransactions = {
   release(): void
 }
 
-/** Keeps the next `count` transactions of a server from beginning, after their requests have decided what they decide before. */
+/**
+ * Holds the next `count` transactions of a server before they begin. By then, their requests have made every decision that comes before.
+ */
 export function holdTransactions({ context: { db } }: TestServer, count: number): HeldTransactions {
   const begin = db.transaction.bind(db)
   let open = (): void => undefined

@@ -4,7 +4,7 @@ import { openSmtpTransport } from '@signet/mail'
 let warm: Promise<void> | undefined
 
 /**
- * Starts an inbox once this process has received a first email. That email loads the code that reads emails, which on a busy machine takes
+ * Starts an inbox once this process has received a first email. That email loads the code that reads emails. On a busy machine, this takes
  * longer than a sender waits, and the sender would send the email again.
  */
 export async function startInbox(options?: Parameters<typeof startColdInbox>[0]): Promise<Inbox> {

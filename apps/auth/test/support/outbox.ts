@@ -66,7 +66,7 @@ export function useOutbox() {
     return rows
   }
 
-  /** A sender as a replica of the server runs it. */
+  /** A sender like the one that a replica of the server runs. */
   function aSender(
     handlers: readonly OutboxHandler<Note, Undo>[],
     { now = running().clock.now, pollMs = 20 }: { now?: () => Date; pollMs?: number } = {},

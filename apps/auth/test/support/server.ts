@@ -71,7 +71,7 @@ export async function startServer(
     databaseNow: () => Promise.resolve(clock.now()),
     hasher: sharedHasher,
     requestPauseMs: () => 0,
-    // Many calls of a test may wait for one lock, and for long on a busy machine.
+    // On a busy machine, many calls of a test may wait a long time for one lock.
     lockTimeoutMs: 100_000,
     ...ports,
   })

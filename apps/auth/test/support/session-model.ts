@@ -2,7 +2,7 @@ export const SECOND_MS = 1000
 export const INTERVAL_MS = 10 * SECOND_MS
 export const INACTIVITY_MS = 3600 * SECOND_MS
 
-/** The `counter`-th refresh token of the session that was opened as the `line`-th. */
+/** The `counter`-th refresh token of the `line`-th session. */
 export type Token = { readonly line: number; readonly counter: number }
 /** `deleted` means softly, which keeps the rows; `erased` means permanently. */
 export type Bar = 'banned' | 'deleted' | 'erased' | null

@@ -55,9 +55,9 @@ export function inChromium(serverOf: () => TestServer) {
       await page.getByLabel('Password').fill(password)
       await press('Sign in')
     },
-    /** Another window, of a separate browser. */
+    /** Opens a window of a separate browser. */
     anotherWindow: (options: Options = {}) => browser.newContext(options),
-    /** Another window instead of this one, for instance of a phone, or without JavaScript. */
+    /** Replaces this window with another, for instance with that of a phone, or with one without JavaScript. */
     reopen: async (options: Options) => {
       await context.close()
       await newWindow(options)
