@@ -9,7 +9,7 @@ import { lockWaiters } from './support/lock-waiters.js'
 
 const api = useApi()
 
-/** Counts the rows of an account in every table that has an account, including future ones, except the one that records deletions. */
+/** Counts the rows of an account in every table that names accounts, including future ones, except the one that records deletions. */
 async function rowsOf(accountId: string): Promise<Record<string, number>> {
   const { rows: tables } = await api.db.query<{ name: string }>(
     `select c.table_name as name from information_schema.columns c

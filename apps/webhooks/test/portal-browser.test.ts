@@ -20,7 +20,7 @@ describeInBrowser('the portal in Chromium', () => {
     await harness.close()
   })
   beforeEach(async () => {
-    // The pages must not need scripts, so they are switched off here.
+    // The pages must work without scripts, so scripts are switched off here.
     context = await browser.newContext({ viewport: { width: 1100, height: 760 }, javaScriptEnabled: false })
     page = await context.newPage()
   })

@@ -18,7 +18,7 @@ export async function aToken(db: Db, accountId: string, { scope = 'mcp:connect',
   return token
 }
 
-/** A personal token as the command-line tool would have had it made. */
+/** A personal token like those that the command-line tool creates. */
 export async function aPersonalToken(db: Db, accountId: string): Promise<string> {
   const token = personalToken()
   await db.query(
@@ -29,7 +29,7 @@ export async function aPersonalToken(db: Db, accountId: string): Promise<string>
   return token
 }
 
-/** What a user holds after signing in at the identity server. */
+/** A JWT like those that users get when they sign in at the identity server. */
 export function userJwt(accountId: string): string {
   const part = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url')
   const seconds = Math.floor(Date.now() / 1000)

@@ -5,7 +5,7 @@ export const secretOf = (key: Buffer) => `whsec_${key.toString('base64')}`
 
 export type Sending = { key?: Buffer; signedAt?: number; id?: string; raw?: string }
 
-/** Tells the service as the identity server does, by default with this key. */
+/** Returns a function that sends account events as the identity server does, by default signed with the key `usual`. */
 export const teller =
   (harness: Pick<Harness, 'internal'>, usual: Buffer) =>
   async (

@@ -32,7 +32,7 @@ export async function listOf(api: Api, token: string): Promise<EndpointBody[]> {
   return (body as { items: EndpointBody[] }).items
 }
 
-/** As twenty failures in a row leave an endpoint. */
+/** Disables an endpoint, as twenty consecutive failures would. */
 export async function disable(api: Api, id: string): Promise<void> {
   await api.db.query(
     `update webhook_endpoints set status = 2, disabled_at = now(), disabled_reason = 'http_500',
@@ -58,7 +58,7 @@ export async function eventRows(api: Api, accountId: string): Promise<EventRow[]
   return rows
 }
 
-/** The events that wait in the queue, as Redis has them: many share a job. */
+/** The events that wait in the queue, from the jobs in Redis, which can have many events each. */
 export async function queuedEvents(api: Api) {
   const { queues } = api.service.ctx
   const jobs = await queues.events.getJobs(['waiting', 'delayed', 'prioritized'])

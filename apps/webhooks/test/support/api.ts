@@ -24,7 +24,7 @@ export type ApiOptions = {
   resolver?: Resolver
 }
 
-/** Every name is a public host, so that endpoints can be created without a network. */
+/** Resolves every name to a public address, so that endpoints can be created without a network. */
 const publicResolver: Resolver = () => Promise.resolve([{ address: '93.184.215.14', family: 4 }])
 
 /**
@@ -56,7 +56,7 @@ export function useApi({ env, databaseUrl, resolver = publicResolver }: ApiOptio
   }
   afterAll(async () => {
     await close()
-    harness = undefined // the module of the test file stays loaded
+    harness = undefined // frees it, because the module of the test file stays loaded
   })
   return {
     /** What the service logged so far. */
@@ -77,9 +77,9 @@ export function useApi({ env, databaseUrl, resolver = publicResolver }: ApiOptio
     get internalUrl() {
       return running().internal
     },
-    /** A call of the public API. */
+    /** Calls the public API. */
     call: (method: string, path: string, call: Call = {}) => send(`${running().origin}${path}`, method, call),
-    /** A call of the internal API, with a service token unless `token` says otherwise. */
+    /** Calls the internal API, with a service token unless `token` says otherwise. */
     internal: (method: string, path: string, call: Call = {}) =>
       send(`${running().internal}${path}`, method, { token: SERVICE_TOKEN, ...call }),
     /** A fresh account with an access token of scope `mcp:connect`. */

@@ -9,11 +9,11 @@ import { useOAuth } from './use-oauth.js'
 type Opened = {
   harness: Harness
   oauth: OAuthTester
-  /** From the first `beforeAll` on. */
+  /** Usable from the first `beforeAll` on. */
   browser: () => Chromium
 }
 
-/** Tests of pages in a real browser; a machine without one says so and counts them as skipped. */
+/** Tests of pages in a real browser. Where there is none, a message says so, and the tests are skipped. */
 export function describeInChromium(
   name: string,
   env: NonNullable<HarnessOptions['env']>,
@@ -30,7 +30,7 @@ export function describeInChromium(
   })
 }
 
-/** On the sign-in page of the identity double. */
+/** Signs in on the sign-in page of the identity double. */
 export async function signInHere(page: Page, { email, password }: { email: string; password: string }) {
   await page.fill('#identifier', email)
   await page.fill('#password', password)

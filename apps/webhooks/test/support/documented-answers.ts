@@ -6,7 +6,7 @@ import type { WebhooksService } from '../../src/serve.js'
 
 type Checker = ReturnType<typeof documentChecker>
 
-/** By what it says: most services of a test file have the same documents. */
+/** By the text of the document, because most services of a test file have the same documents. */
 const checkers = new Map<string, Checker>()
 
 function checkerOf(document: object): Checker {

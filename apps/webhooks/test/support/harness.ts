@@ -20,16 +20,16 @@ export type HarnessOptions = {
   env?: Record<string, string>
   /** Path of the base URL. */
   basePath?: string
-  /** An empty database of the caller's, who also drops it; else a copy of the template. */
+  /** An empty database, which the caller also drops. By default, a copy of the template. */
   databaseUrl?: string
-  /** The service's time: else the system's, which tests can compare with their own to the millisecond. */
+  /** The clock of the service. By default the system's, so that tests can compare times to the millisecond. */
   now?: () => Date
-  /** Takes the time from the database, as in production: it may differ from the system's by half of what the first answer took. */
+  /** Takes the time from the database, as in production. It may differ from the system's by half the duration of the first answer. */
   usesSharedClock?: boolean
   resolver?: Resolver
 }
 
-/** The real service on free ports, with a database of its own and an identity double. Each of its answers must be one that its documents promise. */
+/** The real service on free ports, with a separate database and an identity double. All its answers must match its documents. */
 export async function startHarness({
   env = {},
   basePath = '',
@@ -71,7 +71,7 @@ export async function startHarness({
     ...ports,
   })
   const documented = watchDocumented(service, basePath)
-  // Until Redis is there, limits are counted in memory. A test that brings its own Redis decides when that is.
+  // Until Redis is ready, limits are counted in memory. A test that brings its own Redis decides when it is ready.
   if (env['WEBHOOKS_REDIS_URL'] === undefined)
     await waitFor(() => service.ctx.redis.status === 'ready', { describe: 'Redis' })
   return {

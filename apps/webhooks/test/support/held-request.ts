@@ -4,7 +4,7 @@ import { text } from 'node:stream/consumers'
 
 type Held = { method: string; token: string; body: unknown; headers?: Record<string, string> }
 
-/** A request whose headers are on the way and whose body is not. `finish` sends it and resolves with the answer. */
+/** Sends the headers of a request, but not its body. `finish` sends the body and resolves with the answer. */
 export function heldRequest(url: string, { method, token, body, headers = {} }: Held) {
   const payload = JSON.stringify(body)
   const sending = request(url, {
@@ -19,7 +19,7 @@ export function heldRequest(url: string, { method, token, body, headers = {} }: 
   })
   sending.flushHeaders()
   const answered = once(sending, 'response') as Promise<[IncomingMessage]>
-  // A test that fails before it finishes must not fail again by this.
+  // A test that fails before it calls `finish` must not fail again by an unhandled rejection.
   answered.catch(() => undefined)
   return {
     async finish(): Promise<{ status: number | undefined; text: string; challenge: string | undefined }> {

@@ -5,9 +5,9 @@ import { setImmediate as turn } from 'node:timers/promises'
 type Upload = {
   token: string
   body: Uint8Array
-  /** Of the body; the rest is never sent. */
+  /** How much of the body to send; the rest is never sent. */
   sendBytes: number
-  /** Without, the body is sent in chunks. */
+  /** If absent, the body is sent in chunks. */
   declaredBytes?: number
 }
 

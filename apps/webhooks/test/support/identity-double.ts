@@ -6,7 +6,7 @@ import { hs256Token } from '@signet/testkit'
 import { html } from '@signet/pages'
 import express, { type Express, type Response } from 'express'
 
-/** Of the service, for requests as an administrator. */
+/** The token with which the service makes requests as an administrator. */
 export const ADMIN_JWT = 'of.an.administrator'
 export const JWT_SECRET = 'a test secret that is longer than 32 bytes'
 
@@ -17,19 +17,19 @@ export type User = {
   phone: string
   password: string
   banned: boolean
-  /** Whether the email address is. */
+  /** Whether the email address is confirmed. */
   confirmed: boolean
   deleted: boolean
   /** The session behind the JWTs. */
   sessionId: string
-  /** Whether it has ended. */
+  /** Whether the session has ended. */
   signedOut: boolean
-  /** Has a second factor, which the sign-in page asks for. */
+  /** Whether the user has a second factor, for which the sign-in page asks. */
   secondFactor: boolean
   metadata: Record<string, unknown>
 }
 
-/** What the double was asked, newest last. */
+/** A request to the double, which lists them with the newest last. */
 export type Asked = { method: string; path: string; headers: IncomingMessage['headers']; body: unknown }
 
 /**
@@ -168,12 +168,12 @@ export async function startIdentityDouble() {
     removeUser(user: User) {
       users.splice(users.indexOf(user), 1)
     },
-    /** Answers every request so, or never; null is healthy again. */
+    /** Answers every request with this status, or never; null makes the double healthy again. */
     failWith(state: { status: number; hang?: boolean } | null) {
       failure = state
     },
     answerTo,
-    /** What the double's JWK Set holds. */
+    /** Sets the keys of the double's JWK Set. */
     publishKeys(...jwks: object[]) {
       publicJwks = jwks
     },

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { Db } from '@signet/db'
 
-// Of row n, in SQL.
+// SQL expressions for row n.
 const hash = (what: string) => `sha256(('${what}' || n)::bytea)`
 const account = `md5('account' || n % 5000)::uuid`
 const client = `'svcl_' || lpad((1 + n % 2000)::text, 8, '0')`
@@ -10,8 +10,8 @@ const expiry = (life: string) =>
   `now() + case when n % 1000 = 0 then interval '-1 minute' else interval '${life}' end`
 
 /**
- * Tables so large that a plan without the right index would be another one: 2,000 clients, 20,000 rows in every other table of
- * 5,000 accounts, one in a thousand past its time.
+ * Tables large enough that the plan changes when the right index is missing: 2,000 clients, and 20,000 rows of 5,000 accounts in every
+ * other table, one in a thousand of them past its time.
  */
 const FILL = [
   `insert into oauth_clients (client_id, auth_method, redirect_uris, grant_types, response_types, scope, client_name, created_at)
@@ -67,7 +67,7 @@ const FILL = [
 
 const digest = (text: string) => createHash('sha256').update(text).digest()
 
-/** Fills the tables and names what belongs to one of the live grants. */
+/** Fills the tables, and returns the keys of the rows that belong to one of the live grants. */
 export async function fillTables(db: Db) {
   for (const statement of FILL) await db.query(statement)
   const { rows } = await db.query<{ account_id: string; grant_id: string }>(

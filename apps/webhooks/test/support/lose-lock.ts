@@ -1,10 +1,10 @@
 import type { Db } from '@signet/db'
 import { waitFor } from '@signet/testkit'
 
-/** Longer than a holder needs to notice: it asks every second. Both wait in this process, so a busy machine delays both. */
+/** Longer than a holder, which checks every second, needs to notice. Both wait in this process, so a busy machine delays both. */
 const NOTICED_MS = 2_000
 
-/** Ends the connection that holds an advisory lock of this name, and resolves when its holder knows. */
+/** Ends the connection that holds the advisory lock of this name, and waits until its holder has noticed. */
 export async function loseLock(db: Db, name: string): Promise<void> {
   const { rows } = await db.query(
     `select pg_terminate_backend(pid) from pg_locks

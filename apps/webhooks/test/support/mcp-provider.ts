@@ -7,7 +7,7 @@ type Tokens = {
   issuer?: string
 }
 
-/** The storage that an MCP host gives to the SDK's `auth()`; fits both generations of it. */
+/** The storage that an MCP host gives to `auth()` of the SDK. It works with both generations of the SDK. */
 export class McpProvider {
   information: Information | undefined
   stored: Tokens | undefined

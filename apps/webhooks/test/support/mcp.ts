@@ -12,7 +12,7 @@ type Options = { token?: string | null; headers?: Record<string, string> }
 /** What every client of Streamable HTTP sends. */
 const MCP_ACCEPT = { accept: 'application/json, text/event-stream' }
 
-/** A POST to /mcp with any body. */
+/** Sends a POST to /mcp with any body. */
 export const post = (api: Api, raw: unknown, { token = null, headers = {} }: Options = {}) =>
   api.call('POST', '/mcp', {
     token,
@@ -34,7 +34,7 @@ export const initialize = request('initialize', {
   clientInfo: { name: 'test', version: '1' },
 })
 
-/** A request to /mcp, in the protocol of 2025, and its answer. */
+/** Sends a request to /mcp, in the protocol of 2025, and returns the answer. */
 export async function rpc(api: Api, token: string, method: string, params: object = {}): Promise<Message> {
   const reply = await post(api, request(method, params), { token })
   if (reply.status !== 200) throw new Error(`${reply.status} ${reply.text}`)
@@ -60,7 +60,7 @@ export type ToolOutcome = {
   structuredContent?: Record<string, unknown>
 }
 
-/** A call of a tool, by hand. */
+/** Calls a tool without a client library. */
 export async function callTool(
   api: Api,
   token: string,

@@ -2,7 +2,7 @@ import { FormBrowser, type Seen, signInOnPage } from '@signet/testkit'
 import type { Harness } from './harness.js'
 import { pkce } from './pkce.js'
 
-/** Someone who signs in with a password. */
+/** A user who signs in with a password. */
 type User = { readonly email: string; readonly password: string }
 
 export type RegisteredClient = {
@@ -51,7 +51,7 @@ export class OAuthTester {
     return (await this.register(metadata)).body
   }
 
-  /** A good authorization request; a parameter set to undefined is left out. */
+  /** The URL of a valid authorization request; parameters set to undefined are left out. */
   authorizeUrl(clientId: string, parameters: Record<string, string | undefined> = {}): string {
     const all: Record<string, string | undefined> = {
       response_type: 'code',
@@ -74,7 +74,7 @@ export class OAuthTester {
     return new FormBrowser(this.harness.origin)
   }
 
-  /** From the redirect to the sign-in page to the consent page. */
+  /** Follows the redirect to the sign-in page, signs in, and returns the consent page. */
   signIn(browser: FormBrowser, redirect: Seen, user: User): Promise<Seen> {
     return signInOnPage(browser, redirect, user)
   }
@@ -87,12 +87,12 @@ export class OAuthTester {
     return /txn=(\w+)$/.exec(Buffer.from(state ?? '', 'base64url').toString('latin1'))?.[1] ?? ''
   }
 
-  /** Authorizes as a user and returns what the redirect URI gets. */
+  /** Authorizes a client as a user, and returns what its redirect URI gets. */
   async authorize(
     client: RegisteredClient,
     user: User,
     parameters: Record<string, string | undefined> = {},
-    /** More of the query, for parameters that repeat. */
+    /** Appended to the query, for repeated parameters. */
     suffix = '',
   ): Promise<{ code: string; verifier: string; redirect: URL; browser: FormBrowser }> {
     const { verifier, challenge } = pkce()
@@ -118,13 +118,13 @@ export class OAuthTester {
     return { browser, redirect: await browser.get(this.authorizeUrl(client.client_id, parameters)) }
   }
 
-  /** The same a step further. */
+  /** A browser that has also signed in, and its consent page. */
   async consentPage(user: User): Promise<{ browser: FormBrowser; page: Seen }> {
     const { browser, redirect } = await this.begun()
     return { browser, page: await this.signIn(browser, redirect, user) }
   }
 
-  /** A new client with a code of the user that is still to be exchanged. */
+  /** A new client with a code of the user that it has not exchanged yet. */
   async authorized(
     user: User,
     metadata: Record<string, unknown> = {},
@@ -180,7 +180,7 @@ export class OAuthTester {
     return { client, tokens }
   }
 
-  /** Whether /v1 takes the token; the path itself does not matter. */
+  /** Whether /v1 accepts the token; any path would do. */
   async works(accessToken: string): Promise<boolean> {
     const { status } = await this.json('/v1/webhooks', {
       headers: { authorization: `Bearer ${accessToken}` },

@@ -3,7 +3,7 @@ import type { Harness } from './harness.js'
 import type { User } from './identity-double.js'
 import type { OAuthTester } from './oauth.js'
 
-/** Someone who is signed in to the portal, without a script in the browser. */
+/** A person who is signed in to the portal, in a browser without scripts. */
 export async function aVisitor(
   { harness, oauth }: { harness: Harness; oauth: OAuthTester },
   user: User = harness.identity.addUser(),
@@ -22,7 +22,7 @@ export const sent = async (
   fields: Record<string, string> = {},
 ): Promise<Seen> => browser.follow(await browser.submit(page, action, fields))
 
-/** An endpoint made on the pages, and its secret. */
+/** Creates an endpoint on the pages, and returns it with its secret. */
 export async function anEndpoint(
   { browser, open }: Pick<Awaited<ReturnType<typeof aVisitor>>, 'browser' | 'open'>,
   url = 'https://127.0.0.1:9443/hooks',

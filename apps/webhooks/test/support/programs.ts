@@ -3,10 +3,10 @@ import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { programEnv } from '@signet/testkit/programs'
 
-/** Programs in Python that use clients of other people. */
+/** Python programs that use third-party clients. */
 export const PYTHON_FOLDER = fileURLToPath(new URL('../interop/python', import.meta.url))
 
-/** A program that prints a line of JSON and continues with the line it gets; it ends when its input ends. */
+/** Starts a program that prints a line of JSON, and continues with the line it gets. It ends when its input ends. */
 export function talkTo<Said>(command: string, args: string[], cwd: string) {
   const child = spawn(command, args, { cwd, env: programEnv, stdio: ['pipe', 'pipe', 'pipe'] })
   let failures = ''

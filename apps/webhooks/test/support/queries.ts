@@ -3,7 +3,7 @@ import { waitFor } from '@signet/testkit'
 
 type Query = Db['query']
 
-/** The shared clock asks from time to time, which belongs to no request. */
+/** The shared clock queries the database from time to time, independently of requests. */
 const isOfClock = (statement: Parameters<Query>[0]): boolean =>
   typeof statement === 'string' && statement.startsWith('select (extract(epoch from clock_timestamp())')
 
@@ -26,7 +26,7 @@ export async function statementsDuring(db: Db, work: () => Promise<unknown>): Pr
   return statements
 }
 
-/** Their texts alone. */
+/** Only the texts of these statements. */
 export const queriesDuring = async (db: Db, work: () => Promise<unknown>): Promise<string[]> =>
   (await statementsDuring(db, work)).map(({ text }) => text)
 
@@ -50,7 +50,7 @@ export async function failingQueries<T>(
   }
 }
 
-/** About how many bytes the answers to the statements have that the service sends outside of transactions while `work` runs. */
+/** The approximate size of the results of the statements that the service sends outside of transactions while `work` runs. */
 export async function receivedDuring(db: Db, work: () => Promise<unknown>): Promise<number> {
   const query: Query = db.query.bind(db)
   let received = 0
@@ -67,6 +67,6 @@ export async function receivedDuring(db: Db, work: () => Promise<unknown>): Prom
   return received
 }
 
-/** PostgreSQL's processes outlive the one that was killed until they notice, and answer one more statement each. */
+/** PostgreSQL's backends outlive the killed server process until they notice, and each answers one more statement. */
 export const everyConnectionLost = (db: Db): Promise<boolean> =>
   waitFor(() => db.pool.totalCount === 0, { describe: 'the loss of every connection' })

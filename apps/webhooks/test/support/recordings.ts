@@ -22,14 +22,14 @@ export const aChange = ({
   event: { id: eventId, createdAt: new Date(), source, sourceEventKey, sourceHash, body: null },
 })
 
-/** Waits for its turn among the writers of the recording. */
+/** Writes a notice, after a wait for its turn among the writers of the recording. */
 export async function ingestSummary(db: Queryable, summary: Notice): Promise<WriteOutcome> {
   const [outcome] = await writeRecordings(db, [aChange(summary)], { waitForTurn: true })
   if (outcome === undefined) throw new Error('no outcome')
   return outcome
 }
 
-/** The same without an event. */
+/** Writes a recording in the same way, without an event. */
 export async function putRecording(
   db: Queryable,
   { accountId, audioId, ...parts }: RecordingRef & RecordingParts,

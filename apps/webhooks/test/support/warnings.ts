@@ -14,7 +14,7 @@ export type Changes = {
   failures?: number
 }
 
-/** The service with a mail server, for the tests of a file, and what a dispatcher records of endpoints that fail. */
+/** The service with a mail server for the tests of a file, and functions that record failing endpoints as a dispatcher does. */
 export function useWarnings() {
   let started: { inbox: Inbox; harness: Harness } | undefined
   const rig = () => {
@@ -50,7 +50,7 @@ export function useWarnings() {
     harness.identity.failWith(null)
   })
 
-  /** An endpoint of an account, failing, and a warning about it as the dispatcher records it. */
+  /** A failing endpoint of an account, and a warning about it as the dispatcher records it. */
   async function aWarning(
     accountId: string,
     {
@@ -71,7 +71,7 @@ export function useWarnings() {
               disabled_at = case when $3::smallint = 2 then now() end, language = $4 where id = $1`,
       [endpoint.id, failures, status, language ?? null],
     )
-    // Not due yet, so that the service's own round does not come first.
+    // Not due yet, so that the service's own round does not send it first.
     const { rows } = await rig().harness.db.query<{ id: string }>(
       `insert into webhook_endpoint_warnings
          (endpoint_id, threshold, day, failures, last_error, failed_at, failing_since, created_at, next_attempt_at)
