@@ -1,4 +1,4 @@
-// What the service is measured against: Express routes that run the same statements and do nothing else.
+// The baseline for the service: Express routes that run the same statements and do nothing else.
 import { createHash, randomBytes } from 'node:crypto'
 import { Db } from '@signet/db'
 import { listen, runService } from '@signet/http'

@@ -1,6 +1,6 @@
 import type { Db } from '@signet/db'
 
-/** The account of `seedAccessTokens`'s first token, which has the endpoints that are read. */
+/** The account of the first token of `seedAccessTokens`. It has the endpoints whose logs are read. */
 const ACCOUNT = `md5('account0')::uuid`
 
 /** An endpoint and how many deliveries its log has. */
@@ -16,8 +16,8 @@ export async function seedOneLog(db: Db, rows: number): Promise<Log> {
 const ORDINARY = 5000
 
 /**
- * So many deliveries of 30 days, as they come in where some customers are much larger than others: a fifth of them of one
- * endpoint, a fifth of ten, and three fifths of 5,000.
+ * Inserts `rows` deliveries of 30 days, distributed as if some customers were much larger than others: a fifth belongs to one
+ * endpoint, a fifth to ten, and three fifths to 5,000.
  */
 export async function seedManyLogs(db: Db, rows: number): Promise<{ largest: Log; ordinary: Log }> {
   const ids = await insertEndpoints(db, 11 + ORDINARY)
@@ -37,7 +37,7 @@ export async function seedManyLogs(db: Db, rows: number): Promise<{ largest: Log
   return { largest: await log(ids[0]), ordinary: await log(ids[11]) }
 }
 
-/** All of one account: no more than five are allowed through the API, but nothing here counts them. */
+/** Inserts endpoints of one account. The API would allow only five, but nothing here counts them. */
 async function insertEndpoints(db: Db, count: number): Promise<string[]> {
   const { rows } = await db.query<{ id: string }>(
     `insert into webhook_endpoints (account_id, url, url_href, events, secret_ciphertext, secret_key_id)
@@ -50,9 +50,9 @@ async function insertEndpoints(db: Db, count: number): Promise<string[]> {
 }
 
 /**
- * Deliveries 1 to `rows` in the order of time, the last of them now: one in a thousand pending, one in a hundred failed.
- * `endpoint` says whose delivery `n` is. The log does not read events, so there are none; and the indexes are built at the
- * end, or filling would take an hour.
+ * Inserts deliveries 1 to `rows` in order of time, the last of them now: one in a thousand pending, one in a hundred failed.
+ * `endpoint` says which endpoint delivery `n` belongs to. The log does not read events, so there are none. The indexes are
+ * built at the end, because otherwise filling would take an hour.
  */
 async function insertDeliveries(
   db: Db,
@@ -83,6 +83,6 @@ async function insertDeliveries(
     for (const { definition } of indexes) await tx.query(definition)
   })
   await db.query('vacuum analyze webhook_deliveries')
-  // What filling left to be written must not be written during a measurement.
+  // Writes the filled pages to disk now, so that this does not happen during a measurement.
   await db.query('checkpoint')
 }

@@ -44,7 +44,7 @@ async function post(pool: Pool, body: string): Promise<{ refresh_token: string }
   return (await answer.json()) as { refresh_token: string }
 }
 
-/** Authenticated `GET /v1/webhooks` with any of `count` tokens. */
+/** Sends an authenticated `GET /v1/webhooks` with any of `count` tokens. */
 const authenticated =
   (count: number): Shoot =>
   async (pool) => {
@@ -126,7 +126,7 @@ async function benchAgainstBare(cases: readonly BareCase[], databaseUrl: string)
 async function benchAtScale(fewUrl: string, manyUrl: string): Promise<void> {
   const few = await startServer('../src/main.ts', fewUrl)
   const many = await startServer('../src/main.ts', manyUrl)
-  // Fewer at a time than the machine can take: latency, not queueing.
+  // Fewer requests at a time than the machine can handle, to measure latency rather than queueing.
   const calm = { concurrency: 4, seconds: SECONDS }
   const [small, large] = await compare(
     () => measure(few.base, authenticated(FEW), calm),
@@ -142,7 +142,7 @@ async function benchAtScale(fewUrl: string, manyUrl: string): Promise<void> {
   await Promise.all([few.stop(), many.stop()])
 }
 
-/** A database of its own with `tokens` live access tokens. */
+/** Creates a database with `tokens` live access tokens. */
 async function seededDatabase(name: string, tokens: number): Promise<string> {
   const admin = new Db({ connectionString: adminUrl, max: 1 })
   const url = await prepareDatabase(admin, adminUrl, name)

@@ -1,5 +1,5 @@
-// `npm run bench -- paging`: `GET /v1/webhooks/{id}/deliveries` among 10,000,000 deliveries, 2,000,000 of them of the
-// endpoint that is asked for, against a log of 1,000 that has the database to itself. One JSON line per case.
+// `npm run bench -- paging`: compares `GET /v1/webhooks/{id}/deliveries` for an endpoint with 2,000,000 of the 10,000,000
+// deliveries in its database to a log of 1,000 deliveries that are alone in their database. Prints one JSON line per case.
 // Options: rounds=5, seconds=<of each measurement>, rows=10000000 (deliveries in all).
 import { Db } from '@signet/db'
 import { atMost, compare, median, option, reporter } from '@signet/testkit/bench'
@@ -12,7 +12,7 @@ import { startServer, type Running } from './server.js'
 const FEW = 1000
 const MANY = Number(option('rows') ?? 10_000_000)
 const PAGE_SIZE = 20
-/** Fewer at a time than the machine can take: latency, not queueing. */
+/** Fewer requests at a time than the machine can handle, to measure latency rather than queueing. */
 const PACE = { concurrency: 4, seconds: 1.5 }
 const STARTS = 5
 const FIRST_JUMP_MS = 1000
@@ -27,7 +27,7 @@ type Subject = { service: Running; log: Log }
 
 const count = ({ rows }: Log): string => rows.toLocaleString('en')
 
-/** Asks for the page that `number` names and makes sure that it is the one. */
+/** Requests the page that `number` names, and checks how many deliveries it has. */
 const page =
   ({ endpointId, rows }: Log, number: (pages: number) => number): Shoot =>
   async (pool) => {
@@ -86,7 +86,7 @@ const alone = await prepare('bench_log_few', (db) => seedOneLog(db, FEW))
 const among = await prepare('bench_log_many', (db) => seedManyLogs(db, MANY))
 process.stderr.write(`filled in ${Math.round((performance.now() - startedAt) / 1000)} s\n`)
 
-/** A process that has just started knows no marks yet, and walks the whole log for its last page. */
+/** How long a new process takes for the last page: it knows no marks yet, and walks the whole log. */
 async function firstJump(url: string, log: Log): Promise<number> {
   const times: number[] = []
   for (let start = 0; start < STARTS; start += 1) {

@@ -6,15 +6,15 @@ const MIGRATIONS = fileURLToPath(new URL('../migrations', import.meta.url))
 const REDIRECT = 'http://127.0.0.1/callback'
 
 export const CLIENT_ID = 'svcl_bench'
-/** PKCE pair of RFC 7636 appendix B. */
+/** The PKCE pair of RFC 7636 appendix B. */
 export const VERIFIER = 'dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk'
 const CHALLENGE = 'E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM'
 
-/** Credentials with a number in them, so that the load can name any of a million without holding them. */
+/** Credentials that contain a number, so that the load can name any of a million without storing them. */
 export const numbered = (prefix: string, number: number): string => prefix + String(number).padStart(43, '0')
 const digestOf = (prefix: string) => `sha256(convert_to('${prefix}' || lpad(n::text, 43, '0'), 'UTF8'))`
 
-/** A migrated database of its own with one public client. */
+/** Creates a database, or replaces it if it exists, migrates it, and returns its URL. */
 export async function prepareDatabase(admin: Db, url: string, name: string): Promise<string> {
   await admin.query(`drop database if exists ${name}`)
   await admin.query(`create database ${name}`)
@@ -32,7 +32,7 @@ export async function seedClient(db: Db): Promise<void> {
   )
 }
 
-/** `count` live access tokens, each with a grant and an account of its own. */
+/** Inserts `count` live access tokens, each with its own grant and account. */
 export async function seedAccessTokens(db: Db, count: number): Promise<void> {
   await db.query(
     `with g as (
@@ -47,7 +47,7 @@ export async function seedAccessTokens(db: Db, count: number): Promise<void> {
   await db.query('vacuum analyze')
 }
 
-/** Unused codes `from` to `to`, each with a grant of its own. */
+/** Inserts unused codes `from` to `to`, each with its own grant. */
 export async function seedCodes(db: Db, from: number, to: number): Promise<void> {
   await db.query(
     `with g as (
@@ -61,7 +61,7 @@ export async function seedCodes(db: Db, from: number, to: number): Promise<void>
   )
 }
 
-/** Refresh tokens 0 to `count - 1`, all of one grant. */
+/** Inserts refresh tokens 0 to `count - 1`, all of one grant. */
 export async function seedRefreshTokens(db: Db, count: number): Promise<void> {
   await db.query(
     `with g as (
@@ -75,7 +75,7 @@ export async function seedRefreshTokens(db: Db, count: number): Promise<void> {
   )
 }
 
-/** Body of a token request for code or refresh token number `n`. */
+/** The body of a token request with code number `n`. */
 export const codeForm = (n: number): string =>
   new URLSearchParams({
     grant_type: 'authorization_code',

@@ -7,7 +7,7 @@ import { untilAnswers } from '@signet/testkit/bench'
 
 export type Running = { base: string; stop(): Promise<void> }
 
-/** A server in a process of its own: it and the load must not share an event loop. */
+/** Starts a server in a separate process, because it must not share an event loop with the load. */
 export async function startServer(file: string, databaseUrl: string): Promise<Running> {
   // The service must know its own address before it listens.
   const port = await leasePort()
