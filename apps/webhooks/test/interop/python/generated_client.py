@@ -14,9 +14,9 @@ URL = "https://app.example.com/hooks"
 
 def generate(folder):
     config = Path(folder, "config.json")
-    # It formats its output with a program that need not be there.
+    # Without hooks: the generator would format its output with a program that may be missing.
     config.write_text(json.dumps({"post_hooks": []}))
-    # A warning is a part of the document that it left out.
+    # The generator warns when it leaves out a part of the document.
     command = [
         *(sys.executable, "-m", "openapi_python_client", "generate", "--path", document, "--meta", "none"),
         *("--output-path", os.path.join(folder, "signet_client"), "--config", str(config), "--fail-on-warning"),

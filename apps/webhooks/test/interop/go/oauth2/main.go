@@ -1,4 +1,4 @@
-// One grant with golang.org/x/oauth2: the address to approve, then tokens, then their successors. A line each.
+// Runs one grant with golang.org/x/oauth2. Prints a line each for the address to approve, the tokens, and their successors.
 package main
 
 import (

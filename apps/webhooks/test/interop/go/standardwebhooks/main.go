@@ -1,4 +1,4 @@
-// Whether the library takes each delivery on stdin: a JSON list of secret, headers and body.
+// Prints whether the library accepts each delivery from stdin, a JSON list of objects with secret, headers and body.
 package main
 
 import (
