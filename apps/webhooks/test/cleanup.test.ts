@@ -72,7 +72,7 @@ it('keeps a sign-out for as long as a credential would work without it', async (
     if (derive === 'personal_tokens') await aPersonalToken(harness.db, id)
     if (derive === 'oauth_grants') await aToken(harness.db, id)
     if (derive === null) continue
-    // As if a process that did not know of the sign-out had created it just before.
+    // As if a process that did not know of the sign-out had created the credential just before it.
     await harness.db.query(
       `update ${derive} set authenticated_at = now() - interval '32 days' where account_id = $1`,
       [id],

@@ -56,7 +56,7 @@ describe('the consent page', () => {
     const txn = oauth.txnOf(page)
     const consent = await browser.get(`/oauth/authorize/consent?txn=${txn}`)
     expect(consent.text).toContain('Sign in to continue')
-    // Nor with a valid form token for the decision, although no page has contained it.
+    // A form token for the decision does not help either. No page has contained one, so the test computes it.
     const { rows } = await harness.db.query<{ csrfKey: Buffer }>(
       'select csrf_key as "csrfKey" from login_sessions where account_id = $1',
       [user.id],

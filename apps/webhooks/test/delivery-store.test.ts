@@ -9,7 +9,7 @@ import { findDeliveries } from '../src/deliveries/delivery-store.js'
 const database = useWebhooksDatabase()
 let endpoint: Endpoint
 
-// 120 deliveries, two a second, in every state and of both types: the 7th of each ten failed, the 8th is due later, the 9th is
+// 120 deliveries, two per second, in every state and of both types: the 7th of every ten failed, the 8th is due later, the 9th is
 // in its first attempt. Every fifth event has a replay.
 beforeAll(async () => {
   const { db } = database

@@ -12,7 +12,7 @@ import { aDelivery } from './support/portal.js'
 const ASSET = /\.(js|svg|ico|json)$/
 /** Redirects to the page of the identity server, which is not ours. */
 const LEADS_AWAY = '/sign-in'
-/** As long as the API, and the same for everybody, so docs-browser.test.ts tests it. */
+/** This page is as long as the API, and the same for everybody. docs-browser.test.ts tests it. */
 const DOCS = '/docs'
 /** PICTURES=<folder> saves a picture of each page there, to look at. */
 const pictures = process.env['PICTURES']

@@ -17,7 +17,7 @@ const api = useApi({
   },
 })
 
-// Removed after the service has stopped, because PostgreSQL would wait for its connections.
+// Removes the database after the service has closed its connections.
 afterAll(() => postgres.remove())
 
 describe('without its database', () => {

@@ -23,7 +23,7 @@ const SERVICE = `
   }).listen(port, '127.0.0.1', () => console.log(JSON.stringify({ msg: 'listening', port })))
   process.on('SIGTERM', () => { server.closeAllConnections(); server.close(() => process.exit(0)) })`
 
-/** All tests share one, as a developer has only one: so only the first start creates a database. */
+/** All tests share one repository, as a developer has one, so that only the first start creates a database. */
 let root: string
 const roots: string[] = []
 beforeAll(() => {

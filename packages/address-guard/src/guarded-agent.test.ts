@@ -58,7 +58,7 @@ async function post(dispatcher: Agent, url: string): Promise<number> {
   return statusCode
 }
 
-/** Waits for the pool to take the connection back, a moment after the answer; an earlier request may open another one. */
+/** Waits for the pool to take the connection back, a moment after the answer. Until then, a request may open another one. */
 async function idle(dispatcher: Agent): Promise<void> {
   const isBusy = () => Object.values(dispatcher.stats).some((pool) => 'free' in pool && pool.free === 0)
   while (isBusy()) await setImmediate()

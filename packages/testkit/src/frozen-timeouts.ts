@@ -1,5 +1,5 @@
 export type FrozenTimeouts = {
-  /** The time that is left of each pending timeout. */
+  /** The time left until each pending timeout runs. */
   pendingMs(): number[]
   /** Lets `ms` pass, and runs the timeouts that become due. */
   advance(ms: number): void

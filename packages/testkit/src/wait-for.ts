@@ -3,7 +3,7 @@ import { waitUntil } from '@signet/local'
 export interface WaitForOptions {
   /** Default 150 seconds, below jest's own limit: not an expectation, only an end to waiting for what never happens. */
   timeoutMs?: number
-  /** Default 20 milliseconds at first, and longer the longer it takes. */
+  /** By default, 20 milliseconds at first, growing with the wait. */
   intervalMs?: number
   /** What is being waited for, for the error message. */
   describe?: string

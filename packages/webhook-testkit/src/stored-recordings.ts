@@ -1,7 +1,7 @@
 import type { Queryable } from '@signet/db'
 import { recordingReader, type RecordingRef } from '@signet/webhook-core/stores'
 
-/** The stored parts of recordings, read as they are to build the bodies of events. */
+/** Reads stored recordings in the same way as the code that builds the bodies of events. */
 export const findRecordings = (db: Queryable, refs: readonly RecordingRef[]) =>
   recordingReader(db).recording(refs)
 export const findTranscripts = (db: Queryable, refs: readonly RecordingRef[]) =>

@@ -29,7 +29,7 @@ export type User = {
   metadata: Record<string, unknown>
 }
 
-/** A request to the double, which lists them with the newest last. */
+/** A request that the double received. They are listed with the newest last. */
 export type Asked = { method: string; path: string; headers: IncomingMessage['headers']; body: unknown }
 
 /**

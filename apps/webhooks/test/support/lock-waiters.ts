@@ -1,7 +1,7 @@
 import type { Db } from '@signet/db'
 import { waitFor } from '@signet/testkit'
 
-/** Waits for the moment that a race test needs: exactly `count` statements of this database wait for a lock, or also more. */
+/** Waits for the moment that a race test needs: exactly `count` statements of this database (or more) wait for a lock. */
 export async function lockWaiters(db: Db, count: number, { orMore = false } = {}): Promise<void> {
   await waitFor(
     async () => {
