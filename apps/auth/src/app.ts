@@ -1,5 +1,6 @@
 import { brandOf } from '@signet/brand'
 import {
+  atKnownTime,
   errorHandler,
   healthHandlers,
   inOrder,
@@ -28,7 +29,6 @@ import { providerRoutes } from './providers/provider-routes.js'
 import { inviteRoutes } from './invite/invite-routes.js'
 import { otpRoutes } from './otp/otp-routes.js'
 import { answerHeaders } from './requests/answer-headers.js'
-import { atKnownTime, isProbe } from './requests/at-known-time.js'
 import { cors } from './requests/cors.js'
 import { logReferer } from './requests/log-referer.js'
 import { settingsRoutes } from './settings/settings-routes.js'
@@ -82,7 +82,7 @@ export function createApp(context: AuthContext): Application {
     // Before the CORS headers, which are for API callers on other sites and not for these pages.
     ...(config.uiEnabled ? [uiRouter(context, databaseError)] : []),
     cors(config.corsAllowedHeaders),
-    atKnownTime(context),
+    atKnownTime(context, isProbe),
     audiences.check,
   ]
   app.use(inOrder(...before))
@@ -97,6 +97,8 @@ export function createApp(context: AuthContext): Application {
   app.use(onError)
   return withShortcut(app, { before, routes, onError })
 }
+
+const isProbe = ({ path }: { path: string }): boolean => path === '/health' || path === '/readyz'
 
 const readiness = ({ db, clock, isRedisReady, drain, log }: AuthContext): RequestHandler =>
   healthHandlers({

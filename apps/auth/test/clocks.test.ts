@@ -1,8 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
 import { Db } from '@signet/db'
-import { shiftSystemClock, waitFor, type TestDatabase } from '@signet/testkit'
+import { aDoorTo, shiftSystemClock, waitFor, type DatabaseDoor, type TestDatabase } from '@signet/testkit'
 import { anEmail, aUser, expectError, PASSWORD, post } from './support/api.js'
-import { aDoorTo, type DatabaseDoor } from './support/database-door.js'
 import { startServed, startServer, testDatabase, type TestServer } from './support/server.js'
 import { claimsOf } from './support/tokens.js'
 

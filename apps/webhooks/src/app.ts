@@ -1,4 +1,5 @@
 import {
+  atKnownTime,
   clientAddress,
   contextOf,
   errorHandler,
@@ -53,14 +54,14 @@ export function createPublicApp(ctx: Context): Express {
   app.use(new URL(config.baseUrl).pathname, createBaseRouter(ctx, routes))
   // With a path in the base URL, the well-known documents are outside that path (RFC 8414 section 3.1).
   app.use(
-    serve({
+    serve(ctx, {
       ...rest,
       prefixes: ['/.well-known'],
       first: publicCors,
       routes: routes.undocumented.insertedDiscovery,
     }),
   )
-  app.use(serve(rest))
+  app.use(serve(ctx, rest))
   return app
 }
 
@@ -112,7 +113,7 @@ function createBaseRouter(ctx: Context, routes: ReturnType<typeof publicRoutes>)
     },
   ]
   const router = Router()
-  for (const family of families) router.use(serve(family))
+  for (const family of families) router.use(serve(ctx, family))
   return router
 }
 
@@ -124,7 +125,7 @@ const browserErrors = (ctx: Context) =>
 /** The internal listener, for the private network: metrics and ingest. */
 export function createInternalApp(ctx: Context): Application {
   const app = express().disable('x-powered-by').set('etag', false)
-  const before = [withContext(ctx)]
+  const before = [withContext(ctx), atKnownTime(ctx, isProbe)]
   app.use(...before)
   mountHealth(app, ctx)
   app.get('/metrics', metricsHandler(ctx.registry))
@@ -144,10 +145,11 @@ const withContext = ({ config, log, registry }: Context): RequestHandler =>
     registry,
     requestIdHeader: config.requestIdHeader,
     remoteAddress: (req) => clientAddress(req, config.trustProxyHops),
-    quiet: (req) => QUIET.has(req.path),
+    quiet: isProbe,
   })
 
-const QUIET: ReadonlySet<string> = new Set(['/healthz', '/readyz', '/metrics'])
+const PROBES: ReadonlySet<string> = new Set(['/healthz', '/readyz', '/metrics'])
+const isProbe = ({ path }: { path: string }): boolean => PROBES.has(path)
 
 function mountHealth(app: Express, { health }: Context): void {
   app.get('/healthz', health.live)
@@ -168,10 +170,14 @@ type Family = Omit<MountOptions, 'authenticate'> & {
 }
 
 /** Checks the prefix first, so that a request does not try every route of every family. */
-function serve({ prefixes, routes, first, authenticate, outageCode, ...options }: Family): RequestHandler {
+function serve(
+  ctx: Context,
+  { prefixes, routes, first, authenticate, outageCode, ...options }: Family,
+): RequestHandler {
   const { errorRenderer } = options
   const router = Router()
   if (first) router.use(first)
+  router.use(atKnownTime(ctx))
   mountRoutes(router, routes, {
     ...options,
     timeoutMs: REQUEST_TIMEOUT_MS,

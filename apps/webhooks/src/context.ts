@@ -101,6 +101,7 @@ export function createContext(config: WebhooksConfig, ports: Partial<Ports> = {}
     log,
     registry,
     clock,
+    isTimeKnown: () => ports.now !== undefined || clock.isKnown,
     now,
     db,
     redis,

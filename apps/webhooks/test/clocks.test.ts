@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto'
 import { afterEach, describe, expect, it } from '@jest/globals'
 import { firstEventIdAt } from '@signet/webhook-core'
-import { shiftSystemClock } from '@signet/testkit'
+import { aDoorTo, shiftSystemClock } from '@signet/testkit'
 import { aNotice } from './support/api-data.js'
-import { SERVICE_TOKEN, startHarness, type Harness } from './support/harness.js'
+import { aCopy, SERVICE_TOKEN, startHarness, type Harness } from './support/harness.js'
 
 const MINUTE_MS = 60_000
 /** Half of what the clock is wrong by. */
@@ -11,9 +11,11 @@ const TOLERANCE_MS = 5 * MINUTE_MS
 
 let restore = () => {}
 let harness: Harness
+const closeLater: (() => Promise<unknown>)[] = []
 afterEach(async () => {
   restore()
   await harness.close()
+  for (const close of closeLater.splice(0)) await close()
 })
 
 const call = (path: string, body: object) =>
@@ -77,4 +79,33 @@ describe.each([
     restore = shiftSystemClock(offsetMs)
     await expectRight()
   })
+})
+
+it('a process whose clock is fast, started without its database, takes in nothing until it knows the time', async () => {
+  const database = await aCopy()
+  const door = await aDoorTo(database.url)
+  closeLater.push(
+    () => door.close(),
+    () => database.drop(),
+  )
+  restore = shiftSystemClock(10 * MINUTE_MS)
+  harness = await startHarness({
+    usesSharedClock: true,
+    databaseUrl: database.url,
+    env: { WEBHOOKS_DATABASE_URL: door.url },
+  })
+  const notice = aNotice(randomUUID(), {
+    summaries: [{ label: 'Summary', content: 'x', format: 'markdown' }],
+  })
+  expect((await call('/internal/v1/summary-ready', notice)).status).toBe(503)
+  const registration = await fetch(`${harness.base}/oauth/register`, { method: 'POST', body: '{}' })
+  expect([registration.status, await registration.json()]).toEqual([
+    503,
+    expect.objectContaining({ error: 'temporarily_unavailable' }),
+  ])
+  expect((await fetch(`${harness.internal}/healthz`)).status).toBe(200)
+  door.open()
+  const { times, isIdInOrder } = await decidedTimes()
+  expect(times.filter((late) => Math.abs(late) > TOLERANCE_MS)).toEqual([])
+  expect(isIdInOrder).toBe(true)
 })

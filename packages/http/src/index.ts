@@ -24,6 +24,7 @@ export {
   type RequestContext,
 } from './request-context.js'
 export { inOrder } from './in-order.js'
+export { atKnownTime } from './known-time.js'
 export { compileSchema, type JsonSchema } from './schema.js'
 export { healthHandlers, metricsHandler } from './health.js'
 export { Drain } from './drain.js'

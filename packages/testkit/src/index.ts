@@ -1,5 +1,6 @@
 export { SoftwareAuthenticator } from './authenticator.js'
 export { createTestDatabase, migrationsKey, type TestDatabase, type TestDatabaseOptions } from './database.js'
+export { aDoorTo, type DatabaseDoor } from './database-door.js'
 export { freezeTimeouts, type FrozenTimeouts } from './frozen-timeouts.js'
 export { holdsInSomeRun } from './holds-in-some-run.js'
 export { hs256Token } from './hs256-token.js'

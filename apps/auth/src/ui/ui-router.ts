@@ -1,12 +1,18 @@
 import { brandOf } from '@signet/brand'
 import type { AppError } from '@signet/errors'
-import { errorHandler, mountRoutes, notFoundHandler, underOneLoopbackName, type Route } from '@signet/http'
+import {
+  atKnownTime,
+  errorHandler,
+  mountRoutes,
+  notFoundHandler,
+  underOneLoopbackName,
+  type Route,
+} from '@signet/http'
 import { brandIcon } from '@signet/pages'
 import { Router, type RequestHandler } from 'express'
 import type { AuthConfig } from '../config/config.js'
 import { addressChangeRules } from '../services/message-settings.js'
 import { factorRules, signUpRules } from '../services/part-settings.js'
-import { atKnownTime } from '../requests/at-known-time.js'
 import { Redirects } from '../redirects/redirects.js'
 import { BrowserState } from './context/browser-state.js'
 import { SignInPages } from './context/sign-in-pages.js'

@@ -1,10 +1,9 @@
-import type { Answer } from '@signet/http'
+import type { Answer, atKnownTime } from '@signet/http'
 import type { RequestGuard } from '../../bearer/request-guard.js'
 import type { AuthConfig } from '../../config/config.js'
 import type { FlowCookies } from '../../providers/flow-cookies.js'
 import type { FactorType } from '../../factors/factor-rules.js'
 import type { RateLimits } from '../../rate-limits/rate-limits.js'
-import type { KnownTime } from '../../requests/at-known-time.js'
 import type { Cookies } from '../../requests/cookies.js'
 import type { Services } from '../../services/services.js'
 import type { AccessTokens } from '../../sessions/access-tokens.js'
@@ -43,7 +42,7 @@ type UsedServices = Pick<
 
 /** What the pages need from the composition root. */
 export type UiContext = UsedServices &
-  KnownTime &
+  Parameters<typeof atKnownTime>[0] &
   Pick<Services, 'accessTokens' | 'gate' | 'pageKey' | 'providers'> & {
     readonly config: AuthConfig
     readonly cookies: Cookies
