@@ -6,7 +6,7 @@ import { aNotice } from './support/api-data.js'
 import { aCopy, SERVICE_TOKEN, startHarness, type Harness } from './support/harness.js'
 
 const MINUTE_MS = 60_000
-/** Half of what the clock is wrong by. */
+/** Half of the error of the clock. */
 const TOLERANCE_MS = 5 * MINUTE_MS
 
 let restore = () => {}
@@ -25,7 +25,7 @@ const call = (path: string, body: object) =>
     body: JSON.stringify(body),
   })
 
-/** The times that the service decided, as milliseconds after the database's. */
+/** The times that the service set, in milliseconds after the time of the database. */
 async function decidedTimes() {
   const accountId = randomUUID()
   const notice = {

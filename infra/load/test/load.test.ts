@@ -31,7 +31,7 @@ beforeAll(async () => {
 })
 afterAll(() => stack?.close())
 
-/** The command as people run it, without its bootstrap. */
+/** Runs the command as people do, but without its bootstrap. */
 async function load(args: readonly string[], env: Record<string, string> = {}) {
   const program = fileURLToPath(new URL('../dist/index.js', import.meta.url))
   const script = `import { runLoad } from ${JSON.stringify(program)}

@@ -1,7 +1,7 @@
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net'
 import { once } from 'node:events'
 
-/** A way to a database that is closed at first: whoever comes is turned away. */
+/** A proxy to a database that closes every connection until `open` is called. */
 export type DatabaseDoor = { url: string; open(): void; close(): Promise<void> }
 
 export async function aDoorTo(databaseUrl: string): Promise<DatabaseDoor> {

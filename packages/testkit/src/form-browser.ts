@@ -83,7 +83,7 @@ export function formOf(page: Seen, action: string): Form {
   for (const [, target = '', inner = ''] of page.text.matchAll(
     /<form[^>]*action="([^"]*)"[^>]*>([^]*?)<\/form>/g,
   )) {
-    // A further button may send the same form elsewhere.
+    // A second button may send the same form elsewhere.
     const other = /formaction="([^"]*)"/.exec(inner)?.[1]
     const goal = [target, other].find((url) => url?.endsWith(action))
     if (goal === undefined) continue
