@@ -7,7 +7,7 @@ import { claimsOf } from './support/tokens.js'
 
 const DAY_MS = 86_400_000
 const OFFSET_MS = 600_000
-/** Half of what the clock is wrong by. */
+/** Half of the clock's offset. */
 const TOLERANCE_MS = OFFSET_MS / 2
 
 let restore = () => {}
@@ -19,7 +19,7 @@ async function start(): Promise<void> {
   expect((await fetch(`${server.url}/readyz`)).status).toBe(200)
 }
 
-/** When a session begins, for what is stored and for the claims of its token, in milliseconds after the time of the database. */
+/** How far the start of a session lies ahead of the database's time, as stored and as its token claims it, in milliseconds. */
 async function begunAfter(): Promise<number[]> {
   const { access_token: token } = await aUser(server)
   const { iat, session_id: id } = claimsOf(token)

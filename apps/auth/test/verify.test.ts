@@ -83,7 +83,7 @@ describe('GET /verify', () => {
     const { token } = await mailTo(server, email)
     const path = `/verify?type=signup&token=${token}`
     const head = await call(server, 'HEAD', path)
-    // HEAD refuses a link that cannot work in the same way as GET.
+    // HEAD refuses an unusable link in the same way as GET.
     const [broken = ''] = path.split('?')
     expect((await call(server, 'HEAD', broken)).status).toBe((await get(server, broken)).status)
     expect([head.status, head.headers.get('location')]).toEqual([204, null])

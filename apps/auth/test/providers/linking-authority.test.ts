@@ -219,7 +219,7 @@ describe('a sign-in method that is removed', () => {
     })
     expect((await removed).status).toBe(200)
     const { fragment } = targetOf(await signedIn)
-    // Nobody's any more, the provider account gets a user of its own.
+    // The provider account no longer belongs to a user, so the sign-in creates a new one.
     expect(claimsOf(fragment['access_token'])['sub']).not.toBe(user.user.id)
     expect(identitiesOf(await identities(user))).toEqual(['email'])
   })
@@ -247,7 +247,7 @@ it('a sign-in that waits for the deletion of its user writes nothing into what i
     [user['id']],
   )
   expect(rows).toEqual([{ identity_data: {} }])
-  // Nobody's any more, the provider account gets a user of its own.
+  // The provider account no longer belongs to a user, so the sign-in creates a new one.
   const exchange = { auth_code: code, code_verifier: challenge.code_challenge }
   const { status, body } = await post(site.server, '/token?grant_type=pkce', exchange)
   expect(status).toBe(200)

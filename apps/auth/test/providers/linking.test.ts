@@ -68,7 +68,7 @@ describe('account linking (docs/specification.md#account-linking)', () => {
       const [id, email, name] = [anId(), anEmail(), 'n'.repeat(20_000)]
       site.github(id, { email })
       site.provider.answer('GET /api/v3/user', { body: { id, login: 'short', name } })
-      // A token with all of it would be larger than the headers a server reads.
+      // A token with all of it would be larger than the headers that servers accept.
       const user = await signedIn()
       expect(user['user_metadata']).toMatchObject({ user_name: 'short', email, email_verified: true })
       expect(user['user_metadata']).not.toHaveProperty('name')
