@@ -105,11 +105,11 @@ const readiness = ({ db, clock, isRedisReady, drain, log }: AuthContext): Reques
     required: {
       async database() {
         await db.ping()
-        // Before a request is dated by it.
+        // Adjust the clock before any request is dated by it.
         await clock.adjust()
       },
     },
-    // Without it, each replica counts its limits by itself (decision 0155).
+    // Without Redis, each replica counts its limits by itself (decision 0155).
     optional: isRedisReady && { redis: isRedisReady },
     drain,
     log,

@@ -15,17 +15,17 @@ type Deps = {
   now: () => Date
 }
 
-// Whichever service was away, every event is delivered within five seconds of its return
-// (docs/account-events.md#how-soon): the test beside this file adds these times up.
+// Every event is delivered within five seconds after an outage of either service ends (docs/account-events.md#how-soon). The test beside
+// this file adds these times up.
 const TIMEOUT_MS = 2000
 const FIRST_RETRY_MS = 250
 const MAX_RETRY_MS = 1000
-/** Pause after a failure, before the next attempt for any event: thousands may be pending. */
+/** After a failure, no event is sent for this long: thousands may be pending. */
 const PAUSE_MS = 500
-/** Short, because an event that a killed sender had claimed waits for the end of its claim. */
+/** Kept short, because an event claimed by a sender that was killed has to wait until the claim ends. */
 const REPORT_MS = 500
 
-/** An account event is never dropped: until it is delivered, someone keeps access elsewhere that was revoked here. */
+/** An account event is never dropped: until it is delivered, someone keeps access to another service that was revoked here. */
 export function accountEventHandler({ concurrency, outbound, target, now }: Deps): OutboxHandler<object> {
   let failedAt = -Infinity
   return {

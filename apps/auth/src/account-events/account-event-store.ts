@@ -2,17 +2,20 @@ import type { Queryable, Tx } from '@signet/db'
 import { accountEventFunction, type Tables } from '../database/tables.js'
 import type { OutboxStore } from '../outbox/outbox-store.js'
 
-/** Their kind in the outbox. */
+/** The outbox kind of account events. */
 export const ACCOUNT_EVENT = 'account_event'
 
-/** Triggers on the users table report bans, unbans and deletions; what only ends sessions changes no row there. */
+/** Writes the account events that report ended sessions. Bans, unbans and deletions change the users table, and triggers report them. */
 export class AccountEventStore {
   constructor(
     private readonly t: Tables,
     private readonly outbox: Pick<OutboxStore, 'sendAfter'>,
   ) {}
 
-  /** For every store that writes one, or has a trigger write one, through `db`: it leaves right after the commit, not with the next poll. */
+  /**
+   * Called by every store whose statement through `db` writes an account event, directly or by a trigger. The event is then sent right
+   * after the commit instead of with the next poll.
+   */
   written(db: Queryable | Tx): void {
     this.outbox.sendAfter(db, ACCOUNT_EVENT)
   }
@@ -24,7 +27,7 @@ export class AccountEventStore {
   }
 }
 
-/** As many as fit well into one request: a receiver here takes 16 KiB. */
+/** A receiver here accepts bodies of up to 16 KiB, and this many ids fit easily. */
 const SESSIONS_PER_EVENT = 200
 
 /**

@@ -7,7 +7,7 @@ import type { MessagePurpose } from '../quotas/send-quotas.js'
 import type { RequestMeta } from '../requests/request-meta.js'
 import type { AccountWork } from './account-work.js'
 
-/** Its kind in the outbox. */
+/** The outbox kind of account requests. */
 export const ACCOUNT_REQUEST = 'account_request'
 
 const MAX_PAUSE_MS = 600
@@ -18,7 +18,7 @@ const MAX_PAUSE_MS = 600
  */
 export const randomPauseMs = (): number => randomInt(MAX_PAUSE_MS + 1)
 
-/** Runs what accepts a request in a transaction. */
+/** Runs the work that accepts a request in a transaction. */
 export type Transact = (work: (tx: Tx) => Promise<void>) => Promise<void>
 
 type Deps = {
@@ -28,7 +28,7 @@ type Deps = {
   requests: MessageRequests
   /** A request that could not be processed for this long is dropped. */
   lifeMs: number
-  /** How long each waits before it is processed: {@link randomPauseMs}, or none in tests. */
+  /** How long a request waits before it is processed: {@link randomPauseMs}, or no time in tests. */
   pauseMs: () => number
   now: () => Date
 }

@@ -43,18 +43,18 @@ type Deps = {
   mailer: Mailer
   rules: DeletionRules
   now: () => Date
-  /** Decides when an account is deleted, which cannot be undone. */
+  /** The database's clock decides when an account is deleted, because a deletion cannot be undone. */
   databaseNow: DatabaseClock
 }
 
 /** Asks to end after the batch in progress. */
 export type StopSignal = Pick<AbortSignal, 'aborted'>
 
-/** Who the clean-up is, in audit entries and messages. */
+/** How audit entries and messages name the clean-up. */
 const CLEANUP: MessageOrigin = { requestId: '', route: '', ip: '' }
 const SERVICE = { service: 'account deletion' } as const
 
-/** The end of an account by its owner (docs/specification.md#deletion-by-the-owner). */
+/** Deletes accounts for their owners (docs/specification.md#deletion-by-the-owner). */
 export class AccountDeletionService {
   constructor(private readonly deps: Deps) {}
 
@@ -95,7 +95,7 @@ export class AccountDeletionService {
     return outcome
   }
 
-  /** The owner has changed their mind. Anyone else who signed in meanwhile saw only the offer to keep the account, and is signed out. */
+  /** Cancels the deletion, and signs out everyone else who signed in meanwhile. They were only offered to keep the account. */
   async keep(caller: Live, meta: RequestMeta): Promise<void> {
     const { audit, gate, users, ends, now } = this.deps
     await audit.transaction(meta, async (tx, record) => {
@@ -111,8 +111,8 @@ export class AccountDeletionService {
   }
 
   /**
-   * Deletes the accounts whose time has come, one transaction each, until it is told to stop. Returns how many. One that cannot
-   * be deleted is reported, and does not hold up the others.
+   * Deletes the accounts that are due, each in its own transaction, until `stop` is aborted. Returns how many it deleted. An account that
+   * cannot be deleted is reported and does not hold up the others.
    */
   async finish(stop: StopSignal, failed: (error: Error) => void): Promise<number> {
     const { db, users, databaseNow } = this.deps
@@ -164,7 +164,7 @@ export class AccountDeletionService {
     return dueAt
   }
 
-  /** Before the transaction that deletes the account: they may be too many for one statement. */
+  /** Runs before the transaction that deletes the account, because there may be too many sessions for one statement. */
   async #removeEndedSessions(userId: string, stop?: StopSignal): Promise<void> {
     const { db, bounds } = this.deps
     while (!stop?.aborted && (await bounds.removeEnded(db, userId)));

@@ -29,17 +29,17 @@ type Deps = {
 const RECENT = 30
 /** Sign-ins that the page shows. */
 const SHOWN_SIGN_INS = 50
-/** As much as one answer carries; older ones are left out. */
+/** The most audit entries in an export; older ones are left out. */
 const EXPORTED_ENTRIES = 10_000
 const EXPORTED_SESSIONS = 1000
 
-/** What the service holds about one person, for that person (docs/specification.md#the-account-page). */
+/** Shows a person what the service stores about them (docs/specification.md#the-account-page). */
 export class AccountOverviewService {
   constructor(private readonly deps: Deps) {}
 
   /**
-   * The newest sign-ins with an open session, always including `wanted`, and how many there are. People see a sign-in and the sessions
-   * that applications got through it as one.
+   * The newest sign-ins with an open session, always including `wanted`, and how many there are. To people, a sign-in and the sessions that
+   * applications got through it are one entry.
    */
   async openSignIns(userId: string, wanted: string | null): Promise<Listed<OpenSignIn>> {
     const { db, lists, limits, now } = this.deps
@@ -47,7 +47,7 @@ export class AccountOverviewService {
     return lists.open(db, { userId, wanted, limit: SHOWN_SIGN_INS }, limitTimesAt(at, limits), at)
   }
 
-  /** Signs out one of the caller's sign-ins; false for one that is not theirs, or over. */
+  /** Signs out one of the caller's sign-ins; false if it belongs to someone else or has ended. */
   async endSignIn(caller: Live, signInId: string, meta: RequestMeta): Promise<boolean> {
     const { audit, gate, ends } = this.deps
     return audit.transaction(meta, async (tx, record) => {
@@ -94,7 +94,7 @@ export class AccountOverviewService {
     return entries.map((entry) => activityOf(entry, userId)).filter((shown) => shown !== null)
   }
 
-  /** Everything, as JSON; secrets, hashes and codes stay here. */
+  /** Exports everything as JSON, except secrets, hashes and codes. */
   async export({ user }: Live) {
     const { db, lists, entries, recoveryCodes, credentials, now } = this.deps
     const [held, events, codes, passkeys] = await Promise.all([

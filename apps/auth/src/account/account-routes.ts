@@ -38,7 +38,7 @@ const updateFields = {
   code_challenge_method: 'string',
 } as const
 
-/** The signed-in user (docs/specification.md#the-signed-in-user), reauthentication and the end of sessions. */
+/** Reads and changes the signed-in user (docs/specification.md#the-signed-in-user), reauthenticates, and ends sessions. */
 export function accountRoutes(deps: Deps): Route[] {
   const { bearer, guard, sessions } = deps
   return [

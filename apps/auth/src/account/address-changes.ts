@@ -41,13 +41,13 @@ type Deps = {
   now: () => Date
 }
 
-/** A new email address or phone number: set at once, or once its owner has confirmed it. */
+/** Changes an email address or phone number: at once, or when its owner has confirmed it. */
 export class AddressChanges {
   constructor(private readonly deps: Deps) {}
 
   /**
-   * The user's row must be locked. Whether someone has an address is asked last, when nothing else can refuse the request: a free one
-   * gets its message then, so that each question counts like a message, whatever the answer is.
+   * The user's row must be locked. Checks whether another account has the address only after everything else that can refuse the request.
+   * If the address is free, a message is sent to it. So every such check counts against the message quotas, no matter what it finds.
    */
   async begin(tx: Tx, userId: string, { email, phone, challenge, from }: Request): Promise<PendingMessages> {
     if (email !== null || phone !== null)
@@ -59,7 +59,7 @@ export class AddressChanges {
     return pending
   }
 
-  /** `user` as `begin` returned it. */
+  /** `user` is the user after `begin`. */
   async send(
     tx: Tx,
     user: User,
@@ -73,8 +73,8 @@ export class AddressChanges {
   }
 
   /**
-   * Runs `work`, which starts these changes, within the message quotas. The current mailbox counts apart, so that only
-   * someone with a session can use up what it gets.
+   * Runs `work`, which starts these changes, within the message quotas. Emails to the current address have a quota of their own, which only
+   * someone with a session can use up.
    */
   counted<T>(
     { email, phone }: { email: string | null; phone: string | null },

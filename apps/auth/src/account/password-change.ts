@@ -59,7 +59,7 @@ export type PasswordProof = 'current_password' | 'nonce' | null
 /** Sessions opened by these prove control of an address, and stand in for a forgotten password. */
 const PASSWORDLESS_METHODS = new Set(['recovery', 'otp', 'magiclink'])
 
-/** The rules of a new password, apart from storing it. */
+/** Decides whether a password may be changed; the caller stores it. */
 export class PasswordChanges {
   constructor(private readonly deps: Deps) {}
 
@@ -76,7 +76,7 @@ export class PasswordChanges {
     return isProven(user) ? 'nonce' : null
   }
 
-  /** Everything that is slow or needs no lock. `proof`: what is needed beyond what the settings ask for. */
+  /** Does everything that is slow or needs no lock. `proof` is what the change needs beyond what the settings ask for. */
   async prepare(
     live: Live,
     request: { password: string; nonce: string; currentPassword: string },
@@ -92,7 +92,7 @@ export class PasswordChanges {
     const needsPassword = proof === 'current_password' && !needsNonce
     if (needsNonce && nonce === '')
       throw authError('invalid', 'reauthentication_needed', 'Password update requires reauthentication')
-    // Before the comparison: a wrong one must not be a way to compare without a change.
+    // Checked before the comparison, so that a wrong nonce is not a way to test passwords without changing one.
     const isRight = () => audit.transaction(meta, (tx, record) => this.isRightNonce(tx, record, user, nonce))
     if (needsNonce && !(await isRight())) throw badNonce()
     const guess =
@@ -103,7 +103,7 @@ export class PasswordChanges {
     return { hash: hashed, nonce: needsNonce ? nonce : null, guess }
   }
 
-  /** All answers reveal whether a password is the current one, so they count as guesses. */
+  /** Every answer reveals whether a password is the current one, so each comparison counts as a guess. */
   async #compare(
     live: Live,
     hash: string,
@@ -122,7 +122,8 @@ export class PasswordChanges {
     const address: Address =
       user.email === null ? { kind: 'phone', value: user.phone ?? '' } : { kind: 'email', value: user.email }
     const attempt = await guesses.begin(address, meta)
-    // One comparison for each counted guess: a person who must know the current password learns nothing by trying new ones.
+    // Makes only one comparison for each counted guess. If the current password is required, a new one is never compared with the stored
+    // hash.
     const isCurrent = await attempt.check(() =>
       hasher.verify(hash, mustKnow ? currentPassword : password, authorized(live, meta)),
     )

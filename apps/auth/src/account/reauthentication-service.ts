@@ -47,7 +47,7 @@ export class ReauthenticationService {
   }
 }
 
-/** Where nonces go: the email address rather than the phone. */
+/** Nonces go to the email address; to the phone only if there is no email address. */
 function confirmedAddress(user: User): Address {
   if (user.email !== null) {
     if (user.emailConfirmedAt === null)

@@ -2,7 +2,10 @@ import type { AuditEntry } from '../admin/audit-list-store.js'
 import type { AuditAction } from '../audit/audit.js'
 import type { Factor } from '../users/user.js'
 
-/** What an owner is shown of the audit log (decision 0205); refreshes and the like would hide it. */
+/**
+ * The actions in the audit log that the account page shows to its owner (decision 0205). Refreshes and other frequent actions would hide
+ * them.
+ */
 export const SHOWN_ACTIONS = [
   'login',
   'login_failed',
@@ -30,12 +33,12 @@ export const SHOWN_ACTIONS = [
 ] as const satisfies readonly AuditAction[]
 type ShownAction = (typeof SHOWN_ACTIONS)[number]
 
-/** An entry of the audit log, as its owner is shown it. */
+/** An audit log entry as the account's owner sees it. */
 export type ShownActivity = {
   action: ShownAction
-  /** What the action alone does not say: `email` of a change, `refused` of an attempt. Empty where there is nothing to add. */
+  /** What the name of the action leaves open: `email` for a change, `refused` for an attempt. Empty if there is nothing to add. */
   detail: string
-  /** The kind of second factor that it is about. */
+  /** The kind of second factor that the entry is about. */
   factorType: Factor['factorType'] | null
   byAdmin: boolean
   ip: string
@@ -75,14 +78,14 @@ function detailOf(action: ShownAction, traits: Traits, byAdmin: boolean): string
       return traits['accepted'] === false ? 'refused' : ''
     case 'factor_unenrolled':
     case 'factor_deleted':
-      // One that was never confirmed has never protected anything.
+      // A factor that was never confirmed has never protected anything.
       return traits['factor_status'] === 'unverified' ? null : ''
     default:
       return ''
   }
 }
 
-/** A new password has a separate entry. */
+/** Null if only the password changed, which has a separate entry. */
 function changeOf({ provider, changes, cancelled }: Traits): string | null {
   if (typeof provider === 'string') return provider
   if (typeof cancelled === 'string') return `${cancelled}_cancelled`

@@ -51,7 +51,7 @@ type Caller = Live & {
   recentProof?: boolean
 }
 
-/** What changes; null where the request says nothing, or nothing new. */
+/** What changes. Members are null if the request leaves them out or repeats the current value. */
 type Change = {
   email: string | null
   phone: string | null
@@ -94,14 +94,14 @@ export class UserUpdateService {
       const outcome = await audit.transaction(meta, (tx, record) =>
         this.#apply(tx, record, caller, change, meta),
       )
-      // A wrong nonce is counted as such, so that transaction commits first. It sends nothing, which the quotas must know.
+      // A wrong nonce is counted, so its transaction commits first. Throwing here tells the quotas that nothing was sent.
       if (outcome === 'bad_nonce') throw badNonce()
       await change.password?.guess?.takeBack()
       return outcome
     })
   }
 
-  /** The owner keeps the address after all: what was sent for the new one stops working. */
+  /** Cancels a change of address: links and codes for the new address stop working. */
   async cancelChange({ user, session }: Live, kind: Address['kind'], meta: RequestMeta): Promise<void> {
     const { audit, gate, changes, now } = this.deps
     await audit.transaction(meta, async (tx, record) => {
@@ -113,7 +113,7 @@ export class UserUpdateService {
     })
   }
 
-  /** Notices about changes already made; for a pending address the notice goes out once it is confirmed. */
+  /** Sends notices about changes already made. The notice about a pending address is sent once the address is confirmed. */
   async #tell(tx: Tx, before: User, user: User, change: Change, meta: RequestMeta): Promise<void> {
     const { mailer } = this.deps
     const { email, userMetadata: data } = user
@@ -128,7 +128,7 @@ export class UserUpdateService {
     await notifyPhoneChanged(tx, mailer, before, user, meta)
   }
 
-  /** The refusals of docs/specification.md#the-signed-in-user, in its order. */
+  /** Refuses the requests that docs/specification.md#the-signed-in-user lists, in the same order. */
   async #check(caller: Caller, request: UserUpdateRequest, meta: RequestMeta): Promise<Change> {
     const { user } = caller
     const given = (text: string | undefined) => (text === undefined || text === '' ? null : text)
@@ -193,7 +193,10 @@ export class UserUpdateService {
       requireStrong(live)
   }
 
-  /** What a new password needs beyond what the settings ask for. Without password and address that is a new sign-in. */
+  /**
+   * The proof that a new password needs beyond what the settings ask for. An account without a password and a proven address can only prove
+   * itself by a recent sign-in.
+   */
   async #proofOf(caller: Caller): Promise<PasswordProof> {
     if (caller.recentProof !== true && !caller.session.handedOver) return null
     const proof = await this.deps.passwords.proofOf(caller)

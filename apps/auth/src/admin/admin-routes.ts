@@ -69,7 +69,7 @@ const changeable = [
 ] as const
 const newUserDoc = bodyDoc([], [...changeable, 'id'])
 
-/** The client sends parameters that it was not given as empty ones. */
+/** The client sends empty strings for parameters that it was not given. */
 const numberOrEmpty = (fallback: number) => ({
   anyOf: [
     { type: 'integer', minimum: 0, maximum: 999_999_999 },

@@ -40,7 +40,7 @@ type Deps = {
   now: () => Date
 }
 
-/** Users as administrators see and make them. */
+/** Lists, creates and changes users for administrators. */
 export class AdminUserService {
   constructor(private readonly deps: Deps) {}
 
@@ -136,9 +136,9 @@ export class AdminUserService {
   }
 
   /**
-   * A new password voids all links already sent, just as after a change by the user. Until an address is proven, the password
-   * waits for the proof, like any other password, and the addresses that the administrator names belong to the account's owner, as does
-   * the metadata that comes with them.
+   * A new password voids all links already sent, just as after a change by the user. Until an address is proven, the password only takes
+   * effect with the proof, like any other password. The addresses and the metadata in the administrator's request are recorded as the
+   * owner's.
    */
   async #vouch(
     tx: Tx,
@@ -157,12 +157,12 @@ export class AdminUserService {
     const { userMetadata: data } = checked
     if (passwordHash === undefined && named.length === 0) return vouched.amend(tx, user, data)
     const kinds = passwordHash === undefined ? named : KINDS
-    // Without an address the account was its holder's from the beginning, and so was the audience.
+    // An account without an address has always belonged to the person who uses it, so it keeps its audience.
     const aud = user.email === null && user.phone === null ? user.aud : admin.aud
     await vouched.vouch(tx, user, { kinds, aud, passwordHash: passwordHash ?? null, data })
   }
 
-  /** Applied at once, together with the identity that belongs to the address. */
+  /** Sets addresses at once, together with the identities that belong to them. */
   async #setAddresses(tx: Tx, id: string, checked: CheckedAttributes): Promise<void> {
     for (const kind of KINDS) {
       const user = await this.#read(tx, id)
@@ -186,7 +186,7 @@ export class AdminUserService {
     return user
   }
 
-  /** What an administrator says about an address counts; an unproven sign-up does not. */
+  /** Takes the addresses from accounts that claim them without a proof, because the word of an administrator counts for more. */
   async #release(tx: Tx, { email, phone }: { email: string | null; phone: string | null }): Promise<void> {
     const { holders } = this.deps
     if (email !== null) await holders.release(tx, { kind: 'email', value: email })
@@ -202,7 +202,10 @@ export class AdminUserService {
     }
   }
 
-  /** Strength is up to the administrator; only passwords that bcrypt would truncate are refused. Null for none. */
+  /**
+   * The administrator decides how strong a password must be. Only passwords that bcrypt would truncate are refused. Null if there is no
+   * password.
+   */
   async #hashOfNew(
     admin: Admin,
     { password = '', password_hash: hash = '' }: UserAttributes,

@@ -5,14 +5,16 @@ import type { Page } from './paging.js'
 
 type Deps = { db: Db; entries: AuditListStore }
 
-/** Entries that are counted, besides those up to the end of the page: a long log would be read whole for its number. */
+/** The most entries that are counted, unless the page ends later. Counting all of them would read a long log from end to end. */
 const COUNTED = 10_000
 
 /** GET /admin/audit (docs/specification.md#lists). */
 export class AuditListService {
   constructor(private readonly deps: Deps) {}
 
-  /** A page, and how many entries there are; of more than are counted, at least one more than the page ends with. */
+  /**
+   * A page of entries and their number. If there are more than are counted, that number is too small, but larger than where the page ends.
+   */
   async list(query: string, page: Page): Promise<{ entries: AuditEntry[]; total: number }> {
     const { db, entries } = this.deps
     const search = parse(query)

@@ -19,7 +19,7 @@ export const isAuditScope = (text: string): text is AuditScope => Object.hasOwn(
 
 export type AuditSearch = { scope: AuditScope; text: string } | null
 
-/** `list` and `count` are searches (`Db.search`). */
+/** Run `list` and `count` as searches (`Db.search`). */
 export class AuditListStore {
   constructor(private readonly t: Tables) {}
 
@@ -51,7 +51,7 @@ export class AuditListStore {
     return rows
   }
 
-  /** How many there are, up to a limit. */
+  /** The number of entries, up to `limit`. */
   async count(tx: Tx, search: AuditSearch, limit: number): Promise<number> {
     const { where, values } = conditionOf(search)
     const { rows } = await tx.query<{ total: number }>(

@@ -162,7 +162,7 @@ export class LinkService {
     record(auditActionOf(type), traitsOf(user))
     const metadata = StorableMetadata.changed(user, { userMetadata: data })
     await users.update(tx, user.id, { metadata }, now())
-    // Whoever wrote into the account without a proof loses that with the proof; what the administrator says stays.
+    // The proof of an address discards what anyone else wrote into the account before. Data from an administrator must survive it.
     if (newEmail === null && !isProven(user) && Object.keys(data).length > 0)
       await vouched.vouch(tx, user, { kinds: ['email'], aud, passwordHash: null, data })
     const { slot } = PLANS[type]

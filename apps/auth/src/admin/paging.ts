@@ -30,7 +30,7 @@ export function textOf(value: unknown): string {
 
 /**
  * The paging headers of docs/specification.md#lists. The client reads the first number after the first `=`, so `page` is the first
- * parameter, and no comma may occur but the one between links.
+ * parameter. The only comma is the one between links.
  */
 export function pagingHeaders(path: string, page: Page, total: number): Record<string, string> {
   const last = Math.ceil(total / page.size)

@@ -12,13 +12,13 @@ export type UserListQuery = {
   limit: number
 }
 
-/** Both are searches (`Db.search`). */
+/** Run both methods as searches (`Db.search`). */
 export class UserListStore {
   constructor(private readonly t: Tables) {}
 
   async list(tx: Tx, { aud, filter, order, offset, limit }: UserListQuery): Promise<User[]> {
     const where = filter === '' ? '' : `and ${matches('$4')}`
-    // The page is found first, so that identities and factors are read for its rows only.
+    // Finds the page first, so that identities and factors are read only for its rows.
     const { rows } = await tx.query<AccountRow>(
       `select ${accountColumn(this.t)} from ${this.t.users} u
        join (

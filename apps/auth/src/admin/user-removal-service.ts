@@ -23,7 +23,7 @@ type Deps = {
   now: () => Date
 }
 
-/** The end of an account (docs/specification.md#users-made-by-administrators, DELETE). */
+/** Deletes accounts (docs/specification.md#users-made-by-administrators, DELETE). */
 export class UserRemovalService {
   constructor(private readonly deps: Deps) {}
 
@@ -67,6 +67,6 @@ export class UserRemovalService {
   }
 }
 
-// One-way, and different for each user, so that equal addresses cannot be recognized.
+// One-way, and different for each user, so that nobody can tell that two users had the same address.
 const hashOf = (userId: string, value: string): string =>
   createHash('sha256').update(`${userId}:${value}`).digest('hex')

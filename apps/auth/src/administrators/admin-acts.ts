@@ -9,7 +9,7 @@ import type { UserStore } from '../users/user-store.js'
 import type { JsonObject, User } from '../users/user.js'
 import type { Admin } from './admin.js'
 
-/** What is done in one transaction by an administrator who may do it until its end. */
+/** One transaction of an administrator, who keeps the right to act until it ends. */
 export type AdminAct = {
   readonly tx: Tx
   readonly admin: HeldAdmin
@@ -46,8 +46,8 @@ export class AdminActs {
   }
 
   /**
-   * The same with one user, whose row is locked. What is left of an account that was deleted softly does not change any more: it would be
-   * about a person again, or keep an address from its owner.
+   * The same for one user, whose row is locked. An account that was deleted softly must not change any more: a change could store personal
+   * data in it again, or take an address from its owner.
    */
   onUser<T>(
     admin: Admin,

@@ -10,17 +10,17 @@ export type AdminProgram = {
   readonly [admitted]: true
 }
 
-/** A person who administers, as they were when the request arrived. */
+/** A person who acts as an administrator, as they were when the request arrived. */
 export type AdminPerson = {
   readonly aud: string
   readonly live: Live
-  /** Refuses someone who may not do this: asked when the request arrives, and again in each transaction. */
+  /** Refuses a person without the right to do this. Called when the request arrives, and again in each transaction. */
   readonly require: (live: Live) => void
   /** Whether the audit log names the person; otherwise it names the role alone. */
   readonly isNamed: boolean
 }
 
-/** Who acts as an administrator. It does not permit any change: {@link AdminActs} does, for one transaction. */
+/** Who acts as an administrator. This alone does not permit a change: {@link AdminActs} permits it, for one transaction. */
 export type Admin = AdminProgram | AdminPerson
 
 /** Only for {@link Bearer}, which has checked the claims. */

@@ -10,7 +10,7 @@ import { schemas } from './schemas.js'
 
 type Deps = { baseUrl: string; brand: Brand; icon: string | undefined }
 
-/** `/openapi.json` and `/docs`, both made once, for the first reader, from the table of all other routes. */
+/** `/openapi.json` and `/docs`. Both are built from the table of all other routes when someone first asks for them. */
 export function apiDocsRoutes(routes: readonly Route[], { baseUrl, brand, icon }: Deps): Route[] {
   const own: Route[] = [
     route({

@@ -25,7 +25,7 @@ export const securitySchemes = {
   admin: bearer('A token whose role is one of AUTH_JWT_ADMIN_ROLES.'),
 }
 
-/** What the tags are about, starting with those that most readers look for. */
+/** Descriptions of the tags. Those that most readers look for come first. */
 export const tags: Readonly<Record<Exclude<Tag, 'Not available'>, string>> = {
   'Sign-in': 'Signing up, and the ways to a session.',
   Verification: 'Links and codes that were sent.',
@@ -36,13 +36,16 @@ export const tags: Readonly<Record<Exclude<Tag, 'Not available'>, string>> = {
   Service: 'The service itself.',
 }
 
-/** The routes that the documents show: those that only report a missing feature are left out. */
+/** The routes in the documents, without those that only report a missing feature. */
 export const documentedRoutes = (routes: readonly Route[]): Route[] =>
   routes
     .filter(({ docs }) => docs.tag !== 'Not available')
     .map((route) => ({ ...route, docs: { ...route.docs, responses: withCommonErrors(route) } }))
 
-/** Errors that follow from what a route is: with an address that may not be UTF-8, limited, with a body, on a database, opened by people. */
+/**
+ * Adds the errors that follow from how a route is declared, such as 429 for one with a limit, and describes errors as pages where people
+ * open the route with a browser.
+ */
 function withCommonErrors({ method, path, body, limit, docs }: Route): RouteDocs['responses'] {
   const statuses = [400, ...(body ? [408, 413] : []), ...(limit ? [429] : []), 500, 503, 504]
   const common = statuses.map((status) => [status, errorDoc(status)] as const)

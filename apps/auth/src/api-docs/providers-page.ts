@@ -96,7 +96,7 @@ function protocolOf(definition: ProviderDefinition): string {
   return `OAuth 2, client secret in ${authentication}${grant}`
 }
 
-/** The callback URL with only the required settings. */
+/** The authorize URL with only the required settings. */
 function authorizeUrl(definition: ProviderDefinition): string {
   const baseUrl = definition.requiredBaseUrl ? '<URL>' : undefined
   const settings = { baseUrl } as ProviderSettings
