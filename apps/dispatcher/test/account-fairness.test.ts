@@ -11,10 +11,10 @@ const MEBIBYTE = 1024 * 1024
 
 type Reading = (refs: readonly RecordingRef[]) => Promise<void>
 const READ_AT_ONCE: Reading = () => Promise.resolve()
-/** What reading transcripts waits for. */
+/** Runs before transcripts are read; a test replaces it to delay them. */
 let reading = READ_AT_ONCE
 
-/** What a recording holds follows from its name: these are read at once, however busy the machine is. */
+/** A recording's name decides what it holds. Reads return at once, however busy the machine is. */
 const reader: RecordingReader = {
   recording: (refs) => Promise.resolve(refs.map(() => ({ title: 'Weekly sync' }))),
   transcript: (refs) =>
@@ -32,7 +32,7 @@ const LARGE = { language: 'en', text: 'x'.repeat(MEBIBYTE) }
 
 type OtherAccount = { path: string; isServed: () => Promise<unknown> }
 
-/** Everything here is about order, not about time: what another account sends later arrives first. */
+/** These tests check order, not time: what another account sends later arrives first. */
 describe('an account that sends the worst it can', () => {
   let receiver: Receiver
   let dispatcher: TestDispatcher
@@ -42,7 +42,7 @@ describe('an account that sends the worst it can', () => {
     receiver = await startReceiver()
     conversion = gate()
     converted = []
-    // A bomb takes until the test lets it go. Everything else is converted at once.
+    // Converting a bomb takes until the test opens the gate. Everything else is converted at once.
     const convert = async (content: string) => {
       converted.push(content)
       if (content.startsWith('bomb')) await conversion.opened
@@ -50,7 +50,7 @@ describe('an account that sends the worst it can', () => {
     }
     dispatcher = await startDispatcher({
       start: false,
-      // It takes 90 events from the queue at once. Conversions of 12 of them may wait or run, six of one account.
+      // The worker takes 90 events from the queue at once. Up to 12 conversions may wait or run, six of them for one account.
       env: { DISPATCHER_CONCURRENCY: '10' },
       ports: { ca: receiver.authorityCert, reader, convert },
     })
@@ -64,7 +64,7 @@ describe('an account that sends the worst it can', () => {
 
   const arrived = (path: string) => receiver.deliveries({ path }).length
 
-  /** Publishes events about recordings of this kind, all at once. */
+  /** Publishes `count` events about recordings of this kind, all at once. */
   async function publish(subscriber: Subscriber, kind: string, count: number): Promise<EventId[]> {
     const ids = Array.from({ length: count }, () => newEventId(new Date()))
     await dispatcher.db.query(
@@ -122,7 +122,7 @@ describe('an account that sends the worst it can', () => {
     await waitFor(() => converted.length === 1, { describe: 'its thread busy' })
     await (await anotherAccount({ html: true })).isServed()
     await waitFor(async () => 1 + dispatcher.conversions.waiting + (await deferredEvents()) === 120)
-    // All others are back in the queue, so that their HTML is not in memory.
+    // The others are back in the queue, so their HTML is not in memory.
     expect(dispatcher.conversions.waiting).toBe(5)
     expect(arrived('/bombs')).toBe(0)
     conversion.open()
@@ -131,13 +131,13 @@ describe('an account that sends the worst it can', () => {
 
   async function deferredEvents(): Promise<number> {
     const jobs = await dispatcher.queues.events.getJobs()
-    // One that becomes due meanwhile may be listed twice.
+    // A job that becomes due meanwhile may be listed twice.
     return new Set(jobs.filter(({ data }) => data.deferred).map(({ id }) => id)).size
   }
 
   it('gives others the next free thread, before its own next document', async () => {
     dispatcher.engine.start()
-    // Each has one thread at most.
+    // Each account gets one thread at most.
     for (const heavy of [dispatcher.subscriber(), dispatcher.subscriber()]) {
       await heavy.endpoint(receiver.url('/documents'))
       await publish(heavy, 'bomb', 3)
@@ -149,7 +149,7 @@ describe('an account that sends the worst it can', () => {
     await waitFor(async () => (await queuedEventsOf(other)) === 1 && dispatcher.conversions.waiting === 5)
     conversion.open()
     await waitFor(() => arrived('/patient') === 1)
-    // In order of arrival its first document would have been the seventh, and its last one among the last.
+    // In order of arrival, the first document of the other account would have been the seventh, and its last one among the last.
     expect(converted.findIndex((content) => content.startsWith('html'))).toBeLessThan(5)
     await waitFor(() => arrived('/documents') === 6)
   })
@@ -174,7 +174,7 @@ describe('an account that sends the worst it can', () => {
   })
 
   it('holds up no other event while its large bodies are dispatched', async () => {
-    // A statement that waits for a lock would give up after 30 s, and others behind it would arrive after all.
+    // Without this, a statement that waits for a lock would time out after 30 s, and the others behind it would arrive after all.
     Object.assign(dispatcher.db.pool.options, { statement_timeout: 0, query_timeout: 0 })
     dispatcher.engine.start()
     const heavy = dispatcher.subscriber()
@@ -183,7 +183,7 @@ describe('an account that sends the worst it can', () => {
     const ids = await publish(heavy, 'large', 20)
     await dispatcher.db.transaction((tx) =>
       tx.rehearse(async () => {
-        // A dispatch that would insert the same rows waits until it is known whether these stay. It would leave out locked events.
+        // A dispatch that inserts the same rows waits until this transaction ends. If the events were locked instead, it would skip them.
         await tx.query(
           `insert into webhook_deliveries (endpoint_id, event_id, event_type)
            select $1, event_id, 'summary.completed' from unnest($2::text[]) event_id`,
@@ -208,7 +208,7 @@ describe('an account that sends the worst it can', () => {
     dispatcher.engine.start()
     const heavy = dispatcher.subscriber()
     await heavy.endpoint(receiver.url('/flood'))
-    // Once it is known to be fast, it may take the whole process.
+    // Once the account is known to be fast, it may use the whole process.
     await publish(heavy, 'plain', 40)
     await waitFor(() => arrived('/flood') === 40)
     await publish(heavy, 'plain', 2000)
@@ -229,7 +229,7 @@ describe('an account that sends the worst it can', () => {
     await heavy.endpoint(receiver.url('/flood'))
     await publish(heavy, 'bomb', 20)
     await publish(heavy, 'large', 20)
-    // Else some of them would arrive before the others exist.
+    // Otherwise some of them would arrive before the other account publishes.
     await dispatcher.queues.events.pause()
     await publish(heavy, 'plain', 1000)
     const other = await anotherAccount()
@@ -238,7 +238,7 @@ describe('an account that sends the worst it can', () => {
     expect(arrivedBefore(other)).toBeLessThan(500)
   })
 
-  /** How much of the flood arrived before the last delivery of another account. */
+  /** Counts the deliveries of the flood that arrived before the last delivery of another account. */
   function arrivedBefore({ path }: OtherAccount): number {
     const inOrder = receiver.deliveries().map((delivery) => delivery.path)
     return inOrder.slice(0, inOrder.lastIndexOf(path)).filter((each) => each === '/flood').length

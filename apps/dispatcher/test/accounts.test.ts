@@ -12,10 +12,10 @@ import { jobOf, startStepwise, type Stepwise } from './support/stepwise.js'
 const DAY = 86_400_000
 const AT_ONCE = '1970-01-01T00:00:00Z'
 
-/** What an attempt that sends nothing does not need. */
+/** Dependencies of an attempt that this file does not need, because nothing is sent. */
 const notUsed = () => ({}) as Pick<AttemptDeps, 'lostRuns' | 'recorder' | 'secrets' | 'schedule' | 'send'>
 
-/** As the webhooks API does when the identity server says so. */
+/** Bans an account as the webhooks API does when the identity server tells it to. */
 async function ban(db: Db, accountId: string, until: Date | null): Promise<void> {
   await db.query(
     `insert into account_states (account_id, banned_until, ban_decided_at) values ($1, $2, now())
@@ -111,7 +111,7 @@ describe('deliveries of an account', () => {
     await firstAttempts(await made(subscriber))
     expect(received('/ended')).toBe(0)
     dispatcher.clock.advance(DAY + 60_000)
-    // What the sweeper finds overdue.
+    // Runs the deliveries that the sweeper would find overdue.
     await dispatcher.attempt(...(await deliveriesOf(dispatcher.db, subscriber.accountId)))
     expect(received('/ended')).toBe(1)
   })
@@ -126,7 +126,7 @@ describe('deliveries of an account', () => {
       await tx.query('update account_states set banned_until = null where account_id = $1', [
         subscriber.accountId,
       ])
-      // Each has read the ban, and whether that stays depends on this transaction.
+      // Each run has read the ban, and only this transaction decides whether the ban stays.
       expect(await Promise.all(Array.from({ length: 8 }, run))).toEqual(
         Array.from({ length: 8 }, () => ({ kind: 'defer', delayMs: 1000 })),
       )
@@ -154,7 +154,7 @@ describe('deliveries of an account', () => {
       async findSnapshot(id) {
         const [snapshot] = await findDeliverySnapshots(dispatcher.db, [id])
         if (snapshots.push(snapshot) === 1) await lift(subscriber.accountId, until)
-        // Not sent here: the second look is what this is about.
+        // Sends nothing: this test is about the second look.
         return snapshots.length === 1 ? (snapshot ?? null) : null
       },
     })

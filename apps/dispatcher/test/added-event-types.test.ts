@@ -12,7 +12,7 @@ const documentation = {
   sample: {},
 }
 
-/** One of each kind. All that a type takes is its definition: nothing else in this repository knows these. */
+/** One event type of each kind. A type needs only its definition: nothing else in this repository knows these. */
 const added: Record<string, EventDefinition> = {
   'recording.titled': {
     ...documentation,
@@ -47,7 +47,7 @@ afterAll(async () => {
 
 type About = { audioId?: string; endpointId?: EndpointId }
 
-/** What code that knows that it happened would commit and publish. */
+/** Commits and publishes an event, as the code that observes it would. */
 async function publish(
   { accountId }: Subscriber,
   type: string,

@@ -17,9 +17,9 @@ import type { BrowserContext, BrowserContextOptions, Page } from 'playwright-cor
 import { OPERATOR_TOKEN, startObserved, type Incident, type Observed } from './support/operator-pages.js'
 
 const IMAGES = fileURLToPath(new URL('../docs/images/', import.meta.url))
-/** For a look at the pages: PICTURES=<folder> keeps one of each. */
+/** PICTURES=<folder> saves a screenshot of each page there, for people to look at. */
 const pictures = process.env['PICTURES']
-/** What the script of Bull Board makes (docs/operator-pages.md): icon buttons without names, and a logo with the name beside it. */
+/** Findings in what Bull Board's script renders (docs/operator-pages.md): icon buttons without names, a logo beside its own name. */
 const FOREIGN = /^[^:]+: (button-name|image-redundant-alt): /
 const LAPTOP = { width: 1100, height: 760 }
 
@@ -101,7 +101,7 @@ describeInBrowser('the pages for operators in Chromium', () => {
     expect([elsewhere, complaints]).toEqual([[], []])
   })
 
-  /** Every page there is, by the table of their routes, and the pages of refusals. */
+  /** Every page in the route table, and the pages for refusals. */
   const paths = () => [
     ...addressesOf(
       adminPages({ ...observed.dispatcher, brand: SIGNET }).map(({ path }) => `/admin${path}`),
@@ -143,7 +143,7 @@ describeInBrowser('the pages for operators in Chromium', () => {
     expect(new URL(page.url()).pathname).toBe('/admin')
   })
 
-  // The script of Bull Board chooses the colors, so each scheme gets a page that was loaded in it.
+  // Bull Board's script chooses the colors, so each scheme gets a page that was loaded in it.
   it.each([
     ['in light', { colorScheme: 'light', locale: 'en' }],
     ['in dark', { colorScheme: 'dark', locale: 'en' }],

@@ -144,7 +144,7 @@ describe('the pages for operators', () => {
   describe('with a wrong token', () => {
     const guess = (app: typeof observed.app, password: string) =>
       request(app).get('/admin').auth('mallory', password)
-    /** An app whose limits nobody has used. */
+    /** An app whose limits nobody has used yet. */
     const fresh = () =>
       createApp({ ...observed.dispatcher, operatorLimiter: createLimiter({ prefix: randomUUID() }) })
     const refusals = async (reason: string) => {

@@ -27,7 +27,7 @@ type Row = {
   answer: string | null
 }
 
-/** An event to this URL, and what the log says of its attempts once the delivery has ended. */
+/** Publishes an event to this URL, and returns what the log says about its attempts once the delivery has ended. */
 async function attemptsAt(url: string, audioId = 'rec_1') {
   const subscriber = dispatcher.subscriber()
   await subscriber.endpoint(url)
@@ -91,7 +91,7 @@ describe('the log of an attempt', () => {
   })
 
   it('says how far a connection came that failed', async () => {
-    // Nobody listens on a port that is only leased.
+    // Nothing listens on a port that is only leased.
     const port = await leasePort()
     const { attempts } = await attemptsAt(`https://localhost:${port}/`)
     expect(attempts).toHaveLength(2)

@@ -6,7 +6,7 @@ const MEBIBYTE = 1024 * 1024
 const absent = () => Promise.reject(new Error('no database'))
 const noDatabase = { query: absent, ping: absent }
 
-/** Recordings are empty, except for those named `large`. `sizes` are those of the batches. */
+/** Recordings are empty, except for those named `large`. `sizes` collects the sizes of the batches. */
 function setUp() {
   const sizes: number[] = []
   const reader: RecordingReader = {
@@ -21,7 +21,7 @@ function setUp() {
     summaries: (refs) => Promise.resolve(refs.map(() => [])),
   }
   const parts = new PartsReader({
-    // The reader asks no database.
+    // The reader never queries a database.
     db: noDatabase,
     events: noDatabase,
     retryWhileUnavailable: (work) => work(),
@@ -32,7 +32,7 @@ function setUp() {
 }
 const refs = Array.from({ length: 30 }, (_, i): RecordingRef => ({ accountId: 'a', audioId: `rec_${i}` }))
 
-// What comes within a moment goes together, so time must not pass between two of them.
+// Reads that come within a moment share a batch, so no time may pass between two of them.
 beforeEach(() => void jest.useFakeTimers())
 afterEach(() => void jest.useRealTimers())
 

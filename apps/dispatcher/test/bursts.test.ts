@@ -23,7 +23,7 @@ afterEach(async () => {
   await receiver.close()
 })
 
-/** The dispatcher's worker of events, which gives the first of a burst as long as they need on a busy machine. */
+/** The dispatcher's event worker, except that it gives the first events of a burst as long as they need on a busy machine. */
 function patientWorker() {
   const connection = connectRedis(redisSettings(dispatcher.config), 'worker')
   const worker = createDispatchWorker({

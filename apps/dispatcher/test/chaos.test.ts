@@ -2,7 +2,7 @@ import { expect, it } from '@jest/globals'
 import { shortFaults } from '../chaos/faults/all-faults.js'
 import { runScenario } from '../chaos/scenario.js'
 
-/** Four crashes with the processes' own starts in between; `npm run chaos` runs the whole list. */
+/** Four crashes, with the time that the processes take to start in between; `npm run chaos` runs the whole list. */
 const TIME_LIMIT_MS = 240_000
 
 it(
@@ -24,7 +24,7 @@ it(
     expect(prepared).toBeGreaterThan(25)
     expect(test).toBeGreaterThan(10)
     expect(report.account.deliveries).toBe(2 * (complete + prepared) + test)
-    // The notice whose answer was lost with the API.
+    // The API was killed before it answered this notice, so the sender repeated it.
     expect(report.duplicates).toBeGreaterThan(0)
     expect(report.refused).toBe(0)
     const never = report.faults.filter((fault) => Object.values(fault.dispatchingAfterMs).includes(Infinity))

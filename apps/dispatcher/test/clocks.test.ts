@@ -4,7 +4,7 @@ import { shiftSystemClock, waitFor } from '@signet/testkit'
 import { deliveriesOf, startDispatcher, type TestDispatcher } from './support/dispatcher.js'
 
 const MINUTE_MS = 60_000
-/** Half of what the clock is wrong by. */
+/** Half of the clock's error. */
 const TOLERANCE_MS = 5 * MINUTE_MS
 
 let receiver: Receiver
@@ -55,7 +55,7 @@ describe.each([
     const subscriber = dispatcher.subscriber()
     await subscriber.endpoint(receiver.url(path))
     const eventId = await subscriber.withoutQueues().summary()
-    // Older than what may still be on its way into the queue.
+    // Older than events that may still be on their way into the queue.
     await dispatcher.db.query(
       `update webhook_events set created_at = clock_timestamp() - interval '1 minute' where id = $1`,
       [eventId],
@@ -70,7 +70,7 @@ describe.each([
     receiver.hook(path, {})
     const subscriber = dispatcher.subscriber()
     await subscriber.endpoint(receiver.url(path))
-    // Over by a fast clock. By a slow one, the other would last for ten minutes more.
+    // A fast clock would say that this ban is over; a slow one would say that a ban that is over still lasts.
     const isBanned = offsetMs > 0
     await dispatcher.db.query(
       `insert into account_states (account_id, banned_until, ban_decided_at)

@@ -8,7 +8,7 @@ import { expect, it } from '@jest/globals'
 /** The built program: compiling it for each run would take longer than the run itself. */
 const main = fileURLToPath(new URL('../dist/main.js', import.meta.url))
 
-/** All that need settings. */
+/** Commands that need settings. */
 const commands = [[], ['serve'], ['ops', 'status']]
 
 it.each(commands)('names every wrong setting at once and exits with 1: %j %j', async (...args: string[]) => {
@@ -37,7 +37,7 @@ it.each(commands)('names every wrong setting at once and exits with 1: %j %j', a
 
 it('ends with the exit code of a command whose output nobody reads', async () => {
   const child = spawn(process.execPath, [main, 'ops', 'help'])
-  // Before the program has started.
+  // Closes the output before the program has started.
   child.stdout.destroy()
   const [err] = await Promise.all([text(child.stderr), once(child, 'close')])
   expect([child.exitCode, err]).toEqual([0, ''])

@@ -9,7 +9,7 @@ type Data = { name: string }
 
 const hasName = (data: unknown): data is Data => typeof data === 'object' && data !== null && 'name' in data
 
-/** What is in Redis is not what BullMQ wrote there: the queue goes on, and the sweeper can make another job for each that did not run. */
+/** Redis holds something that BullMQ did not write: the queue keeps running, and the sweeper can replace each job that did not run. */
 describe('a damaged queue', () => {
   const { url, prefix } = testRedis()
   const connection = connectRedis({ url }, 'worker')
@@ -72,7 +72,7 @@ describe('a damaged queue', () => {
   const hasRun = (name: string) => runs.includes(name)
   const isGone = async (name: string) => (await connection.exists(keyOf(name))) === 0
 
-  /** Like the sweeper: adds what has no job and has not run, until all have run and no job is left. */
+  /** Does what the sweeper does: adds each job that is gone and has not run, until all have run and no job is left. */
   const untilAllRan = (...names: string[]) =>
     waitFor(
       async () => {

@@ -92,7 +92,7 @@ describe('the queue dashboard', () => {
     [200, '/queues/events/metrics'],
     [200, '/queues/events/workers'],
   ] as [number, string][])('says %i to a request for %s', async (status, path) => {
-    // BullMQ has keys of this queue now, beside those of its jobs.
+    // BullMQ now has keys of this queue besides those of its jobs.
     await dispatcher.queues.events.add('events', { events: [] }, { jobId: 'evt_0' })
     await request(createApp(dispatcher)).get(`/queues/api${path}`).auth('operator', TOKEN).expect(status)
   })

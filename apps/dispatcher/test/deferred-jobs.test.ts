@@ -28,7 +28,7 @@ afterAll(async () => {
 
 const jobsDelayed = () => dispatcher.queues.deliveries.getDelayedCount()
 
-/** Each once, and none is left in the queue. */
+/** Waits until each delivery has arrived once and no job is left in the queue. */
 async function allDelivered(path: string, count: number): Promise<void> {
   await waitFor(() => receiver.deliveries({ path }).length >= count)
   await waitFor(async () => {

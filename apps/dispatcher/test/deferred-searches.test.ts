@@ -5,7 +5,7 @@ import { deferDeliveries } from './support/deferred.js'
 import { startDispatcher, type TestDispatcher } from './support/dispatcher.js'
 import type { Subscriber } from './support/subscriber.js'
 
-// Its workers do not run: jobs that were started wait in the queue.
+// The workers do not run, so jobs that were started stay in the queue.
 let dispatcher: TestDispatcher
 beforeAll(async () => {
   dispatcher = await startDispatcher({ env: { DISPATCHER_CONCURRENCY: '4' }, start: false })

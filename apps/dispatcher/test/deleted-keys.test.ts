@@ -19,7 +19,7 @@ describe('work whose job is in none of the lists', () => {
         .sort(),
     ).toEqual([...ids].sort())
 
-  /** Its job is found by the first sweep, and made again by a later one. */
+  /** Expects the first sweep to find the job, and a later one to make it again. */
   async function expectMadeAgain(key: string, ids: readonly EventId[]): Promise<void> {
     expect(await rig.redis.exists(key)).toBe(1)
     rig.passMinute()

@@ -6,7 +6,7 @@ import { deliveryChecker } from '@signet/testkit/open-api'
 import { Webhook } from 'standardwebhooks'
 import { deliveriesOf, startDispatcher, type TestDispatcher } from './support/dispatcher.js'
 
-/** What subscribers are told to expect. */
+/** Checks a delivery against the API description that subscribers read. */
 const fits = deliveryChecker(
   JSON.parse(readFileSync(new URL('../../webhooks/docs/openapi.json', import.meta.url), 'utf8')) as object,
 )

@@ -115,7 +115,7 @@ it('gets what could not be published while it did not answer right afterwards, h
   await redis.client('PAUSE', 2500, 'ALL')
   await expect(redisWatch.check()).rejects.toThrow('Command timed out')
   const eventId = await dispatcher.subscriber().withoutQueues().summary()
-  // The event stays five seconds old: no sweep finds the usual grace to be over.
+  // The event stays five seconds old, so no sweep finds its usual grace period over.
   clock.set(new Date(Date.now() + 5000))
   await waitFor(() =>
     redisWatch.check().then(
@@ -139,14 +139,14 @@ it('gets what was accepted while it was down right afterwards, however young, wh
     db.query('update webhook_events set created_at = $2 where id = $1', [eventId, time])
   clock.set(second(1))
   await redisWatch.check()
-  // Its attempts may be under way, although its job is gone.
+  // Attempts of this event may be in flight, although its job is gone.
   const before = await dispatcher.subscriber().summary()
   await acceptedAt(before, second(0))
   await server.kill('SIGKILL')
   await expect(redisWatch.check()).rejects.toThrow()
   const meanwhile = await dispatcher.subscriber().withoutQueues().summary()
   await acceptedAt(meanwhile, second(2))
-  // Still within the usual grace of sweeps.
+  // Still within the usual grace period of sweeps.
   clock.set(second(6))
   server = await server.restart()
   await waitFor(() =>

@@ -13,7 +13,7 @@ type Part = keyof RecordingReader
 const summaries = [{ label: 'Summary', content: 'private-summary', format: 'markdown' }]
 const transcript = { language: 'en', text: 'private-transcript' }
 
-/** Reads fixed parts; those in `broken` fail with an error that quotes what it choked on. */
+/** Reads fixed parts; those in `broken` fail with an error that quotes the data it failed on. */
 function readerThatFails(broken: readonly Part[], how: () => Promise<never>): RecordingReader {
   const unless = <T>(part: Part, value: T) => (broken.includes(part) ? how() : Promise.resolve(value))
   return {
@@ -107,7 +107,7 @@ describe('parts of a payload that cannot be read, in the worker', () => {
   })
 })
 
-/** Statements that read transcripts now. */
+/** Counts the statements that are reading transcripts. */
 async function readers(db: Db): Promise<number> {
   const { rows } = await db.query(
     `select from pg_stat_activity where datname = current_database() and state = 'active'

@@ -30,7 +30,7 @@ describe('events that share a job', () => {
     }
     dispatcher = await startDispatcher({
       start: false,
-      // The conversion scheduler takes three events of an account that is alone.
+      // The conversion scheduler takes three events of an account while no other account has any.
       env: { DISPATCHER_CONCURRENCY: '4' },
       ports: { ca: receiver.authorityCert, convert },
     })
@@ -109,10 +109,10 @@ describe('events that share a job', () => {
     await waitFor(async () => (await jobs()).map(({ id }) => id).join() === bad)
     const again = () =>
       dispatcher.logLines.filter(({ msg, job_id }) => /job failed/.test(String(msg)) && job_id === bad)
-    // Sent once if its delivery should be written with the result, not at all if it took so long that the row came first.
+    // Sent once if its row was going to be written with the result; not at all if the run was so slow that the row came first.
     const sent = () => arrived('/beside-bad').filter((id) => id === bad).length
     await waitFor(() => again().length >= 3)
-    // What cannot be written is not sent again.
+    // The dispatcher does not send again what it cannot record.
     const sentAtFirst = sent()
     expect(sentAtFirst).toBeLessThanOrEqual(1)
     await dispatcher.db.query('drop trigger refuse on webhook_deliveries')
@@ -147,7 +147,7 @@ describe('events that share a job', () => {
         NODE_EXTRA_CA_CERTS: join(folder, 'authority.pem'),
         ...dispatcher.env,
         DISPATCHER_ENDPOINT_CONCURRENCY: '2',
-        // The two that hang have all permits of the endpoint for as long as possible.
+        // The two attempts that hang hold all permits of the endpoint for as long as possible.
         DISPATCHER_TIMEOUT_MS: '8000',
       },
     })

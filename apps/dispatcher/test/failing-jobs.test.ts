@@ -48,7 +48,7 @@ it.each([1, 3])('counts no attempt of %i events whose job fails before anything 
   await subscriber.endpoint(receiver.url(path))
   await db.query('alter table webhook_deliveries rename column event_id to source_id')
   const ids = await subscriber.summaries(count)
-  // Twice each: those that shared a job have their own by then.
+  // Each event fails twice, because by the second time every event has a job to itself.
   await waitFor(() =>
     ids.every(
       (id) =>
@@ -64,7 +64,7 @@ it.each([1, 3])('counts no attempt of %i events whose job fails before anything 
   expect(receiver.deliveries({ path })).toHaveLength(count)
 })
 
-/** No delivery to the endpoint can be written until what is returned is called. */
+/** Makes every insert of a delivery to the endpoint fail until the returned function is called. */
 async function refuseRowsOf(endpointId: string): Promise<() => Promise<unknown>> {
   const { db } = dispatcher
   await db.query(

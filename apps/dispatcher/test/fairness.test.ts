@@ -5,7 +5,7 @@ import { startDispatcher, type TestDispatcher } from './support/dispatcher.js'
 import type { Subscriber } from './support/subscriber.js'
 
 const EVENTS = 40
-/** Below this the clock of a busy machine is all that is measured. */
+/** Below this, a measurement shows only the clock of a busy machine. */
 const NOISE_MS = 30
 const OTHERS = ['/other-1', '/other-2', '/other-3']
 
@@ -15,12 +15,12 @@ type Latencies = (
   meanwhile: () => Promise<unknown>,
 ) => Promise<number[]>
 
-/** Runs with a receiver and a dispatcher of its own, so that nothing of an earlier run still hangs in this one. */
+/** Runs with a new receiver and dispatcher, so that no attempt of an earlier run still hangs. */
 async function withDispatcher(
   run: (receiver: Receiver, dispatcher: TestDispatcher, latencies: Latencies) => Promise<void>,
 ): Promise<void> {
   const receiver = await startReceiver()
-  // So few permits that three hanging endpoints could take all of them.
+  // Few enough permits for three hanging endpoints to take all of them.
   const dispatcher = await startDispatcher({
     env: { DISPATCHER_CONCURRENCY: '16', DISPATCHER_TIMEOUT_MS: '5000' },
     ports: { ca: receiver.authorityCert },
@@ -33,7 +33,7 @@ async function withDispatcher(
   }
 }
 
-/** One event after the other; the time from commit to arrival of each, shortest first. */
+/** Publishes one event after another, and returns the time from commit to arrival of each, shortest first. */
 async function latenciesAt(receiver: Receiver, ...[subscriber, path, meanwhile]: Parameters<Latencies>) {
   const times: number[] = []
   for (let i = 0; i < EVENTS; i += 1) {
@@ -57,7 +57,7 @@ describe('a receiver that hangs', () => {
         for (const path of OTHERS) await others.endpoint(receiver.url(path))
         const besideOthers = () => latencies(prompt, '/prompt', () => others.summary())
 
-        // The same work before and after: all that changes is that the others no longer answer.
+        // The work is the same before and after: only the answers of the others stop.
         await besideOthers()
         const answering = await besideOthers()
         for (const path of OTHERS) receiver.hook(path, { otherwise: { kind: 'hang' } })

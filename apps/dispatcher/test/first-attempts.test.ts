@@ -9,7 +9,7 @@ import { useFirstAttempts } from './support/first-attempts.js'
 import { gate } from './support/gate.js'
 
 const FIRST_DELAY_MS = (DEFAULT_RETRY_DELAYS_SECONDS[0] ?? 0) * 1000
-/** For an event whose body the dispatcher builds. */
+/** Parts of an event whose body the dispatcher builds. */
 const UNFROZEN = { recording: { title: 'Weekly sync' } }
 
 describe('first attempts, under the job of their event', () => {
@@ -141,7 +141,7 @@ describe('first attempts, under the job of their event', () => {
     ])
     rig.receiver.hook('/out', { otherwise: reply(500) })
     const events = await Promise.all(Array.from({ length: 4 }, () => rig.subscriber.summary()))
-    // All before the first attempt: for an endpoint that is disabled already no delivery is made.
+    // Dispatches all before the first attempt: an endpoint that is already disabled gets no deliveries.
     const made = await Promise.all(
       events.map(async (eventId) => ({ eventId, dispatched: await dispatchEvent(rig.dispatcher, eventId) })),
     )

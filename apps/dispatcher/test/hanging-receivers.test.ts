@@ -4,7 +4,7 @@ import { waitFor } from '@signet/testkit'
 import { startDispatcher, type TestDispatcher } from './support/dispatcher.js'
 import type { Subscriber } from './support/subscriber.js'
 
-/** Everything here is about order, not about time: others are served before a single attempt that hangs has ended. */
+/** These tests check order, not time: others are served before a single attempt that hangs has ended. */
 describe('an account whose receivers hang', () => {
   let receiver: Receiver
   let dispatcher: TestDispatcher
@@ -16,7 +16,7 @@ describe('an account whose receivers hang', () => {
     })
   })
   afterEach(async () => {
-    // Closing the connections ends what hangs.
+    // Closing the connections ends the attempts that hang.
     await receiver.close()
     await dispatcher.stop()
   })
@@ -36,14 +36,14 @@ describe('an account whose receivers hang', () => {
       receiver.hook(`${path}/${number}`, { otherwise: { kind: 'hang' } })
   }
 
-  /** An account without deliveries. Made before anything hangs, since attempts that hang end after 8 s. */
+  /** An account without deliveries. Create it before anything hangs, because attempts that hang end after 8 s. */
   async function aNewAccount() {
     const subscriber = dispatcher.subscriber()
     const path = `/other/${subscriber.accountId}`
     return { subscriber, path, endpoint: await subscriber.endpoint(receiver.url(path)) }
   }
 
-  /** Its first deliveries arrive before any other attempt has ended. */
+  /** Expects the account's first deliveries to arrive before any attempt that hangs has ended. */
   async function expectServed({ subscriber, path, endpoint }: Awaited<ReturnType<typeof aNewAccount>>) {
     await subscriber.summary()
     await subscriber.ping(endpoint.id)
@@ -82,7 +82,7 @@ describe('an account whose receivers hang', () => {
     await subscriber.summary()
     await waitFor(() => arrived('/hanging') === 20)
     hangs('/hanging/a', 20)
-    // More than the process has attempts and admits deliveries, so that most of them wait in it.
+    // More deliveries than the process attempts and admits at once, so that most of them wait in it.
     await subscriber.summaries(100)
     await waitFor(() => arrived('/hanging') >= 20 + 8)
     await expectServed(other)
@@ -95,7 +95,7 @@ describe('an account whose receivers are slower than it publishes', () => {
   beforeEach(async () => {
     receiver = await startReceiver()
     dispatcher = await startDispatcher({
-      // It takes 72 events from the queue at once.
+      // The worker takes 72 events from the queue at once.
       env: { DISPATCHER_CONCURRENCY: '8' },
       ports: { ca: receiver.authorityCert },
     })
@@ -107,7 +107,7 @@ describe('an account whose receivers are slower than it publishes', () => {
 
   const arrived = (path: string) => receiver.deliveries().filter((one) => one.path.startsWith(path)).length
 
-  /** An account of five endpoints, not so slow that their deliveries would be deferred. */
+  /** An account with five endpoints, which are not so slow that their deliveries would be deferred. */
   async function aSlowAccount(path: string): Promise<Subscriber> {
     const slow = dispatcher.subscriber()
     for (let number = 0; number < 5; number += 1) {
@@ -123,7 +123,7 @@ describe('an account whose receivers are slower than it publishes', () => {
       const other = dispatcher.subscriber()
       const slow = await Promise.all(Array.from({ length: count }, (_, i) => aSlowAccount(`/slow/${i}`)))
       const endpoint = await other.endpoint(receiver.url('/other'))
-      // Endpoints that are not measured yet would have their deliveries deferred.
+      // Deliveries to endpoints that were not measured yet would be deferred.
       for (const one of slow) {
         const before = arrived('/slow')
         await one.summary()
@@ -134,7 +134,7 @@ describe('an account whose receivers are slower than it publishes', () => {
       const before = arrived('/slow')
       await other.summary()
       await other.ping(endpoint.id)
-      // In order of the queue, what the process cannot take at once would end first: 640 deliveries, or 2,640 of three accounts.
+      // In queue order, everything beyond what the process takes at once would end first: 640 deliveries, or 2,640 of three accounts.
       await waitFor(() => arrived('/other') === 2 || arrived('/slow') - before >= 200)
       expect(arrived('/other')).toBe(2)
     },

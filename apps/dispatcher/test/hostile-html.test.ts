@@ -7,14 +7,14 @@ import { startDispatcher, type TestDispatcher } from './support/dispatcher.js'
 import { gate, type Gate } from './support/gate.js'
 
 const NESTED = '<div>'.repeat(1300)
-/** Nearly as many nodes as a page may have: with a few of them, an event is at the limit of its CPU time. */
+/** Nearly as many nodes as a page may have: a few such pages bring an event to the limit of its CPU time. */
 const LARGE_PAGE = '<p>a'.repeat(190_000)
 
 type Case = { name: string; html: string; documents: number; events: number; sent: RegExp }
 const CASES: readonly Case[] = [
-  // 1 MB; each is refused, and passes through unchanged.
+  // 1 MB in all. The converter refuses each document, which passes through unchanged.
   { name: '150 summaries of nested divs', html: NESTED, documents: 150, events: 1, sent: /^(?:<div>)+$/ },
-  // On a machine slow enough, they pass through unchanged as well.
+  // On a slow enough machine, these pass through unchanged as well.
   { name: 'the largest pages', html: LARGE_PAGE, documents: 1, events: 3, sent: /^(?:a|<p>a)/ },
 ]
 
@@ -43,7 +43,7 @@ const htmlSummaries = (content: string, count: number): Pick<TestSummary, 'summa
   summaries: Array.from({ length: count }, () => ({ label: 'Summary', content, format: 'html' })),
 })
 
-/** The real conversion, in threads. The last hostile document does not end before the test says so, however fast the machine is. */
+/** Converts for real, in threads. The last hostile document does not end before the test opens the gate, however fast the machine is. */
 async function startWith({ html, documents, events }: Case): Promise<void> {
   const convert = async (content: string, cpuLimitMs?: number) => {
     const result = await markdown.convert(content, cpuLimitMs)

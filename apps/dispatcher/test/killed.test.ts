@@ -16,9 +16,9 @@ beforeAll(async () => {
   writeFileSync(authority, receiver.authorityCert)
   stack = await startStack({
     env: {
-      // As long as may be: the slow attempt must still be in flight when the others have begun.
+      // The longest timeout allowed: the slow attempt must still be in flight when the others have begun.
       dispatcher: { NODE_EXTRA_CA_CERTS: authority, DISPATCHER_TIMEOUT_MS: '8000' },
-      // The tests look at the log often.
+      // The tests read the log often.
       webhooks: { WEBHOOKS_RATE_LIMITS_ENABLED: 'false' },
     },
   })
@@ -42,7 +42,7 @@ async function ask(url: string, token: string | null, body?: unknown): Promise<R
   return (await response.json()) as Record<string, unknown>
 }
 
-/** What takes seconds need not be asked for fifty times in each: every answer costs two services some work. */
+/** Waits that take seconds need not poll fifty times in each: every answer costs two services some work. */
 const INTERVAL = { intervalMs: 250 }
 
 /** Someone with a webhook at a path of the receiver. */
@@ -59,13 +59,13 @@ async function aSubscriber(path: string) {
   return { accountId, token, url: `${stack.webhooksUrl}/v1/webhooks/${String(endpoint['endpoint_id'])}` }
 }
 
-/** All that is sent: the body is stored with the event, and a delivery gets its row with the result of its first attempt. */
+/** A notice with every part: its body is stored with the event, and a delivery gets its row with the result of its first attempt. */
 const COMPLETE = {
   recording: { title: 'Meeting' },
   transcript: { text: 'Hello' },
   summaries: [{ label: 'Summary', content: 'Short', format: 'markdown' }],
 }
-/** The dispatcher makes the body, and the rows of the deliveries with it, before anything is sent. */
+/** A notice without parts: the dispatcher writes the body and the rows of the deliveries before it sends anything. */
 const TO_BE_PREPARED = {}
 
 const publish = (accountId: string, key: string, parts: object) =>
@@ -144,7 +144,7 @@ it('a recovery goes on where it was when the dispatcher is killed in the middle'
     describe: 'the first deliveries',
   })
 
-  // No more than some wait for their first attempt, so that a receiver that does not answer holds the recovery in its middle.
+  // Only some deliveries may wait for their first attempt, so a receiver that does not answer stops the recovery halfway.
   let release = () => {}
   const after = new Promise<void>((resolve) => (release = resolve))
   receiver.hook(path, { otherwise: reply(200, { after }) })
@@ -166,6 +166,6 @@ it('a recovery goes on where it was when the dispatcher is killed in the middle'
     describe: 'the rest of the recovery',
   })
   expect(await recovery()).toMatchObject({ state: 'done', matched: EVENTS, queued: EVENTS })
-  // Each event has its own delivery and one of the recovery.
+  // Each event has its original delivery and one that the recovery made.
   expect(await deliveriesOf()).toEqual([...eventIds, ...eventIds].sort())
 })

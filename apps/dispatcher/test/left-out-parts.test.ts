@@ -50,7 +50,7 @@ async function aRecording(contentBytes = 10): Promise<RecordingRef> {
   return { accountId, audioId }
 }
 
-/** Leaves the process no time for anything else. */
+/** Blocks the event loop. */
 function standStill(ms: number): void {
   const end = performance.now() + ms
   while (performance.now() < end);
@@ -73,7 +73,7 @@ it.each([
     }
     const { parts, problems } = reading({ db })
     const ref = await aRecording(bytes)
-    // With its connections open, the next statements are sent at once.
+    // Opens the connections, so that the next statements are sent at once.
     await parts.read(ref)
     standsStill = true
     const { summaries } = await parts.read(ref)
@@ -97,7 +97,7 @@ it('reads parts again when PostgreSQL ends their connections, each time', async 
   await patient.close()
 })
 
-/** Ends the connections that wait for the lock, and returns how many. */
+/** Terminates the connections that wait for the lock, and returns their number. */
 async function endedReaders(): Promise<number> {
   const { rows } = await pools.db.query(
     `select pg_terminate_backend(pid) from pg_stat_activity

@@ -40,7 +40,7 @@ it('records results of other accounts while one has a locked endpoint, without u
 })
 
 describe('while a row of one account is locked', () => {
-  /** Its statement is sent while another transaction holds its event. */
+  /** Publishes an event that `tx` holds, and waits until the statement that dispatches it was sent. */
   async function heldEvent(
     tx: Tx,
     commit: (subscriber: Subscriber) => Promise<EventId>,
@@ -50,7 +50,7 @@ describe('while a row of one account is locked', () => {
     await tx.query('select from webhook_events where id = $1 for update', [eventId])
     const query = jest.spyOn(dispatcher.db, 'query')
     await dispatcher.queues.addEvents([{ id: eventId, accountId: subscriber.accountId }])
-    // Its third parameter are the events whose bodies it writes.
+    // The statement's third parameter lists the events whose bodies it writes.
     await waitFor(() => query.mock.calls.some(([, values]) => [values?.[2]].flat().includes(eventId)))
     query.mockRestore()
     return subscriber

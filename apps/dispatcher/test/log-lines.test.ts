@@ -11,7 +11,7 @@ describe('what the services print', () => {
     redis = await startPrivateRedis()
     const client = new Redis(redis.url)
     await client.config('SET', 'maxmemory-policy', 'allkeys-lru')
-    // ioredis warns of an account that may not ask whether the server is ready.
+    // ioredis logs a warning about an account that may not ask whether the server is ready.
     await client.call('ACL', 'SETUSER', 'limits', 'on', '>password', '~*', '+@all', '-info')
     client.disconnect()
     const shared = { WEBHOOKS_REDIS_URL: redis.url }

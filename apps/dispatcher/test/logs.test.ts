@@ -46,7 +46,7 @@ describe('the log of a dispatcher at its most talkative', () => {
     ])
     const ends = () =>
       new Set(dispatcher.logLines.filter(({ msg }) => msg === 'attempt').map(({ result }) => result))
-    // On a busy machine any attempt may time out, so events are published until each end was seen.
+    // On a busy machine any attempt may time out, so the test publishes events until it has seen every outcome.
     for (let published = 1; ends().size < endpoints.length; published += 1) {
       await subscriber.summary({
         recording: { title: 'hidden-title' },

@@ -7,7 +7,7 @@ import { dispatchEvents } from '../src/dispatching/dispatch-store.js'
 import { dispatchEvent, dispatchInRows } from './support/dispatcher.js'
 import { useFirstAttempts } from './support/first-attempts.js'
 
-/** Those of a process that died, or of a worker that was thought dead. */
+/** First attempts of a process that died, or of a worker that was thought dead. */
 describe('first attempts', () => {
   const rig = useFirstAttempts()
   const { run, rowOf, jobs, isOpen, waitingForALock } = rig
@@ -36,7 +36,7 @@ describe('first attempts', () => {
     })
     await purge.ended
     expect(await rowOf(eventId)).toMatchObject({ status: 2, attempts: 0, last_error: 'recording_deleted' })
-    // As the first of its two statements leaves it, should its process die after that.
+    // Puts the row back to how it stands between the purge's two statements, as if the purging process had died there.
     await rig.dispatcher.db.query(
       `update webhook_deliveries set status = 0, last_error = '' where event_id = $1`,
       [eventId],

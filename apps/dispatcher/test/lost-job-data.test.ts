@@ -10,7 +10,7 @@ import { useIdleDispatcher } from './support/idle-dispatcher.js'
 
 const MINUTE_MS = 60_000
 
-/** Redis evicted its hash, or someone deleted it. Its id is still in the queue. */
+/** Redis evicted the job's hash, or someone deleted it. The job's id is still in the queue. */
 describe('a job whose data Redis no longer has is dropped, and its work done by another', () => {
   const rig = useIdleDispatcher({ env: { DISPATCHER_RETRY_DELAYS_SECONDS: '1,1' } })
   const { untilDelivered } = rig
@@ -30,13 +30,13 @@ describe('a job whose data Redis no longer has is dropped, and its work done by 
     )
   const isGone = (queue: QueueName, jobId: string) => rig.untilGone(keyOf(queue, jobId))
 
-  /** The job ends without being able to say so. What follows would take until its lock has expired. */
+  /** Removes the lock of a job that ended but could not say so. Without this, a test would wait until the lock expires. */
   async function expireLock(queue: QueueName, jobId: string): Promise<void> {
     await waitFor(() => rig.dispatcher.logLines.some(({ msg }) => msg === 'queue error'))
     await rig.redis.del(`${keyOf(queue, jobId)}:lock`)
   }
 
-  /** What makes others go on: the sweeper, a minute later. */
+  /** Runs the sweeper a minute later, so that other jobs take over. */
   async function sweep(): Promise<void> {
     rig.passMinute()
     await rig.dispatcher.sweeper.sweep()
@@ -109,7 +109,7 @@ describe('a job whose data Redis no longer has is dropped, and its work done by 
     const { eventId, deliveryId, endpointId } = await rig.deferredDelivery()
     const jobId = deliveryJobId(deliveryId)
     const { queues } = rig.dispatcher
-    // Delayed by a clock that was fast, so that the sweeper starts it.
+    // A fast clock delayed the job, so the sweeper starts it.
     await queues.deliveries.obliterate({ force: true })
     const { accountId } = rig.subscriber
     await queues.addDeliveries([{ id: deliveryId, endpointId, accountId, delayMs: 10 * MINUTE_MS }])

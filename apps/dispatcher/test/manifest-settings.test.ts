@@ -5,12 +5,12 @@ import { parse } from 'yaml'
 import { readConfig } from '../src/config/read-config.js'
 import { baseManifests, built, containerOf, kubernetes, root, type Manifest } from './support/manifests.js'
 
-/** Variables of the programs below ours. */
+/** Variables that Node reads, and not our programs. */
 const OF_NODE = ['NODE_EXTRA_CA_CERTS']
 
 type Setting = { names: string[]; isRequired: boolean; fallback: string; isSecret: boolean }
 
-/** The settings table of an app, from the page that is generated of it. */
+/** The settings table of an app, read from the page that is generated from it. */
 function settingsOf(app: string): Setting[] {
   const page = readFileSync(`${root}/apps/${app}/docs/configuration.md`, 'utf8')
   return [...page.matchAll(/^\| (`[^|]+`) \| [^|]+ \| ([^|]+) \| ([^|]+) \|$/gm)].map(
@@ -34,7 +34,7 @@ function problemsOf(app: string, given: readonly string[]): string[] {
   ]
 }
 
-/** The keys of each secret, from the table that operators fill them by. */
+/** The keys of each secret, from the table that operators follow to fill them. */
 function documentedSecrets(): Map<string, string[]> {
   const [, page = ''] = readFileSync(`${kubernetes}/README.md`, 'utf8').split('## Secrets\n')
   const rows = [...page.matchAll(/^\| `([a-z]+-secrets)` +\| (.+?) *\|$/gm)]
@@ -112,7 +112,7 @@ describe('the settings in the Kubernetes manifests', () => {
 })
 
 describe('the kustomizations', () => {
-  // Where neither kubectl nor kustomize is installed there is nothing to build with; the files are read all the same.
+  // Without kubectl and kustomize, nothing can be built; the tests that read the files run all the same.
   const build = (folder: string) => built(folder) ?? []
   const test = built('base') === null ? it.skip : it
   const nameOf = ({ kind, metadata }: Manifest) => `${kind} ${metadata.name.replace(/-[0-9a-z]{10}$/, '')}`

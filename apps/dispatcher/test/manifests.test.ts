@@ -144,7 +144,7 @@ function within(address: string, cidrs: readonly string[]): boolean {
   return list.check(address, isIPv6(address) ? 'ipv6' : 'ipv4')
 }
 
-/** First and last address of a range, and their neighbors outside. */
+/** The first and last address of a range, and their neighbors outside it. */
 function around(cidr: string): string[] {
   const [net = '', bits] = cidr.split('/')
   const size = isIPv6(net) ? 128 : 32

@@ -11,7 +11,7 @@ let dispatcher: TestDispatcher
 let page: string
 beforeAll(async () => {
   receiver = await startReceiver()
-  // As in production, where metrics of the process come on top.
+  // As in production, where the page has metrics of the process as well.
   dispatcher = await startDispatcher({
     env: { NODE_ENV: 'development' },
     ports: { ca: receiver.authorityCert },

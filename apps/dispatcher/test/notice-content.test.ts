@@ -4,11 +4,11 @@ import { startStack, waitFor, type Stack } from '@signet/testkit'
 import type { Subscriber } from './support/subscriber.js'
 import { startAnother, startDispatcher, type TestDispatcher } from './support/dispatcher.js'
 
-// From the notice over HTTP to the receiver. No dispatcher runs until everything was written, as if it came late.
+// These tests follow a notice from HTTP to the receiver. No dispatcher runs until everything was written, as if it started late.
 
 let receiver: Receiver
 let stack: Stack
-/** Never started: it owns the database and the queues. */
+/** Never started: it only owns the database and the queues. */
 let idle: TestDispatcher
 beforeAll(async () => {
   receiver = await startReceiver()
@@ -48,7 +48,7 @@ async function aSubscriber(): Promise<Subscriber> {
   return subscriber
 }
 
-/** The `data` of the events that a dispatcher delivers when it starts now, by event id. */
+/** Starts a dispatcher, and returns the `data` of the events that it delivers, by event id. */
 async function dataOf({ accountId }: Subscriber, events: number): Promise<Record<string, unknown>> {
   const path = `/${accountId}`
   const dispatcher = startAnother(idle.env, { ca: receiver.authorityCert })
@@ -146,7 +146,7 @@ describe('the event of a notice that cannot be frozen on arrival', () => {
 })
 
 describe('what a notice brought', () => {
-  /** A notice whose parts all have the secret. */
+  /** Sends a notice whose parts all contain the secret. */
   async function notifyOf(secret: string): Promise<Subscriber> {
     const subscriber = await aSubscriber()
     await notify(subscriber, { ...recording(secret), ...text(secret), ...html(secret) })

@@ -47,7 +47,7 @@ describe("the operators' port", () => {
     expect(page).toContain('signet_delivery_disabled_endpoints 0')
     expect(page).toContain('signet_delivery_queue_jobs{queue="deliveries",state="delayed"} 1')
     const labels = [...page.matchAll(/\{(.*)\}/g)].map(([, inner]) => inner).join()
-    // A kind of thing may be named in a label's value; whose it is may not be a label.
+    // A label's value may name a kind of thing, but no label may say whose it is.
     expect(labels).not.toMatch(/endpoint\w*=/)
     for (const hidden of [eventId, subscriber.accountId, '127.0.0.1']) expect(labels).not.toContain(hidden)
   })

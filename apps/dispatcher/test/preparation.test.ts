@@ -58,7 +58,7 @@ const full = (accountId: string): TestSummary =>
     ],
   })
 
-/** Prepares events, and collects what went wrong. */
+/** Prepares events, and collects the problems. */
 function preparing(
   changes: Partial<RecordingReader> = {},
   { events = database.db }: { events?: PartsReaderDeps['events'] } = {},
@@ -83,7 +83,7 @@ function preparing(
 const fails = () => Promise.reject(new Error('no'))
 const UNREADABLE = { recording: fails, transcript: fails, summaries: fails }
 
-/** An event that the API stored with parts of its notice. */
+/** Stores an event with parts of its notice, as the API does. */
 async function withGiven(
   given: { transcript?: object | null; summaries?: object[] },
   summary = aSummary({ accountId: anAccount() }),
@@ -104,7 +104,7 @@ async function queued({ eventId }: TestSummary) {
   return event
 }
 
-/** The bodies of these events, prepared at the same time. */
+/** Prepares these events at the same time, and returns their bodies. */
 async function prepare(preparation: Preparation, ids: EventId[]) {
   const { unprepared } = await dispatchEvents(
     database.db,
@@ -137,7 +137,7 @@ async function dataOf(preparation: Preparation, summary: TestSummary): Promise<R
 
 const LARGE = [{ label: 'Summary', content: 'x'.repeat(2 ** 20), format: 'markdown' }]
 
-/** How large the event is said to be where there is no room for it. */
+/** Refuses to reserve room for the event, and returns the sizes that the preparation asked for. */
 async function roomFor(summary: TestSummary): Promise<number[]> {
   const { preparation } = preparing(UNREADABLE, { events: { query: fails, ping: fails } })
   const sizes: number[] = []

@@ -11,7 +11,7 @@ import { startOldReceiver } from './support/old-tls.js'
 
 const CREDENTIALS = `Basic ${Buffer.from('egress:hidden-password').toString('base64')}`
 
-/** An egress proxy: the only one that knows where `hook.example.com` is. */
+/** An egress proxy. Only it knows where `hook.example.com` is. */
 async function startProxy() {
   const asked: { target: string | undefined; authorization: string | undefined }[] = []
   const sockets = new Set<Socket>()

@@ -34,7 +34,7 @@ it.each([
     const eventId = await subscriber.withoutQueues().summary({ audioId })
     const query = jest.spyOn(db, 'query')
     await db.transaction(async (tx) => {
-      // The row, which a slow delivery gets after half a second, is not written before the purge, however slow this test is.
+      // Keeps the row, which a slow delivery gets after half a second, from being written before the purge, however slow this test is.
       await tx.query('select from webhook_events where id = $1 for update', [eventId])
       await dispatcher.queues.addEvents([{ id: eventId, accountId }])
       await receiver.waitForDelivery({ path })

@@ -86,7 +86,7 @@ describe('QueueWorker', () => {
     expect(await waiting()).toBe(1)
     started['a']?.release()
     started['a']?.release()
-    // More often than it has units.
+    // More often than the job has units.
     for (let times = 0; times < 10; times += 1) started['a']?.release()
     await waitFor(async () => (await queue.getActiveCount()) === 3)
     expect(await waiting()).toBe(1)
@@ -102,7 +102,7 @@ describe('QueueWorker', () => {
     })
     await queue.add('job', { name: 'late', units: 1 }, { delay: 3_600_000 })
     work(1)
-    // The first time, it does not yet know of a job that will come.
+    // At its first read, the worker does not know yet that a delayed job exists.
     await waitFor(() => blocked.length >= 2, { describe: 'two blocking reads' })
     const { socketTimeout = 0 } = (connection as Redis).options
     expect(Math.max(...blocked) * 1000).toBeLessThan(socketTimeout / 2)
@@ -147,7 +147,7 @@ describe('QueueWorker', () => {
     await hasStarted('next')
     expect(dropped).toEqual(['lost', 'broken'])
     expect(Object.keys(started)).toEqual(['next'])
-    // The worker takes the next job while the completion of the one before is under way.
+    // The worker takes the next job while it is still completing the one before.
     const left = () => connection.exists(queue.toKey('lost'), queue.toKey('broken'))
     await waitFor(async () => (await left()) === 0)
     expect(await queue.getActiveCount()).toBe(1)
@@ -174,7 +174,7 @@ describe('QueueWorker', () => {
       await hasStarted('bad')
       started['bad']?.fail()
       await hasStarted('last')
-      // The last one is dropped beside the job that follows it.
+      // The worker drops the last broken job while the job that follows it already runs.
       await waitFor(() => dropped.length === broken.length)
       expect(dropped).toEqual(broken)
       expect(await queue.getActiveCount()).toBe(1)

@@ -31,7 +31,7 @@ async function stateOf(id: string, db = database.db) {
 
 let at = NOW.getTime()
 
-/** A dispatcher's recoverer, stepped by hand. Time passes with every look at the clock. */
+/** A dispatcher's recoverer, which the test runs step by step. Time passes with every look at the clock. */
 function recoverer({ onQueue = () => Promise.resolve(), outstanding = 5, rows = 7 } = {}) {
   const queued: string[] = []
   const service = new Recoverer({
@@ -49,7 +49,7 @@ function recoverer({ onQueue = () => Promise.resolve(), outstanding = 5, rows = 
   return { service, queued, tick: () => service.run() }
 }
 
-/** As if these were sent. */
+/** Marks the recovery's deliveries as sent. */
 const send = (db = database.db, recovery: string) =>
   db.query(
     `update webhook_deliveries set status = 1, attempts = 1, delivered_at = now(), next_attempt_at = null
@@ -136,7 +136,7 @@ describe('a recovery', () => {
       expect(round).toBeLessThan(40)
       const processes = Array.from({ length: 4 }, () => recoverer({ onQueue }))
       await Promise.all(processes.map(({ tick }) => tick()))
-      // What nobody queued is due in the table, where the sweeper finds it.
+      // Deliveries that nobody queued are due in the table, where the sweeper finds them.
       await send(database.db, id)
     }
     expect(await stateOf(id)).toEqual({ state: 'done', queued: 40 })
@@ -154,7 +154,7 @@ describe('a recovery', () => {
     const broken = await db.transaction(async (tx) => {
       await tx.query('select from webhook_events where account_id = $1 for update', [endpoint.accountId])
       const step = tick().catch((error: unknown) => error)
-      // The step holds its recovery by now, and waits for the events.
+      // By now the step holds its recovery, and waits for the events.
       const pid = await waitFor(async () => {
         const { rows } = await db.query<{ pid: number }>(
           `select pid from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,

@@ -17,7 +17,7 @@ const SECRET_KEYS = `test:${randomBytes(32).toString('base64')}`
 
 describe('what is lost comes back', () => {
   let receiver: Receiver
-  /** For this file alone, which kills it. All its tests share one: making a cluster takes longer than most of them. */
+  /** A cluster for this file alone, whose tests kill it. They share it, because making one takes longer than most of them. */
   let postgres: PrivatePostgres
   let redis: PrivateRedis
   let dispatcher: TestDispatcher

@@ -42,7 +42,7 @@ it('sends nothing twice because PostgreSQL is a standby when the answer comes', 
   await waitFor(() => receiver.deliveries({ path: '/standby' }).length === 5)
   await becomeReadOnly(true)
   failover.open()
-  // The first error may be the lost connection. A later try meets the standby itself; only the first is logged.
+  // The first error may be the lost connection, and only the first is logged. A later try meets the standby itself.
   const triesBefore = await databaseWaits()
   await waitFor(async () => (await databaseWaits()) >= triesBefore + 3)
   await becomeReadOnly(false)
@@ -50,7 +50,7 @@ it('sends nothing twice because PostgreSQL is a standby when the answer comes', 
   expect(receiver.deliveries({ path: '/standby' })).toHaveLength(5)
 })
 
-/** The server that the name leads to after a failover: all connections are new, and what they get cannot write. */
+/** Acts as the server that the name leads to after a failover: all connections are new, and while `readOnly`, they cannot write. */
 async function becomeReadOnly(readOnly: boolean): Promise<void> {
   const elsewhere = new Db({ connectionString: dispatcher.env['WEBHOOKS_DATABASE_URL'] ?? '', max: 1 })
   await elsewhere.query('set session characteristics as transaction read write')

@@ -51,7 +51,7 @@ it('deletes events with their deliveries and attempts after 30 days, in small ba
   const [row] = await dispatcher.dispatched(subscriber)
   if (row) await dispatcher.attempt(row)
 
-  // What nobody dispatched yet was accepted all the same.
+  // Events that nobody has dispatched yet stay: the API accepted them all the same.
   expect(await retention(clock).run()).toEqual({ events: 0, endpoints: 0 })
   await Promise.all(old.map((id) => dispatchInRows(dispatcher, id)))
   const pauses: number[] = []
@@ -59,7 +59,7 @@ it('deletes events with their deliveries and attempts after 30 days, in small ba
   expect(pauses).toHaveLength(2)
   expect(pauses.every((ms) => ms > 0)).toBe(true)
   clock.advance(31 * DAY_MS)
-  // What is still being delivered stays until it has ended.
+  // An event that is still being delivered stays until that has ended.
   expect(await retention(clock).run()).toMatchObject({ events: 0 })
   await dispatcher.db.query(
     `update webhook_deliveries set status = 2, last_error = 'timeout', next_attempt_at = null where event_id = $1`,
@@ -76,7 +76,7 @@ it('goes by the time of the database, whatever the clock of a dispatcher says', 
   await fast.stop()
 })
 
-// Otherwise each batch reads past all that those before it deleted, which stays in the index until the table is vacuumed.
+// Otherwise each batch reads past everything that earlier ones deleted, which stays in the index until the table is vacuumed.
 it('looks at each event once in a run', async () => {
   const clock = new TestClock(new Date())
   const unheard = dispatcher.subscriber()
@@ -91,7 +91,7 @@ it('looks at each event once in a run', async () => {
     db,
     observer: createObserver(log, createRegistry({ runtime: false })),
     databaseNow: () => Promise.resolve(clock.now()),
-    // What was not old enough, or in use, when the run came past is left for the next one.
+    // Events that were too young or in use when the run came past are left for the next one.
     pause: () => add(at(32)),
   })
   expect(await running.run()).toMatchObject({ events: 201 })

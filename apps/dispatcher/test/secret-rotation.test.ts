@@ -30,9 +30,9 @@ const trusts = (check: () => unknown): boolean => {
   }
 }
 
-/** Which receivers take a delivery: those that trust the old secret, the new one, or both. */
+/** Which receivers accept a delivery: those that trust the old secret, the new one, or both. */
 function takenBy({ body, headers }: ReceivedDelivery, old: string, next: string) {
-  // As a receiver that knows nothing of the other headers, which would decide where they are there.
+  // Verifies like a receiver that knows only the `x-` headers: the others would decide if they were present.
   const ofService = Object.fromEntries(Object.entries(headers).filter(([name]) => name.startsWith('x-')))
   const service = (secrets: string[]) =>
     secrets.some((secret) => trusts(() => verify(body, ofService, secret)))

@@ -38,7 +38,7 @@ describe('the sweeper', () => {
     return jobs.flatMap(({ data }) => data.events.map(({ eventId }) => eventId))
   }
 
-  /** An event that was never published, one whose first attempts were abandoned, and a delivery without a job. */
+  /** Makes an event that was never published, one whose first attempts were abandoned, and a delivery without a job. */
   async function lostWork() {
     const subscriber = dispatcher.subscriber()
     await subscriber.endpoint('https://127.0.0.1:9/')
@@ -170,7 +170,7 @@ describe('the sweeper', () => {
       queues.addDeliveries([
         { id: row?.id as unknown as DeliveryId, endpointId, accountId: subscriber.accountId, delayMs },
       ])
-    // As a delivery that was held until its account's ban ends, and the ban was lifted.
+    // As for a delivery that was held until the end of its account's ban, which was then lifted.
     await add(far, 30 * 24 * 60 * MINUTE_MS)
     await add(deferred, 5 * MINUTE_MS)
     dispatcher.clock.advance(MINUTE_MS)
@@ -208,7 +208,7 @@ describe('the sweeper', () => {
     const { accountId } = subscriber
     const add = (delivery: typeof row, delayMs: number) =>
       queues.addDeliveries([{ id: delivery?.id as unknown as DeliveryId, endpointId, accountId, delayMs }])
-    // No worker runs here, so nothing else starts them.
+    // No worker runs here, so nothing else starts these jobs.
     await add(row, MINUTE_MS)
     await add(later, 3 * MINUTE_MS)
     await queues.splitOff({ eventId, accountId }, { delayMs: MINUTE_MS, priority: 0 })

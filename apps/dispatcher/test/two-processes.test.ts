@@ -39,7 +39,7 @@ describe('two processes with the same job, because the lock of the first one ran
     await receiver.close()
   })
 
-  /** A receiver whose first answer comes when the gate opens. All others come at once. */
+  /** A receiver that gives its first answer when the gate opens, and all others at once. */
   async function aReceiver(path: string, [first, others]: readonly [number, number]) {
     const thawed = gate()
     receiver.hook(path, { answers: [reply(first, { after: thawed.opened })], otherwise: reply(others) })

@@ -30,7 +30,7 @@ describe('the attempts of a delivery', () => {
     const delivery = first(deliveries)
     await record(endpoint, aResult(delivery, retry('http_500'), { key: 1 }))
     const [late] = await record(endpoint, aResult(delivery, retry('http_503'), { key: 2 }))
-    // When the next one is due, and what the endpoint did, the first has said already.
+    // The first result has already decided when the next attempt is due, and what counts for the endpoint.
     expect(late).toMatchObject({
       status: 0,
       attempts: 2,
@@ -135,7 +135,7 @@ describe('the attempts of a delivery', () => {
 })
 
 describe('first attempts of one event in two processes', () => {
-  /** As a process reads it, with the event's rows still to be written. */
+  /** An event as a process reads it, whose rows are still unwritten. */
   async function aRun(id: DeliverySnapshot['eventId']) {
     const { db } = database
     const snapshot = onlyOne(onlyOne(await findEventSnapshots(db, [id])).deliveries)
@@ -161,7 +161,7 @@ describe('first attempts of one event in two processes', () => {
         run,
       )
     expect(await outcome(other, 1, 500)).toMatchObject({ status: 0, attempts: 1 })
-    // Its process has nothing more to do: the other one goes on with the delivery.
+    // This process has nothing more to do: the other one continues the delivery.
     expect(await outcome(frozen, 2, 200)).toBeNull()
     expect(await rowsOf(endpoint.accountId)).toMatchObject([{ id: other.snapshot.id, status: 1 }])
     expect(await deliveryState(db, other.snapshot.id)).toMatchObject({ attempts: 2 })

@@ -20,7 +20,7 @@ describe('recordAttempts counts failures', () => {
       consecutive_failures: 20,
     })
     const states = await Promise.all(deliveries.map(({ id }) => deliveryState(database.db, id)))
-    // All ended with one attempt: the 20th with its own failure, those rescheduled before it were cancelled.
+    // All ended after one attempt: the 20th with its own failure; those that were rescheduled before it were cancelled.
     expect(states.map(({ status, attempts }) => [status, attempts])).toEqual(states.map(() => [2, 1]))
     expect(states.filter(({ last_error }) => last_error === 'http_500')).toHaveLength(1)
     expect(states.filter(({ last_error }) => last_error === 'endpoint_disabled')).toHaveLength(19)
@@ -55,7 +55,7 @@ describe('recordAttempts counts failures', () => {
       aResult(deliveries[4] as TestDelivery, retry('timeout')),
       aResult(deliveries[5] as TestDelivery, { kind: 'delivered' }),
     )
-    // Disabled by the first; the success behind it resets the count and does not re-enable.
+    // The first result disables the endpoint; the success behind it resets the count and does not re-enable the endpoint.
     expect(await endpointState(database.db, endpoint.id)).toMatchObject({
       status: 2,
       consecutive_failures: 0,
@@ -99,7 +99,7 @@ describe('recordAttempts counts failures', () => {
     await database.db.transaction(async (holder) => {
       await holder.query(`select from webhook_deliveries where id = $1 for update`, [other.id])
       await database.db.transaction(async (tx) => {
-        // A statement that wanted the other delivery would fail here. Otherwise it would wait for this test.
+        // A statement that needed the other delivery would fail here; without the timeout, it would wait for this test.
         await tx.query(`set local lock_timeout = '100ms'`)
         expect(await recordAttempts(tx, [aResult(last, retry())])).toMatchObject([{ disabledEndpoint: true }])
       })

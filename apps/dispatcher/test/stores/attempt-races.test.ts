@@ -25,7 +25,7 @@ describe('recordAttempts among others', () => {
     expect(await deliveryState(database.db, delivery.id)).toMatchObject({ status: 0, attempts: 1 })
     expect((await endpointState(database.db, endpoint.id)).consecutive_failures).toBe(1)
     expect(await listAttempts(database.db, [delivery.id])).toHaveLength(1)
-    // A late one learns how it stands, and changes nothing even if it would have been the last.
+    // A late result is answered with the current state, and changes nothing even if it would have been the last.
     const [again] = await record(aResult(delivery, { kind: 'over', error: 'timeout' }))
     expect(again).toMatchObject({
       status: 0,
@@ -73,7 +73,7 @@ describe('recordAttempts among others', () => {
     const { db } = database
     const { endpoint, deliveries } = await withDeliveries(3)
     const ids = deliveries.map(({ id }) => id).sort((a, b) => Number(b) - Number(a))
-    // Rewritten from the highest id down, so that whatever plan the purge has, it meets them in that order.
+    // Rewrites the rows from the highest id down, so that the purge meets them in that order with any plan.
     for (const [i, id] of ids.entries()) {
       await db.query(`update webhook_deliveries set next_attempt_at = $2 where id = $1`, [id, later(i)])
     }

@@ -30,7 +30,7 @@ async function disabled(
   return { endpoint, deliveries }
 }
 
-/** Pages of two deliveries. `before` runs before each statement, with the number of those before it. */
+/** Cancels two deliveries per page. `before` runs before each statement, with the number of statements so far. */
 function cancelling(before: (page: number) => Promise<unknown> = () => Promise.resolve()) {
   const pages: EndpointId[] = []
   const failures: EndpointId[] = []
@@ -133,7 +133,7 @@ describe('cancelling what is pending for a disabled endpoint', () => {
       async (tx) => {
         await tx.query('select from webhook_deliveries where id = $1 for update', [second.id])
         cancelled = cancelBacklog(database.db, endpoint.id, null, 1000)
-        // Looked at below.
+        // Awaited below; until then, a failure must not count as unhandled.
         cancelled.catch(() => undefined)
         await waitForBlocked(1)
       },

@@ -8,7 +8,7 @@ import { aResult, pendingDeliveries, type TestDelivery } from '../support/delive
 
 const database = useWebhooksDatabase()
 
-// These rows have no foreign keys: triggers delete them, and the statements that insert them hold what they belong to.
+// These rows have no foreign keys: triggers delete them, and statements that insert them lock the rows they belong to.
 const [EVENT, ENDPOINT, DELIVERY] = ['webhook_events', 'webhook_endpoints', 'webhook_deliveries'] as const
 const remove = (table: string) => `delete from ${table} where id = $1`
 const attemptsOf = ({ id }: TestDelivery) => countRows(database.db, 'webhook_attempts', 'delivery_id', id)

@@ -131,7 +131,7 @@ describe('dispatchEvents', () => {
       return (await findBodies(db, ids)).map(({ id, body }) => `${id} ${body}`).sort()
     }
     const seen = await Promise.all(Array.from({ length: 8 }, (_, process) => dispatch(process)))
-    // Every reader saw the same bodies at any time.
+    // Every process saw the same bodies, whenever it read them.
     for (const bodies of seen) expect(bodies).toEqual(seen[0])
     const { rows } = await db.query(`select id from webhook_deliveries where endpoint_id = $1`, [endpoint.id])
     expect(rows).toHaveLength(10)

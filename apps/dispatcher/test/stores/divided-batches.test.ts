@@ -17,7 +17,7 @@ import { DELIVERED, firstResultsIn, onlyOne, resultOf, storeRows } from '../supp
 const database = useWebhooksDatabase()
 const { snapshotsFor, snapshotsWithOneId, rowsOf } = firstResultsIn(database)
 
-/** Gives up what waits for a lock almost at once. */
+/** A pool whose statements stop waiting for a lock almost at once. */
 let impatient: Db
 beforeAll(() => {
   const { connectionString } = database.db.pool.options
@@ -64,7 +64,7 @@ it('makes an event dispatched whose results are recorded one by one, because the
   const event = unwritten(snapshots)
   const recorder = aRecorder(db)
   const outcome = { created: snapshots, unwritten: event, unfinished: [], readAt: 0 }
-  // In one batch: all are added before anything else happens.
+  // Both results share a batch, because they are added before anything else happens.
   const settled = await Promise.allSettled([
     recorder.record(resultOf(late, DELIVERED), 'any', { snapshot: late, event: unwritten([late]) }),
     succeeding(recorder).run(event.id, outcome),
@@ -92,7 +92,7 @@ describe('a batch that times out', () => {
         { length: 3 },
         { length: 3 },
       ])
-      // Without what comes for the account that is blocked.
+      // The shared statement leaves out the result of the account that is blocked.
       const further = more.map(record)
       expect(await Promise.all(further.slice(0, 4))).toMatchObject(all(4))
       expect(shared.splice(0)).toMatchObject([{ length: 4 }])
@@ -119,7 +119,7 @@ describe('a batch that times out', () => {
       const free = record(beside)
       await timeOut()
       expect(await free).toMatchObject({ status: 1 })
-      // Until the lock is released. After that, the account shares statements again.
+      // `second` stays out of shared statements until the lock is released. After that, the account shares statements again.
       expect(shared).toMatchObject([{ length: 1 }, { length: 1 }])
       return { results }
     })
@@ -145,14 +145,14 @@ describe('a batch that times out', () => {
 const all = (count: number) => Array.from({ length: count }, () => ({ status: 1 }))
 const endpoints = (count: number) => Promise.all(Array.from({ length: count }, () => anEndpoint(database.db)))
 
-/** So many events of each, one after the other. */
+/** Snapshots of `count` events for each endpoint, grouped by endpoint. */
 const snapshotsOf = async (of: readonly Endpoint[], count: number) =>
   (await Promise.all(of.map(({ accountId }) => snapshotsFor(accountId, count)))).flat()
 
 const lock = (tx: Tx, of: readonly Endpoint[]) =>
   tx.query(`select from webhook_endpoints where id = any ($1) for update`, [of.map(({ id }) => id)])
 
-/** A recorder that repeats what times out, and the deliveries that each of its statements was about. */
+/** A recorder that repeats what times out, and lists of the deliveries in each of its statements. */
 function counting() {
   const { signal } = new AbortController()
   const counted = (db: Queryable) => {
@@ -178,7 +178,7 @@ function counting() {
   return { shared: shared.statements, apart: apart.statements, record }
 }
 
-/** What the time limit of statements does, and with the same code: to the one that waits for a lock. */
+/** Cancels the statement that waits for a lock, with the same code as the time limit of statements. */
 async function timeOut(): Promise<void> {
   await waitFor(async () => {
     const { rows } = await database.db.query(

@@ -94,7 +94,7 @@ describe('recordFirstAttempts among others', () => {
           snapshots.map((snapshot) => resultOf(snapshot, retry())),
           snapshots.map(({ eventId }) => eventId),
         ),
-      // As for an attempt that takes long. The statement above has its view of the tables, and no lock on this event yet.
+      // As for an attempt that takes long. The statement above already has its view of the tables, but no lock on this event yet.
       () => writeDeliveries(db, [second], NOW),
     )
     expect(recorded).toMatchObject([{ deliveryId: first.id, status: 0 }])

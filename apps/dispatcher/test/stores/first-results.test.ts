@@ -115,7 +115,7 @@ describe('recordFirstAttempts', () => {
     expect(recorded.every(({ disabledEndpoint }) => disabledEndpoint)).toBe(true)
     expect(await endpointState(db, endpoint.id)).toMatchObject({ status: 2, consecutive_failures: 21 })
     expect(await rowsOf(endpoint.accountId)).toMatchObject([
-      // Scheduled before, and the canceller's.
+      // Rescheduled before the endpoint was disabled; the canceller will end it.
       { status: 0, last_error: 'http_500' },
       { status: 2, last_error: 'timeout' },
       { status: 2, last_error: 'http_500' },

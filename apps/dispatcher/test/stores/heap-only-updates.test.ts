@@ -6,7 +6,8 @@ import { aResult, openDeliveries } from '../support/deliveries.js'
 
 const database = useWebhooksDatabase()
 
-// What nearly every delivery is: its one update must not touch the six indexes of its table, nor the endpoint's count its own.
+// Nearly every delivery goes this way. Its one update must not touch the six indexes of its table, nor must the update of the
+// endpoint's count touch those of the endpoint's table.
 it('the success of a first attempt changes no index', async () => {
   const { db } = database
   const endpoint = await anEndpoint(db)

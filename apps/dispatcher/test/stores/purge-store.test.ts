@@ -68,7 +68,7 @@ describe('purgeRecording', () => {
         `select id from webhook_deliveries where event_id = $1 and status = 0`,
         [summary.eventId],
       )
-      // A delivery made in the same instant may be left: its snapshot says that there is nothing to send.
+      // The purge may miss a delivery made at the same instant; its snapshot then says that there is nothing to send.
       for (const snapshot of await findDeliverySnapshots(
         db,
         rows.map(({ id }) => id),
@@ -78,14 +78,14 @@ describe('purgeRecording', () => {
   })
 })
 
-// Dispatch leaves out what the other has locked, and may have locked what the other needs next.
+// Dispatch skips the rows that the other has locked, and may itself have locked what the other needs next.
 it.each([
   ['forgetting a recording', purgeRecording],
   ['closing an account', (db: Db, { accountId }: TestSummary) => closeAccount(db, accountId)],
 ])('%s and dispatching its events never wait for each other', async (_name, end) => {
   const { db } = database
   const { accountId } = await anEndpoint(db)
-  // The table has them in descending order.
+  // The table stores them in descending order.
   const summaries = [30, 20, 10].map((ms) => aSummary({ accountId, eventId: newEventId(new Date(ms)) }))
   for (const summary of summaries) await queueSummary(db, summary)
   const [, middle] = summaries

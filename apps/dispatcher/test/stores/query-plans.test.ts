@@ -253,7 +253,7 @@ describe('hot queries use their index and read no table in full', () => {
     ],
   ])
 
-  // An outage of a receiver makes the pending deliveries millions; every batch of results would read them all.
+  // During a receiver's outage there are millions of pending deliveries; otherwise, every batch of results would read them all.
   it('recording results looks at no other pending delivery, also when it disables an endpoint', async () => {
     const failed = deliveryIds.map((id, i) =>
       aResult({ id, endpointId, eventId: eventIds[i] as EventId }, retry()),

@@ -24,7 +24,7 @@ describe('retention', () => {
   const deleteEvents = async (db: Queryable, before: Date, limit: number) =>
     (await deleteOldEvents(db, before, limit)).count
 
-  /** As if the deliveries had been made when their event was. */
+  /** Backdates the deliveries, as if they were as old as their events. */
   const backdate = (deliveries: readonly { id: DeliveryId }[]) =>
     database.db.query(`update webhook_deliveries set created_at = to_timestamp(0) where id = any ($1)`, [
       deliveries.map(({ id }) => id),
@@ -112,14 +112,14 @@ describe('retention', () => {
   })
 
   describe('leaves deliveries alone', () => {
-    /** A statement that has to wait for someone else's row fails instead. */
+    /** Makes a statement fail if it would have to wait for someone else's row. */
     const withoutWaiting = <T>(work: (tx: Tx) => Promise<T>): Promise<T> =>
       database.db.transaction(async (tx) => {
         await tx.query(`set local lock_timeout = '100ms'`)
         return work(tx)
       })
 
-    /** Of one endpoint: an old event that was delivered, an old one that is still pending, and a young one. */
+    /** Makes deliveries of one endpoint: of an old event that was delivered, of an old one that is still pending, and of a young one. */
     async function threeDeliveries() {
       const { db } = database
       const endpoint = await anEndpoint(db)

@@ -8,7 +8,7 @@ import {
 } from '../../src/deliveries/attempt-store.js'
 import { pendingDeliveries, type TestDelivery } from './deliveries.js'
 
-/** What tests of results begin with. `database` may be there only later. */
+/** Helpers for tests of results. They read `database.db` only when called, so it may be set later. */
 export const attemptsIn = (database: { readonly db: Db }) => ({
   withDeliveries: async (count: number): Promise<{ endpoint: Endpoint; deliveries: TestDelivery[] }> => {
     const endpoint = await anEndpoint(database.db)
@@ -21,7 +21,7 @@ export const attemptsIn = (database: { readonly db: Db }) => ({
       failures,
     ]),
 
-  /** As the recorder does, with the cancelling that follows. */
+  /** Records results as the recorder does, and then cancels what it would cancel. */
   record: async (...results: AttemptResult[]): Promise<RecordedAttempt[]> => {
     const { db } = database
     const recorded = await recordAttempts(db, results)

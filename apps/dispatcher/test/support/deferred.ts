@@ -3,10 +3,13 @@ import { concludeFirstAttempts, scheduleDeliveries } from '../../src/dispatching
 import { dispatchInRows, type TestDispatcher } from './dispatcher.js'
 import type { Subscriber } from './subscriber.js'
 
-/** Longer than a test lasts, and shorter than what the sweeper takes for a mistake. */
+/** Longer than a test lasts, and shorter than a delay that the sweeper takes for a mistake. */
 const FAR_MS = 5 * 60_000
 
-/** Deliveries that were due a minute ago and whose jobs wait for five more: deferred while the endpoint was slow. Returns the jobs' ids. */
+/**
+ * Makes deliveries that were due a minute ago and whose jobs wait five more minutes, as if deferred while the endpoint was slow. Returns
+ * the ids of the jobs.
+ */
 export async function deferDeliveries(
   dispatcher: TestDispatcher,
   subscriber: Subscriber,

@@ -21,7 +21,7 @@ export type TestDelivery = { id: DeliveryId; endpointId: EndpointId; eventId: Ev
 export const deliveriesIn = ({ created }: Dispatched): TestDelivery[] =>
   created.map(({ id, endpoint, eventId }) => ({ id, endpointId: endpoint.id, eventId }))
 
-/** So many events of the endpoint's account, dispatched: one delivery each, whose first attempt is under way. */
+/** Dispatches `count` events of the endpoint's account: one delivery each, whose first attempt is under way. */
 export async function openDeliveries(db: Db, endpoint: Endpoint, count: number): Promise<TestDelivery[]> {
   const summaries = Array.from({ length: count }, () => aSummary({ accountId: endpoint.accountId }))
   for (const summary of summaries) await queueSummary(db, summary)
@@ -33,7 +33,7 @@ export async function openDeliveries(db: Db, endpoint: Endpoint, count: number):
   return deliveriesIn(made).filter(({ endpointId }) => endpointId === endpoint.id)
 }
 
-/** The same, due at `NOW` in the schedule. */
+/** Opens deliveries, and schedules them for `NOW`. */
 export async function pendingDeliveries(db: Db, endpoint: Endpoint, count: number): Promise<TestDelivery[]> {
   const deliveries = await openDeliveries(db, endpoint, count)
   await scheduleDeliveries(
@@ -54,7 +54,7 @@ export const retry = (error: Extract<Outcome, { kind: 'retry' }>['error'] = 'htt
   delayMs: 60_000,
 })
 
-/** A recorder where nothing is repeated. */
+/** A recorder that repeats nothing. */
 export const aRecorder = (db: Db, options: Pick<RecorderOptions, 'onDisabled'> = {}) =>
   new ResultRecorder({ db, dbApart: db, retryWhileUnavailable: once, retryTimeouts: once, ...options })
 

@@ -10,7 +10,7 @@ import type { EventId } from '@signet/webhook-core'
 import { Subscriber } from './subscriber.js'
 
 export type TestDispatcher = Context & {
-  /** Environment of another dispatcher at the same database and queues. */
+  /** Environment for another dispatcher with the same database and queues. */
   env: Record<string, string>
   logLines: Record<string, unknown>[]
   subscriber(): Subscriber
@@ -19,7 +19,7 @@ export type TestDispatcher = Context & {
 
 export type DispatcherOptions = { env?: Record<string, string>; ports?: Partial<Ports>; start?: boolean }
 
-/** A dispatcher with a database and queues of its own, running in this process. */
+/** Starts a dispatcher with its own database and queues, in this process. */
 export async function startDispatcher({
   env = {},
   ports = {},
@@ -41,7 +41,7 @@ export async function startDispatcher({
     ports,
     start,
   )
-  // A test that publishes right away must not be faster than the connection. One that brings its own Redis may not have any.
+  // A test may publish right away, so the connection must stand first. A test that names another Redis may never get a connection.
   if (env['WEBHOOKS_REDIS_URL'] === undefined) await waitFor(() => dispatcher.queues.isConnected)
   return {
     ...dispatcher,
@@ -52,7 +52,7 @@ export async function startDispatcher({
   }
 }
 
-/** One more dispatcher at the database and queues that `env` names. */
+/** Starts another dispatcher with the database and queues that `env` names. */
 export function startAnother(
   env: Record<string, string>,
   ports: Partial<Ports> = {},
@@ -93,7 +93,7 @@ export async function dispatchEvent(
   return outcome
 }
 
-/** The same, with rows for all deliveries at once, as for an event that has lost a worker. */
+/** Dispatches an event with rows for all its deliveries at once, as after a worker of this event was lost. */
 export const dispatchInRows = (dispatcher: Pick<Context, 'dispatch' | 'preparation'>, id: EventId) =>
   dispatchEvent(dispatcher, id, { wasLost: true })
 

@@ -7,7 +7,9 @@ import { dispatchEvent } from './dispatcher.js'
 import { startStepwise, type Stepwise } from './stepwise.js'
 import type { Subscriber } from './subscriber.js'
 
-/** For the tests of a file, a dispatcher that sends one attempt to an endpoint at a time; for each, an account and an empty queue. */
+/**
+ * Gives the tests of a file a dispatcher that sends one attempt to an endpoint at a time, and each test a new account and an empty queue.
+ */
 export function useFirstAttempts() {
   let started: { receiver: Receiver; dispatcher: Stepwise } | undefined
   let subscriber: Subscriber | undefined
@@ -44,7 +46,7 @@ export function useFirstAttempts() {
       return rig().subscriber
     },
 
-    /** What the event's job does, from the beginning to the end. */
+    /** Does everything that the event's job does. */
     run: async (eventId?: EventId): Promise<EventId> => {
       const { dispatcher, subscriber } = rig()
       eventId ??= await subscriber.summary()
@@ -80,7 +82,7 @@ export function useFirstAttempts() {
       return open.some(({ id }) => id === eventId)
     },
 
-    /** Resolves once a dispatch that runs has left out an event, because a transaction of the test holds it. */
+    /** Resolves once a running dispatch has skipped an event because a transaction of the test holds it. */
     untilLeftOut: async (): Promise<void> => {
       const { db } = rig().dispatcher
       const query = jest.spyOn(db, 'query')

@@ -7,9 +7,9 @@ import { findEventSnapshots, writeDeliveries } from '../../src/dispatching/first
 
 export const DELIVERED = { kind: 'delivered' } as const
 
-/** What tests of first results begin with. `database` may be there only later. */
+/** Helpers for tests of first results. They read `database.db` only when called, so it may be set later. */
 export function firstResultsIn(database: { readonly db: Db }) {
-  /** So many queued events with a body. */
+  /** Inserts `count` queued events that have a body. */
   async function queued(accountId: string, count = 1, audioId?: string): Promise<EventId[]> {
     const body = '{"a":"é"}'
     const summaries = Array.from({ length: count }, () =>
@@ -28,7 +28,10 @@ export function firstResultsIn(database: { readonly db: Db }) {
     queued,
     snapshotsFor,
 
-    /** Snapshots of two events of two accounts. After a failover the sequence issues ids again that were not yet durable. */
+    /**
+     * Snapshots of events of two accounts that got the same delivery id: after a failover, the sequence issues ids again that were not yet
+     * durable.
+     */
     snapshotsWithOneId: async (): Promise<{ written: DeliverySnapshot; late: DeliverySnapshot }> => {
       const { db } = database
       const late = onlyOne(await snapshotsFor((await anEndpoint(db)).accountId))

@@ -10,14 +10,14 @@ const MINUTE_MS = 60_000
 
 type Rig = {
   receiver: Receiver
-  /** Its engine is for the test to start. */
+  /** Its engine does not run until the test starts it. */
   dispatcher: TestDispatcher
   subscriber: Subscriber
-  /** To damage what the queues have there. */
+  /** For damaging what the queues store in Redis. */
   redis: ReturnType<typeof connectRedis>
 }
 
-/** For each test of the file, a dispatcher whose queues fill up until the test lets it work. */
+/** Gives each test of a file a dispatcher whose queues fill up until the test starts its engine. */
 export function useIdleDispatcher({ env = {} }: { env?: Record<string, string> } = {}) {
   let receiver: Receiver | undefined
   let rig: Rig | undefined
@@ -63,7 +63,7 @@ export function useIdleDispatcher({ env = {} }: { env?: Record<string, string> }
     },
     rows,
 
-    /** What is queued by now is then old enough for the sweeper. */
+    /** Moves the clock ahead, so that what is queued by now is old enough for the sweeper. */
     passMinute: () => void (aheadMs = MINUTE_MS),
 
     untilDelivered: (...ids: readonly EventId[]) =>
@@ -74,12 +74,12 @@ export function useIdleDispatcher({ env = {} }: { env?: Record<string, string> }
 
     untilGone: (key: string) => waitFor(async () => (await current().redis.exists(key)) === 0),
 
-    /** A delivery whose job is in the queue, as if there had been no permit for its first attempt. */
+    /** Makes a delivery whose job is in the queue, as if there had been no permit for its first attempt. */
     async deferredDelivery() {
       const { dispatcher, subscriber } = current()
       const eventId = await subscriber.withoutQueues().summary()
       await dispatchInRows(dispatcher, eventId)
-      // The second run finds it left behind by the first.
+      // The second run finds the delivery that the first one left behind.
       await dispatcher.firstAttempts.run(eventId, await dispatchInRows(dispatcher, eventId))
       const row = (await rows()).find(({ event_id }) => event_id === eventId)
       if (!row) throw new Error('no delivery')

@@ -25,7 +25,7 @@ type Kustomization = { resources: string[]; configMapGenerator: { name: string; 
 export const kustomizationOf = (folder: string): Kustomization =>
   parse(readFileSync(`${kubernetes}/${folder}/kustomization.yaml`, 'utf8')) as Kustomization
 
-/** The documents of the base as they stand in its files, and the maps that are made of its settings. */
+/** The documents in the files of the base, and the config maps that are generated from its settings. */
 export function baseManifests(): Manifest[] {
   const { resources, configMapGenerator } = kustomizationOf('base')
   const read = (file: string) => readFileSync(`${kubernetes}/base/${file}`, 'utf8')
@@ -36,7 +36,7 @@ export function baseManifests(): Manifest[] {
   return [...resources.flatMap((file) => documents(read(file))), ...maps]
 }
 
-/** As kustomize reads them: what follows the first `=` is the value, quotes and all. */
+/** Reads settings as kustomize does: what follows the first `=` is the value, quotes and all. */
 const settingsIn = (text: string): Record<string, string> =>
   Object.fromEntries(
     text
@@ -50,7 +50,7 @@ const BUILDERS = [
   ['kustomize', ['build']],
 ] as const
 
-/** The documents that kustomize makes of a folder; null where neither it nor kubectl is on the PATH. */
+/** The documents that kustomize builds from a folder; null if neither it nor kubectl is on the PATH. */
 export function built(folder: string): Manifest[] | null {
   for (const [command, args] of BUILDERS) {
     const { error, status, stdout, stderr } = spawnSync(command, [...args, `${kubernetes}/${folder}`], {
@@ -63,7 +63,7 @@ export function built(folder: string): Manifest[] | null {
   return null
 }
 
-/** The one container of a Deployment's or a Job's pods. */
+/** The only container in the pods of a Deployment or a Job. */
 export function containerOf({ metadata, spec }: Manifest): Container {
   const [container, ...others] = (spec as PodTemplate).template.spec.containers
   if (!container || others.length > 0) throw new Error(`${metadata.name} has not exactly one container`)

@@ -3,12 +3,12 @@ import { connect, createServer, type AddressInfo, type Socket } from 'node:net'
 
 export type MuteRedis = {
   url: string
-  /** Whether the command that it does not answer has come. */
+  /** Whether the command that gets no answer has arrived. */
   isMute(): boolean
   close(): void
 }
 
-/** Stands before the Redis of `url` and lets everything pass until a command with `word` in it; from then on it is silent. */
+/** A proxy in front of the Redis at `url`. It passes everything on until a command contains `word`, and is silent after that. */
 export async function startMuteRedis(url: string, word: RegExp): Promise<MuteRedis> {
   const { hostname, port } = new URL(url)
   const sockets = new Set<Socket>()

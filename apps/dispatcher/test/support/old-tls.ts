@@ -8,8 +8,8 @@ import { issueCertificate } from '@signet/local'
 export type OldReceiver = { port: number; requests: number; close(): void }
 
 /**
- * A receiver that speaks TLS 1.1 at most, in a process that was told to accept it: Node itself refuses so old a version
- * by default, so only then it is our own limit that is seen.
+ * A receiver that speaks TLS 1.1 at most, in a process that is configured to accept it: by default Node itself refuses
+ * such an old version, which would hide whether our own limit works.
  */
 export async function startOldReceiver(authority: Authority, host: string): Promise<OldReceiver> {
   const { DEFAULT_MIN_VERSION: version, DEFAULT_CIPHERS: ciphers } = tls

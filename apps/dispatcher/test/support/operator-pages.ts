@@ -13,7 +13,7 @@ export type Incident = {
   delivery: DeliveryRow
 }
 
-/** A dispatcher with pages for operators, and a receiver that fails as told. */
+/** Starts a dispatcher with pages for operators, and a receiver that fails on demand. */
 export async function startObserved() {
   const receiver: Receiver = await startReceiver()
   const dispatcher: TestDispatcher = await startDispatcher({
@@ -25,7 +25,7 @@ export async function startObserved() {
     dispatcher,
     app: createApp(dispatcher),
 
-    /** An event whose two attempts failed with this answer. */
+    /** Makes an event whose two attempts failed with this answer. */
     async incident(path: string, answer = 'out of order'): Promise<Incident> {
       const subscriber = dispatcher.subscriber()
       receiver.hook(path, { answers: [reply(503, { body: answer }), reply(503, { body: answer })] })

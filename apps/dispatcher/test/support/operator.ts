@@ -7,7 +7,7 @@ import { deliveriesOf, startDispatcher, type TestDispatcher } from './dispatcher
 
 type Outcome = { code: number; out: string; err: string }
 
-/** An operator at the command line, and for each test of the file a dispatcher that retries once. */
+/** Gives the tests of a file an operator's command line, and each test a dispatcher that retries once. */
 export function useOperator() {
   let receiver: Receiver | undefined
   let dispatcher: TestDispatcher | undefined
@@ -50,7 +50,7 @@ export function useOperator() {
       return JSON.parse(out) as Record<string, unknown>
     },
 
-    /** So many deliveries of one endpoint that ended as failures; its receiver answers well from now on. */
+    /** Makes `count` deliveries of one endpoint that ended as failures. Its receiver answers normally after them. */
     async failed(path: string, count: number, query = '') {
       const subscriber = there(dispatcher).subscriber()
       const endpoint = await subscriber.endpoint(there(receiver).url(path) + query)
@@ -70,7 +70,7 @@ export function useOperator() {
       return rows
     },
 
-    /** Runs commands that look for Redis where nobody listens. */
+    /** Runs commands that look for Redis where nothing listens. */
     async withoutRedis<T>(work: () => Promise<T>): Promise<T> {
       const { env } = there(dispatcher)
       const real = env['WEBHOOKS_REDIS_URL'] ?? ''

@@ -13,16 +13,16 @@ import type { Subscriber } from './subscriber.js'
 
 export type Stepwise = TestDispatcher & {
   clock: TestClock
-  /** Makes the deliveries of an event, as the worker would. Their first attempts are not made. */
+  /** Makes the deliveries of an event, as the worker would, but not their first attempts. */
   dispatched(subscriber: Subscriber): Promise<DeliveryRow[]>
-  /** The same, and puts them into the queue, as if there had been no permits for their first attempts. */
+  /** Also puts the deliveries into the queue, as if there had been no permits for their first attempts. */
   scheduled(subscriber: Subscriber): Promise<DeliveryRow[]>
   /** Runs the jobs of these deliveries now, all at once. */
   attempt(...rows: DeliveryRow[]): Promise<void>
   row(id: string): Promise<DeliveryRow>
 }
 
-/** A dispatcher whose workers do not run: tests take each step themselves, under a clock that moves only when told. */
+/** Starts a dispatcher whose workers do not run: tests take each step themselves, and move its clock. */
 export async function startStepwise({ ports, ...options }: DispatcherOptions = {}): Promise<Stepwise> {
   const clock = new TestClock()
   const dispatcher = await startDispatcher({
@@ -46,7 +46,7 @@ export async function startStepwise({ ports, ...options }: DispatcherOptions = {
     async scheduled(subscriber) {
       const eventId = await subscriber.summary()
       await dispatchInRows(dispatcher, eventId)
-      // The second run finds them left behind by the first.
+      // The second run finds the deliveries that the first one left behind.
       await firstAttempts.run(eventId, await dispatchInRows(dispatcher, eventId))
       return rowsOf(subscriber, eventId)
     },

@@ -58,7 +58,7 @@ export class Subscriber {
     return { id: endpoint.id, secret, url }
   }
 
-  /** The secret that will follow the endpoint's current one. */
+  /** Stores a secret that will replace the endpoint's current one, and returns it. */
   async nextSecret({ id }: TestEndpoint, activateAfterHours = 24): Promise<string> {
     const { db, secretBox } = this.deps
     const secret = newSigningSecret()
@@ -69,8 +69,8 @@ export class Subscriber {
   }
 
   /**
-   * Commits an event and publishes it, as the API does. With a body, as the API freezes it where a notice has every part; without
-   * one if `parts` says what there is of the recording.
+   * Commits an event and publishes it, as the API does. The event has a body, as the API freezes one where a notice has every part,
+   * unless `parts` says what the recording has.
    */
   async summary({ eventId = newEventId(new Date()), ...parts }: Partial<TestSummary> = {}): Promise<EventId> {
     const hasParts = 'recording' in parts || 'transcript' in parts || 'summaries' in parts
@@ -90,7 +90,7 @@ export class Subscriber {
     return eventId
   }
 
-  /** Commits events and publishes them together, as the API does with those that come at the same time. */
+  /** Commits events and publishes them together, as the API does with events that arrive at the same time. */
   async summaries(count: number, overrides: (number: number) => Partial<TestSummary> = () => ({})) {
     const ids: EventId[] = []
     for (let number = 0; number < count; number += 1)
