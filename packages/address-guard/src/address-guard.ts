@@ -3,7 +3,7 @@ import pTimeout from 'p-timeout'
 import { isPublicAddress } from './ip-ranges.js'
 import { dnsResolver, systemResolver, type ResolvedAddress, type Resolver } from './resolver.js'
 
-/** The name does not resolve, or not in time. */
+/** The name does not resolve, or does not resolve in time. */
 export class NameNotResolvedError extends Error {
   override name = 'NameNotResolvedError'
 }
@@ -44,7 +44,7 @@ export class AddressGuard {
 
   /** All addresses of a host name or literal (IPv6 without brackets). Throws unless every one is allowed. */
   async addressesOf(host: string): Promise<ResolvedAddress[]> {
-    // The system's resolver takes no name for this machine.
+    // The system's resolver takes an empty name to mean this machine.
     if (host === '') throw new NameNotResolvedError('there is no name')
     const family = isIP(host)
     const found =

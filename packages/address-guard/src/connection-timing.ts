@@ -1,16 +1,16 @@
 import type { Socket } from 'node:net'
 
 /**
- * Milliseconds that the phases of opening a connection took, as far as they ended, and the address once it was reached. A literal
- * address has no `dns`.
+ * How many milliseconds each completed phase of opening a connection took, and the peer's address once it was reached. A connection to
+ * a literal address has no `dns`.
  */
 export type ConnectionPhases = { dns?: number; connect?: number; tls?: number; peer?: string }
 
 const phasesOf = new WeakMap<object, ConnectionPhases>()
 
 /**
- * How long it took to open this connection, or to fail with this error. Only the first caller gets it: exchanges on a connection
- * that was already open have no such phases.
+ * How long it took to open this connection, or to fail with this error. Only the first caller gets the phases: later exchanges on the
+ * connection find it open.
  */
 export function takeConnectionPhases(connectionOrError: object): ConnectionPhases | undefined {
   const phases = phasesOf.get(connectionOrError)
@@ -21,8 +21,8 @@ export function takeConnectionPhases(connectionOrError: object): ConnectionPhase
 let observer: ((phases: ConnectionPhases) => void) | undefined
 
 /**
- * Dispatches a request and reports the phases of a connection opened for it; they are filled in as each phase ends. The client
- * starts to open it within this call, and reports it to nobody else before it is open.
+ * Dispatches a request and reports the phases of a connection opened for it, which are filled in as each phase ends. The client starts
+ * to open that connection within `dispatch`, so the observer cannot see the connection of another request.
  */
 export function observeConnection(onOpening: (phases: ConnectionPhases) => void, dispatch: () => void): void {
   observer = onOpening
@@ -33,7 +33,7 @@ export function observeConnection(onOpening: (phases: ConnectionPhases) => void,
   }
 }
 
-/** Times a connection that is just being opened. The returned function ends that, with the connection or the error. */
+/** Times a connection that is being opened. Call the returned function when opening ends, with the connection or the error. */
 export function timeConnection(socket: Socket): (connectionOrError: object) => void {
   const phases: ConnectionPhases = {}
   observer?.(phases)
@@ -43,7 +43,7 @@ export function timeConnection(socket: Socket): (connectionOrError: object) => v
     phases[phase] = now - since
     since = now
   }
-  // Before the client's own listeners, which write the first request at once.
+  // These listeners must run before the client's own, which write the first request at once.
   socket.prependOnceListener('lookup', end('dns'))
   socket.prependOnceListener('connect', end('connect'))
   socket.prependOnceListener('connect', () => {

@@ -20,7 +20,10 @@ export type GuardedAgentOptions = {
 type Connector = buildConnector.connector
 type CallbackArguments = Parameters<buildConnector.Callback>
 
-/** Loaded for the first agent: it takes longer than the rest of this package, and those who only check addresses need none. */
+/**
+ * Loads undici for the first agent: loading it takes longer than the rest of this package, and callers that only check addresses do not
+ * need it.
+ */
 const library = () => createRequire(import.meta.url)('undici') as typeof import('undici')
 
 /**
@@ -42,13 +45,13 @@ function guardedConnector({ guard, connectTimeoutMs = 5000, ca }: GuardedAgentOp
     try {
       guard.requireAllowedLiteral(host)
     } catch (error) {
-      // Asynchronously, like every connection failure: the client cannot handle a callback during the call.
+      // Calls back asynchronously, as for every connection failure: the client cannot handle a callback during the call.
       queueMicrotask(() => callback(error as Error, null))
       return
     }
     // A trailing dot names the same host, but SNI must not contain it (RFC 6066 section 3).
     const servername = host.endsWith('.') ? host.slice(0, -1) : options.servername
-    // The type leaves out that the socket is returned.
+    // The call returns the socket, although its type does not say so.
     const socket = connect({ ...options, servername }, (...outcome: CallbackArguments) => {
       const [error, connected] = outcome
       conclude(error ?? connected)

@@ -4,8 +4,8 @@ import { lookup, Resolver as DnsResolver } from 'node:dns/promises'
 export type ResolvedAddress = { address: string; family: 4 | 6 }
 
 /**
- * Resolves a host name to all its addresses. The only place where names are resolved, which tests replace. Rejects or returns
- * an empty list if there are none. Needs no timeout: the guard has one.
+ * Resolves a host name to all its addresses. Names are resolved nowhere else, so tests can replace this. Rejects or returns an empty
+ * list if there are none. Needs no timeout: the guard has one.
  */
 export type Resolver = (hostname: string) => Promise<ResolvedAddress[]>
 

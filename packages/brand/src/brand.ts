@@ -1,6 +1,6 @@
 export type Logo = { readonly type: 'image/svg+xml' | 'image/png'; readonly bytes: Buffer }
 
-/** Who people deal with, as pages and emails show it. */
+/** Name, look and contact details of the operator, as pages and emails show them. */
 export type Brand = {
   readonly name: string
   /** Null for the built-in mark. */

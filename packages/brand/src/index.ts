@@ -1,5 +1,5 @@
 export { SIGNET, type Brand } from './brand.js'
-/** @public In the types of what `brandSettings` returns. */
+/** @public Part of the type that `brandSettings` returns. */
 export type { Logo } from './brand.js'
 export { brandOf, brandSettings, type BrandConfig } from './brand-settings.js'
 export { measures, palettes, tokenRules, type Palette } from './tokens.js'

@@ -5,7 +5,7 @@ import { createProgram } from './program.js'
 /** Documents generated from the code. `npm run docs` writes them; a check fails when one is stale. */
 export function generatedDocs(): Record<string, string> {
   const parts: string[] = []
-  // Help is printed by the program itself: what only `--help` shows, such as examples, is part of it.
+  // The program prints the help itself, so that this includes what only `--help` shows, such as examples.
   const stream = { write: (text: string) => parts.push(text) } as unknown as NodeJS.WriteStream
   const program = createProgram({ stdout: stream, stderr: stream, env: {} } as Host)
   const sections = [program, ...commandsOf(program)].map((command) => {

@@ -9,9 +9,9 @@ type Details = {
 /** An expected failure. Its message is for the person at the terminal and never contains a secret. */
 export abstract class CliError extends Error {
   abstract readonly exitCode: number
-  /** Stable word for `--json`. */
+  /** Stable code for `--json`. */
   abstract readonly code: string
-  /** A command with better advice may replace it. */
+  /** A command may replace this with better advice. */
   hint: string | undefined
 
   constructor(message: string, { hint, cause }: Details = {}) {
@@ -45,7 +45,7 @@ export class InterruptedError extends CliError {
   }
 }
 
-/** The service refused: `code` is its own code, such as `not_found`. */
+/** The service refused the request. `code` is the service's own code, such as `not_found`. */
 export class RefusedError extends CliError {
   readonly exitCode = ExitCode.refused
 
@@ -69,7 +69,7 @@ export class RateLimitedError extends RefusedError {
   }
 }
 
-/** The service failed (5xx), or what answered is not this service. The outcome of a write is then unknown. */
+/** The service failed (5xx), or something other than this service answered. The outcome of a write is then unknown. */
 export class ServerFailureError extends CliError {
   readonly exitCode = ExitCode.serverFailure
   readonly code = 'server_failure'

@@ -1,4 +1,4 @@
-/** What the process ends with. Scripts rely on these numbers; the README lists them. */
+/** Exit codes of the process. Scripts rely on these numbers; the README lists them. */
 export const ExitCode = {
   ok: 0,
   /** The service understood the request and refused it: unknown id, quota, invalid value, sign-in denied. */
@@ -7,14 +7,14 @@ export const ExitCode = {
   usage: 2,
   /** No token for this service, or one that is no longer valid. */
   notSignedIn: 3,
-  /** No answer: connection, name, certificate, time limit. */
+  /** No answer: a problem with the connection, the host name, the certificate or the time limit. */
   network: 4,
-  /** An answer that is a failure of the service itself, or not one of this service at all. */
+  /** The service itself failed, or something other than this service answered. */
   serverFailure: 5,
   /** A mistake in this program. */
   internal: 70,
-  /** The output could not be written: a full disk. As in sysexits.h. */
+  /** The output could not be written, for example because the disk is full. The same code as in sysexits.h. */
   output: 74,
-  /** Ctrl-C, as shells count it (128 + SIGINT). */
+  /** Interrupted with Ctrl-C. Shells use the same code (128 + SIGINT). */
   interrupted: 130,
 } as const

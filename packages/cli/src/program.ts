@@ -31,7 +31,7 @@ Environment:
 Exit codes:
   0 done   1 refused by the service   2 wrong usage   3 not signed in   4 no connection   5 the service failed`
 
-/** The whole command line. Parsing errors are thrown as CommanderError instead of ending the process. */
+/** Creates the whole command line. Parsing errors are thrown as CommanderError instead of ending the process. */
 export function createProgram(host: Host): Command {
   const program = new Command('signet')
     .description('Sign in to Signet, manage personal tokens and webhooks, and receive deliveries locally.')

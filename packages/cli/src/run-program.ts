@@ -7,11 +7,11 @@ import { createProgram } from './program.js'
 
 const BUG_HINT = 'This is a mistake in signet. Please report it with the command you ran, without any secret.'
 
-/** Runs one command line and returns the exit code. Nothing escapes. */
+/** Runs one command line and returns the exit code. Never throws. */
 export async function runProgram(host: Host, args: readonly string[]): Promise<number> {
   const program = createProgram(host)
   const { stdout, stderr, env } = host
-  // Searched for without the parser, because the command line may be what it cannot parse.
+  // Looks for `--json` without the parser, because the parser may be unable to parse this command line.
   const output = new Output({ stdout, stderr, env, json: args.includes('--json') })
   try {
     await program.parseAsync(args, { from: 'user' })
@@ -23,7 +23,7 @@ export async function runProgram(host: Host, args: readonly string[]): Promise<n
 
 function report(error: unknown, output: Output): number {
   if (error instanceof CommanderError && error.exitCode === 0) return ExitCode.ok
-  // A group without its command: the help that was printed says it all.
+  // A group was called without a command. The help that was printed is the answer.
   if (error instanceof CommanderError && error.code === 'commander.help') return ExitCode.usage
   const failure = asCliError(error)
   output.error(failure)
@@ -36,7 +36,7 @@ function asCliError(error: unknown): CliError {
     const message = error.message
       .replace(/^error: /, '')
       .replace(/^command-argument value/, 'the value')
-      // The parser's own line break. All others were typed, and are shown escaped.
+      // The parser adds this line break itself. All others were typed by the user and are shown escaped.
       .replace(/\n(?=\(Did you mean [^\n]+\?\)$)/, ' ')
     return new UsageError(message, {
       hint: '`signet --help` and `signet <command> --help` show what there is.',
@@ -45,7 +45,7 @@ function asCliError(error: unknown): CliError {
   return new UnexpectedError(error)
 }
 
-/** Names the place, but not the message of the cause: that could hold anything, a token included. */
+/** Names the place but not the cause's message, which could contain anything, including a token. */
 class UnexpectedError extends CliError {
   readonly exitCode = ExitCode.internal
   readonly code = 'internal'

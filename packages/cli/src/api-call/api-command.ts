@@ -13,7 +13,7 @@ const METHODS = ['GET', 'POST', 'PATCH', 'DELETE'] as const
 type Method = (typeof METHODS)[number]
 type Options = { data?: string }
 
-/** Any API call, for operations without a command. */
+/** Adds the command for any API call, for operations that have no command. */
 export function apiCommand(parent: Command, host: Host): void {
   defineCommand(parent, 'api', 'call the API with your token and print the JSON that it answers', {
     examples: [
@@ -44,7 +44,7 @@ async function call(
   context.output.line(printableJson(answer, 2))
 }
 
-/** Parsed here, so that a mistake is named before anything is sent. */
+/** Parses the body before anything is sent, so that a mistake is reported first. */
 async function jsonOf(data: string, stdin: NodeJS.ReadStream): Promise<unknown> {
   const text =
     data === '-'
@@ -65,10 +65,13 @@ function parseMethod(text: string): Method {
   return method
 }
 
-/** Below the service's own address, as it is written: the token must not go to another host or another part of it. */
+/**
+ * Accepts only a path below the service's own address, exactly as written: the token must not go to another host or to another part of
+ * the service.
+ */
 function parsePath(text: string): string {
   if (!text.startsWith('/v1/') && !text.startsWith('/account/')) throw notAPath()
-  // A parser resolves `..`, even written as %2e%2e, and takes a second slash for the start of a host.
+  // The URL parser resolves `..`, even written as %2e%2e, and takes a second slash as the start of a host.
   const { pathname, search } = new URL(text, 'http://localhost')
   if (pathname + search !== text) throw notAPath()
   return text

@@ -138,7 +138,7 @@ export class ApiClient {
     await this.#send({ method: 'DELETE', path: '/account/tokens/current' })
   }
 
-  /** Any call, for what has no method here. The path is below the address of the service and holds the query. */
+  /** Makes any call, for operations without a method here. The path is relative to the service's address and includes the query. */
   async call({ method, path, body }: Pick<Call, 'method' | 'path' | 'body'>): Promise<unknown> {
     return (await this.#send({ method, path, body })).body
   }
@@ -151,7 +151,7 @@ export class ApiClient {
     return (await this.#read(call, object({ items: listOf(shape) }))).items
   }
 
-  /** The body, if it is what this service would send: another one may be running at this address. */
+  /** Returns the body if it has the expected shape: a different service may be running at this address. */
   async #read<T>(call: Call, isExpected: Shape<T>): Promise<T> {
     const { body, url, status } = await this.#send(call)
     if (!isExpected(body)) throw notThisService(status, url)

@@ -2,7 +2,7 @@ import { ServerFailureError } from '../errors.js'
 
 type Page<Item> = { items: readonly Item[]; next_cursor: string }
 
-/** The entries of all pages. */
+/** Loads all pages and returns their entries. */
 export async function everyPage<Item>(
   load: (cursor: string | undefined) => Promise<Page<Item>>,
 ): Promise<Item[]> {

@@ -14,11 +14,11 @@ export type HttpRequest = {
 export type HttpAnswer = { status: number; headers: Headers; body: unknown; url: URL }
 
 const TIMEOUT_MS = 30_000
-/** More than samples can have: an event has no limit of its own, but comes from a body of at most 32 MiB. */
+/** Larger than any response: an event has no size limit of its own, but is made from a body of at most 32 MiB. */
 const MAX_BODY_BYTES = 64 * 1024 * 1024
 const USER_AGENT = `signet-cli/${VERSION}`
 
-/** JSON over HTTP. Returns every JSON response regardless of its status, and throws a CliError for all else. */
+/** JSON over HTTP. Returns every JSON response regardless of its status, and throws a CliError for everything else. */
 export class HttpClient {
   constructor(private readonly timeoutMs: number = TIMEOUT_MS) {}
 
@@ -36,7 +36,10 @@ export class HttpClient {
     return { status: response.status, headers: response.headers, body: await this.#json(response, url), url }
   }
 
-  /** fetch with our limits: no redirects (they would carry a token elsewhere), one deadline over body and all, and its size. */
+  /**
+   * Calls fetch with our limits: no redirects (they would carry a token elsewhere), one deadline that includes the body, and a maximum
+   * body size.
+   */
   async fetch(url: URL, init: RequestInit): Promise<Response> {
     const headers = new Headers(init.headers)
     headers.set('user-agent', USER_AGENT)
@@ -63,7 +66,7 @@ export class HttpClient {
 
 class BodyTooLongError extends Error {}
 
-/** The same response. Reading its body fails once that is longer than any of this service. */
+/** Returns the same response with a limit on its body: reading fails once the body is longer than this service ever sends. */
 function limited(response: Response): Response {
   if (response.body === null) return response
   let left = MAX_BODY_BYTES
@@ -74,7 +77,7 @@ function limited(response: Response): Response {
       else controller.enqueue(chunk)
     },
   })
-  // Without the reason phrase: that of a response may be one that none may be made with.
+  // Leaves out the reason phrase: a server may send one that the `Response` constructor rejects.
   const { status, headers } = response
   return new Response(response.body.pipeThrough(counted), { status, headers })
 }

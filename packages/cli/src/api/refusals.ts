@@ -7,12 +7,12 @@ import {
 } from '../errors.js'
 import { notThisService, type HttpAnswer } from './http-client.js'
 
-/** What an error body said. The three APIs have three forms; see `refusalOf`. */
+/** What an error body says. The three APIs have three forms; see `refusalOf`. */
 type Refusal = { code: string; message: string }
 
 /**
- * The failure a non-2xx answer stands for.
- * `credential` names what was presented, so that the advice fits where it came from.
+ * Turns a non-2xx answer into an error. `credential` describes the credential of the request, so that the advice fits where it came
+ * from.
  */
 export function failureOf(answer: HttpAnswer, credential: { whenInvalid: string }): CliError {
   const { status, headers, url } = answer

@@ -1,6 +1,6 @@
 import { isRecord } from './refusals.js'
 
-/** Whether a value that came from outside has the form of a `T`. Members that nobody reads may be anything. */
+/** Checks whether a value from outside has the form of a `T`. Members that nobody reads may be anything. */
 export type Shape<T> = (value: unknown) => value is T
 export type Of<S> = S extends Shape<infer T> ? T : never
 

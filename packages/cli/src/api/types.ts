@@ -1,7 +1,7 @@
 import { boolean, listOf, mapOf, number, object, text, type Of } from './shape.js'
 
-// The fields that commands read, which every response is checked for: another service may run at the address, and what a
-// table shows as a number must not be a text that a terminal acts on. `--json` also prints those that a newer service adds.
+// The fields that commands read. Every response is checked for them: a different service may run at the address, and a field that a
+// table shows as a number must not be text that the terminal would interpret. `--json` also prints fields that a newer service adds.
 
 /** A webhook as the service lists it. */
 export const webhookShape = object({
@@ -11,7 +11,7 @@ export const webhookShape = object({
   /** 1 is active, 2 disabled. */
   status: number,
   consecutive_failures: number,
-  /** Empty, each, when it does not apply. */
+  /** This and the next three are empty when they do not apply. */
   failing_since: text,
   disabled_at: text,
   disabled_reason: text,
@@ -63,7 +63,7 @@ const attemptShape = object(
     number,
     started_at: text,
     duration_ms: number,
-    /** As far as they ended: `dns_ms`, `connect_ms`, `tls_ms`, `first_byte_ms`. */
+    /** The phases that ended: `dns_ms`, `connect_ms`, `tls_ms`, `first_byte_ms`. */
     phases: mapOf(number),
     /** Empty after a success. */
     error: text,
@@ -72,7 +72,7 @@ const attemptShape = object(
   },
   {
     http_status: number,
-    /** With the error `tls_error`, if the cause is known: `certificate_expired` and the like. */
+    /** Set for the error `tls_error` if the cause is known, such as `certificate_expired`. */
     tls_problem: text,
   },
 )
@@ -98,7 +98,7 @@ const RECOVERY = {
   queued: number,
   created_at: text,
 }
-/** As in a list: only the response about a single recovery counts its delivered and failed deliveries. */
+/** A recovery in a list. Only the response for a single recovery counts its delivered and failed deliveries. */
 const listedRecoveryShape = object(RECOVERY)
 export type ListedRecovery = Of<typeof listedRecoveryShape>
 export const recoveryPageShape = object({ items: listOf(listedRecoveryShape), next_cursor: text })

@@ -1,13 +1,13 @@
 import { UsageError } from '../errors.js'
 import { plainUrl } from './plain-url.js'
 
-/** Where `npm start` in a checkout serves. A published tool has no default service. */
+/** The addresses at which `npm start` in a checkout serves. A published tool has no default service. */
 export const DEFAULT_SERVICE_URL = 'http://localhost:8082'
 export const DEFAULT_IDENTITY_URL = 'http://localhost:8081'
 
 const LOOPBACK_HOSTS = new Set(['localhost', '127.0.0.1', '[::1]'])
 
-/** A service's address in its one spelling, without a slash at the end. Tokens are stored under this text. */
+/** Returns a service's address in normalized form, without a trailing slash. Tokens are stored under this text. */
 export function serviceAddress(text: string, name: string, { allowHttp }: { allowHttp: boolean }): string {
   const url = plainUrl(text)
   const isBare = url && !url.search && !url.hash && !url.username && !url.password

@@ -7,7 +7,7 @@ const serviceUrl = new Option('--url <address>', 'webhooks service (SIGNET_URL)'
 const identityUrl = new Option('--auth-url <address>', 'identity service (SIGNET_AUTH_URL)')
 const profile = new Option('--profile <name>', 'sign-ins to use (SIGNET_PROFILE)')
 
-/** The options that every command takes, defined on the program, where they come before the command. */
+/** Adds the options that every command takes to the program, so that they can come before the command. */
 export function commonOptions(program: Command): Command {
   program.enablePositionalOptions()
   for (const option of [json, serviceUrl, identityUrl, profile]) program.addOption(option)
@@ -66,7 +66,7 @@ export function run<Options extends object>(
   }
 }
 
-/** Those after the command win over those before it. */
+/** Options after the command override those before it. */
 function optionsOf(command: Command): CommonOptions {
   return { ...rootOf(command).opts<CommonOptions>(), ...command.opts<CommonOptions>() }
 }

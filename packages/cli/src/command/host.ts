@@ -25,7 +25,7 @@ export function processHost(): ProcessHost {
     interruption() {
       if (!isListening) {
         isListening = true
-        // once: a second Ctrl-C ends the process, even while it is still tidying up.
+        // `once`, so that a second Ctrl-C ends the process even while it is cleaning up.
         for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
           process.once(name, () => controller.abort())
         }

@@ -1,8 +1,8 @@
 import { hasInvisible } from '@signet/pages/visible'
 
 /**
- * The URL that a text is, or null. The parser drops tabs, turns backslashes into slashes and takes the host from behind any
- * number of slashes: the request would go to another address than the one written.
+ * Parses a URL if it is written plainly, or returns null. The URL parser drops tabs, turns backslashes into slashes and skips any
+ * number of slashes before the host, so the request could go to a different address than the one written.
  */
 export function plainUrl(text: string): URL | null {
   if (!/^https?:\/\/[^/]/i.test(text) || /[\s\\]/.test(text) || hasInvisible(text)) return null

@@ -7,13 +7,13 @@ import { serviceAddress } from './addresses.js'
 
 export type Environment = Readonly<Record<string, string | undefined>>
 
-/** What the command line and the environment say, before anything that is stored. */
+/** Settings from the command line and the environment, which take precedence over anything stored. */
 export type Settings = {
   /** If unset, the service that the person last signed in to. */
   serviceUrl: string | undefined
   /** If unset, the identity service that is stored with the service. */
   identityUrl: string | undefined
-  /** From SIGNET_TOKEN: used in place of the stored one. */
+  /** From SIGNET_TOKEN. Used instead of the stored token. */
   token: string | undefined
   /** From SIGNET_WEBHOOK_SECRET, for `listen`. */
   webhookSecret: string | undefined
@@ -21,13 +21,13 @@ export type Settings = {
   profile: string
   store: StorePreference
   configDir: string
-  /** From BROWSER: a program to open addresses with, in place of the system's choice. */
+  /** From BROWSER: the program that opens addresses, instead of the system's choice. */
   browser: string | undefined
 }
 
 type GivenOptions = { url?: string | undefined; authUrl?: string | undefined; profile?: string | undefined }
 
-/** Options win over variables. Every problem is a UsageError that names the variable, never a secret value. */
+/** Options override variables. Every problem is a UsageError that names the variable, never a secret value. */
 export function readSettings(options: GivenOptions, env: Environment, platform = process.platform): Settings {
   const allowHttp = isTrue(env['SIGNET_ALLOW_HTTP'])
   const address = (option: string | undefined, optionName: string, variable: string) => {
@@ -47,7 +47,7 @@ export function readSettings(options: GivenOptions, env: Environment, platform =
   }
 }
 
-/** It becomes part of a file's name. */
+/** Checks the profile's name strictly because it becomes part of a file name. */
 function profileFrom(option: string | undefined, variable: string | undefined): string {
   const profile = option ?? (variable?.trim() || DEFAULT_PROFILE)
   if (!PROFILE_NAME.test(profile)) {
@@ -57,7 +57,7 @@ function profileFrom(option: string | undefined, variable: string | undefined): 
   return profile
 }
 
-/** Checked here because `fetch` quotes a header value that it refuses, and the value would be the token. */
+/** Checks the token here because the error of `fetch` for an invalid header quotes its value, which would be the token. */
 function tokenFrom(value: string | undefined): string | undefined {
   const token = value?.trim()
   if (!token) return undefined

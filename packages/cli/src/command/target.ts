@@ -1,7 +1,7 @@
 import { InvalidArgumentError } from 'commander'
 import { plainUrl } from './plain-url.js'
 
-/** An address that deliveries are sent to from this computer: http as well, since it is the person's own. */
+/** Parses the address that this computer sends deliveries to. It may use http, since it is the user's own. */
 export function parseTarget(text: string): URL {
   const url = plainUrl(text)
   if (url === null)
@@ -9,7 +9,7 @@ export function parseTarget(text: string): URL {
   return url
 }
 
-/** An address that the service delivers to. Whether http is good enough for it, only the service knows. */
+/** Parses the address that the service delivers to. Only the service knows whether it accepts http. */
 export function parseHookAddress(text: string): string {
   if (plainUrl(text) === null)
     throw new InvalidArgumentError('It must be a URL such as https://example.com/hook.')

@@ -3,7 +3,7 @@ import type { Command } from 'commander'
 export type CompletedOption = { flag: string; description: string; takesValue: boolean }
 export type CompletedCommand = { name: string; description: string }
 
-/** A command and what may follow it on the command line. `path` is `/webhooks/list`, and empty at the start. */
+/** A command and what may follow it on the command line. `path` looks like `/webhooks/list` and is empty for the program itself. */
 export type CommandNode = { path: string; commands: CompletedCommand[]; options: CompletedOption[] }
 
 /** Every command of the program, so that the scripts can only offer what exists. */

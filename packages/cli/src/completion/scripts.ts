@@ -3,7 +3,7 @@ import type { CommandNode } from './command-tree.js'
 export const SHELLS = ['bash', 'zsh', 'fish'] as const
 export type Shell = (typeof SHELLS)[number]
 
-/** A completion script for the shell, whole and static: completing starts no process. */
+/** Returns a completion script for the shell. It is static and contains every command, so completing starts no process. */
 export function completionScript(shell: Shell, program: string, nodes: readonly CommandNode[]): string {
   return GENERATORS[shell](program, nodes)
 }
@@ -14,7 +14,7 @@ const GENERATORS: Readonly<Record<Shell, (program: string, nodes: readonly Comma
   fish,
 }
 
-/** The paths that lead somewhere, for the loop that walks the words typed so far. */
+/** The paths of commands, for the loop that walks the words typed so far. */
 const paths = (nodes: readonly CommandNode[]): string[] =>
   nodes.map(({ path }) => path).filter((path) => path !== '')
 
@@ -105,7 +105,7 @@ ${lines.join('\n')}
 `
 }
 
-/** For texts of ours: descriptions of commands and options. fish and zsh agree on this much. */
+/** Quotes our own texts, the descriptions of commands and options, in a way that works in both fish and zsh. */
 function singleQuoted(text: string): string {
   return `'${text.replaceAll("'", '’')}'`
 }

@@ -12,7 +12,7 @@ import {
   type TokenPlace,
 } from './sign-in-record.js'
 
-/** `auto`: the system's keychain, where there is one. */
+/** `auto` uses the system's keychain if there is one. */
 export type StorePreference = 'auto' | 'keychain' | 'file'
 
 type Options = {
@@ -25,9 +25,8 @@ type Options = {
 }
 
 /**
- * Personal tokens, one per service, so that no token is ever sent to a service it was not made for. The token is stored in
- * the system's keychain where there is one, else in the file that describes the sign-ins
- * (decision 0100).
+ * Personal tokens, one per service, so that no token is ever sent to a service it was not made for. A token is stored in the system's
+ * keychain if there is one, otherwise in the file that describes the sign-ins (decision 0100).
  */
 export class CredentialStore {
   readonly path: string
@@ -90,7 +89,7 @@ export class CredentialStore {
     }
   }
 
-  /** Stores the token and makes its service the current one. Says where the token went. */
+  /** Stores the token and makes its service the current one. Returns where the token was stored. */
   async save(signIn: SignIn, token: string): Promise<TokenPlace> {
     const records = await this.#read()
     const { serviceUrl, ...rest } = signIn
@@ -111,7 +110,7 @@ export class CredentialStore {
     await this.#write(records)
   }
 
-  /** A keychain that fails (locked, refused) must not stop a sign-in unless it was asked for by name. */
+  /** A keychain that fails (locked, access denied) must not prevent a sign-in unless the user asked for the keychain. */
   async #place(serviceUrl: string, token: string): Promise<TokenPlace> {
     if (this.#preference === 'file') return 'file'
     const mustUse = this.#preference === 'keychain'
@@ -130,7 +129,7 @@ export class CredentialStore {
     }
   }
 
-  /** If the keychain refuses, it keeps a token that is already revoked. The sign-in is still forgotten. */
+  /** If the keychain refuses, it keeps a token that is already revoked. The sign-in is forgotten anyway. */
   async #forget(serviceUrl: string): Promise<void> {
     try {
       await (await this.#openKeychain())?.delete(this.#account(serviceUrl))
@@ -139,7 +138,7 @@ export class CredentialStore {
     }
   }
 
-  /** Name of the keychain's entry. An address holds no space. */
+  /** Name of the keychain's entry. An address never contains a space, so the name is unambiguous. */
   #account(serviceUrl: string): string {
     return this.#profile === DEFAULT_PROFILE ? serviceUrl : `${this.#profile} ${serviceUrl}`
   }

@@ -1,4 +1,4 @@
-/** Secrets by account name. Reading one that is not there gives null. */
+/** Secrets by account name. `get` returns null if there is none. */
 export interface Keychain {
   get(account: string): Promise<string | null>
   set(account: string, secret: string): Promise<void>
@@ -8,13 +8,13 @@ export interface Keychain {
 const SERVICE = 'signet-cli'
 
 /**
- * The keychain of the operating system, or null if none is available: the library is an optional dependency
- * with native code, and servers and containers run no Secret Service. A call may wait for the person to unlock it.
+ * The keychain of the operating system, or null if none is available: the library is an optional dependency with native code, and
+ * servers and containers run no Secret Service. A call may wait until the user unlocks the keychain.
  */
 export async function systemKeychain(): Promise<Keychain | null> {
   const library = await import('@napi-rs/keyring').catch(() => null)
   if (library === null) return null
-  // Without the pin, Linux falls back to the kernel's keyring, which forgets everything at the next start.
+  // Without this setting, Linux falls back to the kernel's keyring, which forgets everything when the machine restarts.
   const entry = (account: string) =>
     new library.AsyncEntry(SERVICE, account, { linux: { store: 'secret-service' } })
   try {

@@ -6,7 +6,7 @@ const OWNER_ONLY_FILE = 0o600
 const OWNER_ONLY_FOLDER = 0o700
 const OTHERS = 0o077
 
-/** The text of the file, or null when there is none. */
+/** Returns the text of the file, or null if it does not exist. */
 export async function readPrivateFile(path: string): Promise<string | null> {
   try {
     return await readFile(path, 'utf8')
@@ -32,7 +32,7 @@ export const closeToOthers = (path: string): Promise<void> => chmod(path, OWNER_
 export async function writePrivateFile(path: string, text: string): Promise<void> {
   const folder = dirname(path)
   await mkdir(folder, { recursive: true, mode: OWNER_ONLY_FOLDER })
-  // mkdir leaves the mode of a folder that was there already.
+  // mkdir does not change the mode of an existing folder.
   await chmod(folder, OWNER_ONLY_FOLDER)
   const draft = join(folder, `.${randomBytes(8).toString('hex')}.tmp`)
   try {

@@ -7,7 +7,7 @@ export type ProfileEntry = {
   profile: string
   url: string
   email: string
-  /** Whether commands of the profile use this service when no address is given. */
+  /** Whether commands with this profile use this service when no address is given. */
   current: boolean
 }
 

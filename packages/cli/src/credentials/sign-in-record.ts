@@ -11,7 +11,7 @@ export type SignIn = {
 export type TokenPlace = 'keychain' | 'file'
 export type StoredSignIn = SignIn & { place: TokenPlace }
 
-/** The file's content. `token` holds the secret only where `place` is `file`. */
+/** Content of the file. `secret` is there only if `place` is `file`. */
 export type Records = {
   version: 1
   /** The service of the last sign-in. Commands use it when no address is given, even after signing out. */

@@ -12,9 +12,9 @@ export type Source = {
 type Known = { state: string; createdAt: number; isOpen: boolean; polledAt: number }
 type ReadBack = { found: Delivery[]; pages: number; end: number; isCut: boolean }
 
-/** A delivery is in the log once it has been written, which may be after newer ones. */
+/** A delivery appears in the log when it is committed, which may be after newer ones. Each poll looks back this far. */
 const LATE_MS = 60_000
-/** Requests of one poll. A minute has 30 polls, so this is half of what an account may make. */
+/** Maximum requests of one poll. With 30 polls a minute, this is half of what an account may make. */
 const MAX_REQUESTS = 10
 
 /**
@@ -31,7 +31,7 @@ export class DeliveryFeed {
 
   constructor(private readonly source: Source) {}
 
-  /** Newest first. `isCut`: there were more new ones. */
+  /** Returns new and changed deliveries, newest first. `isCut` means that there were more new ones. */
   async next(): Promise<{ news: Delivery[]; isCut: boolean }> {
     const isFirst = this.#polls === 0
     const { found, isCut } = isFirst ? await this.#first() : await this.#later()
@@ -53,7 +53,7 @@ export class DeliveryFeed {
     const seen = new Set(read.found.map(({ id }) => id))
     const unseen = [...this.#known].filter(([id]) => !seen.has(id))
     const behind = unseen.filter(([, { isOpen, createdAt }]) => isOpen && createdAt <= read.end)
-    // They take turns.
+    // The least recently requested ones come first, so that all get a turn.
     behind.sort(([, a], [, b]) => a.polledAt - b.polledAt || a.createdAt - b.createdAt)
     const refreshed: Delivery[] = []
     for (const [id, known] of behind.slice(0, Math.max(1, MAX_REQUESTS - read.pages))) {
@@ -86,7 +86,7 @@ export class DeliveryFeed {
     }
   }
 
-  /** The delivery as lists show it; undefined if it was deleted or no longer passes the filters. */
+  /** Returns the delivery as lists show it, or undefined if it was deleted or no longer passes the filters. */
   async #refresh(id: string): Promise<Delivery | undefined> {
     const { status } = this.source.query
     try {
@@ -98,7 +98,10 @@ export class DeliveryFeed {
     }
   }
 
-  /** A delivery that is missing from the pages was deleted, or no longer passes a filter. One that ended long ago does not change. */
+  /**
+   * Forgets a delivery that the pages should have contained: it was deleted or no longer passes a filter. Also forgets finished
+   * deliveries that are too old for the next poll to read, because they no longer change.
+   */
   #forget(
     id: string,
     { isOpen, createdAt, until, end }: Omit<Known, 'state' | 'polledAt'> & { until: number; end: number },

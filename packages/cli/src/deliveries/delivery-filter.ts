@@ -12,7 +12,7 @@ export type FilterOptions = {
 const STATUS = { pending: '0', delivered: '1', failed: '2' } as const
 const UNIT_MS = { m: 60_000, h: 3_600_000, d: 86_400_000 } as const
 
-/** The options that choose deliveries, the same for every command that has them. */
+/** Adds the options that filter deliveries, the same for every command that has them. */
 export function filterOptions(command: Command): Command {
   return command
     .addOption(new Option('--status <word>', 'pending, delivered or failed').choices(Object.keys(STATUS)))
@@ -45,7 +45,7 @@ export function parseTime(text: string): string {
   return time.toISOString()
 }
 
-/** `Date` takes 30 February for 2 March. */
+/** Checks that the day exists: `Date` reads 30 February as 2 March. */
 function isDay(date: string): boolean {
   const midnight = new Date(/^\d{4}-\d\d-\d\d$/.test(date) ? `${date}T00:00:00Z` : NaN)
   return !Number.isNaN(midnight.getTime()) && midnight.toISOString().startsWith(date)

@@ -6,9 +6,9 @@ const INTERVAL_MS = 2000
 const MAX_PAUSE_SECONDS = 3600
 
 /**
- * Loads and shows, again every two seconds, until `show` reports the end or the user interrupts. That is 30 times a minute, in
- * which an account may make 600 requests to the service: `load` decides how many of them it takes. The first failure ends it; an
- * outage or a rate limit that comes later is said once and waited for.
+ * Loads and shows every two seconds, until `show` reports the end or the user interrupts. That is 30 times a minute, while an account
+ * may make 600 requests to the service: `load` decides how many of them to use. If the first call fails, polling ends. A later outage
+ * or rate limit is reported once, and polling continues.
  */
 export async function poll<T>(
   { output, interruption }: Pick<Context, 'output' | 'interruption'>,

@@ -6,7 +6,7 @@ import { deliveryStatus } from '../webhooks/webhook-view.js'
 import { DeliveryFeed, type Source } from './delivery-feed.js'
 import { poll } from './poll.js'
 
-/** Prints deliveries as they appear and as they change, oldest first, until it is interrupted. */
+/** Prints deliveries as they appear and change, oldest first, until the user interrupts. */
 export function watchDeliveries(context: Context, source: Source): Promise<void> {
   const feed = new DeliveryFeed(source)
   return poll(context, {

@@ -1,7 +1,7 @@
-/** More than any document of this service has, and less than what overflows the stack of whoever shows it. */
+/** Deeper than any document of this service, and shallow enough that printing it cannot overflow the stack. */
 const MAX_DEPTH = 200
 
-/** The value of a text from outside. Throws for what is not JSON, and for what is nested too deeply to be shown. */
+/** Parses JSON from outside. Throws if the text is not JSON or is nested too deeply to be shown. */
 export function parseJson(text: string): unknown {
   const value: unknown = JSON.parse(text)
   if (isDeeperThan(MAX_DEPTH, value)) throw new SyntaxError(`nested more than ${MAX_DEPTH} levels deep`)

@@ -4,7 +4,7 @@ import type { Answer } from './forward.js'
 
 const SHOWN_LINES = 10
 
-/** What the application answered, in a line, and the beginning of its body. */
+/** The application's answer in one line, followed by the beginning of its body. */
 export function answerText(target: URL, answer: Answer, paint: Paint): string {
   const took = paint('dim', `in ${answer.durationMs} ms`)
   if (answer.status === undefined) {
@@ -15,7 +15,7 @@ export function answerText(target: URL, answer: Answer, paint: Paint): string {
   return `${status}  ${took}\n${body === '' ? '' : `${body}\n`}`
 }
 
-/** The same for programs: `status` is null without an answer, and `reason` says why. */
+/** The same as JSON. Without an answer, `status` is null and `reason` says why. */
 export function answerJson(target: URL, answer: Answer) {
   const { durationMs: duration_ms } = answer
   return answer.status === undefined

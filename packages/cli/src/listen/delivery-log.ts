@@ -7,9 +7,9 @@ import type { Received } from './receiver.js'
 
 type Options = {
   full: boolean
-  /** How many accepted deliveries to wait for; unset: no limit. */
+  /** How many accepted deliveries to wait for. Undefined means no limit. */
   count: number | undefined
-  /** The application that gets the authentic ones. */
+  /** The application that authentic deliveries are forwarded to. */
   forwardTo: URL | undefined
 }
 
@@ -17,10 +17,10 @@ const NO_CONTENT = 204
 const BAD_REQUEST = 400
 const BAD_GATEWAY = 502
 
-/** Prints deliveries in the order they come and decides the answer each of them gets. */
+/** Prints deliveries as they arrive and decides how each is answered. */
 export class DeliveryLog {
   accepted = 0
-  /** Settles when `count` deliveries were accepted and answered. */
+  /** Resolves when `count` deliveries have been accepted and answered. */
   readonly done: Promise<void>
   readonly #seen = new Set<string>()
   #finish: () => void = () => undefined
@@ -35,7 +35,10 @@ export class DeliveryLog {
     this.#secret = new Promise((resolve) => (this.#knowSecret = resolve))
   }
 
-  /** The secret is known only after the webhook exists, and the first delivery may be faster than that answer. */
+  /**
+   * Supplies the secret, which is known only after the webhook exists: the first delivery may arrive before the response with the
+   * secret.
+   */
   verifyWith(secret: string | undefined): void {
     this.#knowSecret(secret)
   }
@@ -51,12 +54,12 @@ export class DeliveryLog {
     const status = await this.#statusOf(received, delivery.deliveryId)
     if (status < 200 || status > 299) return status
     this.accepted += 1
-    // After the response is on its way, so that the sender sees the last delivery accepted too.
+    // Waits until the response is on its way, so that the sender also sees the last delivery accepted.
     if (this.accepted === this.options.count) setImmediate(this.#finish)
     return status
   }
 
-  /** The application's own answer, which the sender gets as well: what it refuses is tried again. */
+  /** The application's own status, which the sender gets too, so that it retries what the application refuses. */
   async #statusOf(received: Received, deliveryId: string): Promise<number> {
     const { forwardTo } = this.options
     if (forwardTo === undefined) return NO_CONTENT

@@ -4,13 +4,13 @@ import type { Inspected } from './inspect.js'
 
 type Options = {
   isRepeated: boolean
-  /** Show whole payloads, however long. */
+  /** Shows whole payloads, no matter how long. */
   full: boolean
 }
 
 const SHOWN_LINES = 40
 
-/** One line that says what came and whether it is authentic, then the payload. */
+/** One line that says what arrived and whether it is authentic, then the payload. */
 export function deliveryText(
   { receivedAt, verification, claimedType, deliveryId, eventId, payload }: Inspected,
   { isRepeated, full }: Options,
@@ -35,7 +35,7 @@ export function deliveryText(
   return `${heading}\n${shortened(printableJson(payload, 2), full, paint)}\n`
 }
 
-/** The same for programs. `payload` is the body; `verified` is null when there was no secret to check with. */
+/** The same as JSON. `payload` is the body; `verified` is null if there was no secret to check with. */
 export function deliveryJson(
   { receivedAt, verification, claimedType, deliveryId, payload }: Inspected,
   isRepeated: boolean,

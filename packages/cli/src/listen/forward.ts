@@ -2,7 +2,7 @@ import { request as plainRequest, type ClientRequest, type IncomingMessage } fro
 import { request as secureRequest } from 'node:https'
 import { once } from 'node:events'
 
-/** A local application's answer to a delivery; or why there was none. */
+/** A local application's answer to a delivery, or why there was none. */
 export type Answer = { durationMs: number } & (
   | { status: number; body: string }
   | { status: undefined; reason: string }
@@ -10,16 +10,16 @@ export type Answer = { durationMs: number } & (
 
 export type Delivery = {
   body: Uint8Array
-  /** Names and values in turn, as Node gives them: the names keep their case, and repeats their order. */
+  /** Alternating names and values, as Node provides them: names keep their case, and repeated headers their order. */
   rawHeaders: readonly string[]
 }
 
 /** Longer than the 5 s that the service waits, so that a slow application shows as slow. */
 const TIME_LIMIT_MS = 30_000
-/** The part of a response that is shown. */
+/** How much of a response is shown. */
 const KEPT_BYTES = 4096
 
-// They belong to one connection (RFC 9110 section 7.6.1); the length and the host are those of the new one.
+// Headers that belong to one connection (RFC 9110 section 7.6.1). Length and host are set for the new connection.
 const OF_THE_CONNECTION = new Set([
   'connection',
   'content-length',
@@ -35,7 +35,7 @@ const OF_THE_CONNECTION = new Set([
   'upgrade',
 ])
 
-/** Posts the exact bytes and headers of a delivery to an address. An application that cannot be reached is an answer too. */
+/** Posts the exact bytes and headers of a delivery to an address. If the application cannot be reached, the returned answer says so. */
 export async function forward({ body, rawHeaders }: Delivery, target: URL): Promise<Answer> {
   const begin = performance.now()
   const durationMs = () => Math.round(performance.now() - begin)
@@ -70,7 +70,7 @@ async function responseOf(request: ClientRequest): Promise<IncomingMessage> {
   return response
 }
 
-/** Text of the first bytes. The rest is not waited for. */
+/** Returns the first bytes as text, without waiting for the rest. */
 async function beginningOf(response: IncomingMessage): Promise<string> {
   const chunks: Buffer[] = []
   let size = 0

@@ -8,21 +8,21 @@ import {
 import type { Received } from './receiver.js'
 import { parseJson } from '../json/parse-json.js'
 
-/** `unchecked`: no secret is known. Otherwise `verified`, or the word for why it was refused. */
+/** `unchecked` means that no secret is known. Otherwise `verified`, or the reason why verification failed. */
 export type Verification = 'verified' | 'unchecked' | VerificationFailure
 
 export type Inspected = {
   receivedAt: Date
   verification: Verification
-  /** From the headers, which the signature does not cover: the sender's claim. */
+  /** From the headers, which the signature does not cover, so this is only the sender's claim. */
   claimedType: string
   deliveryId: string
-  /** The parsed body; its text when it cannot be parsed. */
+  /** The parsed body, or its text if it cannot be parsed. */
   payload: unknown
   eventId: string | undefined
 }
 
-/** Says whether a delivery is authentic and what is in it. Never throws for anything a sender can send. */
+/** Determines whether a delivery is authentic and what it contains. Never throws, whatever the sender sends. */
 export function inspect({ body, headers, receivedAt }: Received, secret: string | undefined): Inspected {
   const payload = parse(body)
   return {

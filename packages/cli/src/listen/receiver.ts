@@ -7,7 +7,7 @@ import { UsageError } from '../errors.js'
 export type Received = {
   body: Buffer
   headers: IncomingHttpHeaders
-  /** Names and values in turn, as they came. */
+  /** Alternating names and values, as received. */
   rawHeaders: string[]
   receivedAt: Date
 }
@@ -27,7 +27,7 @@ const LAST_ANSWERS_MS = 1000
 /** Summaries are never cut, so a payload can be large. */
 const MAX_BODY_BYTES = 32 * 1024 * 1024
 
-/** Takes deliveries at any path of a local address. Bodies are handed over as the bytes that were signed. */
+/** Accepts deliveries at any path of a local address. Passes on each body as the bytes that were signed. */
 export async function startReceiver({ host, port, tls, onDelivery }: Options): Promise<Receiver> {
   const listener = (request: IncomingMessage, response: ServerResponse) => {
     void respond(request, response, onDelivery)
@@ -49,7 +49,7 @@ export async function startReceiver({ host, port, tls, onDelivery }: Options): P
     async close() {
       const closed = once(server, 'close')
       server.close()
-      // Lets answers in flight arrive, but does not wait for a sender that never reads its answer.
+      // Gives answers in flight time to arrive, but does not wait for a sender that never reads its answer.
       setTimeout(() => server.closeAllConnections(), LAST_ANSWERS_MS).unref()
       await closed
     },
@@ -87,7 +87,7 @@ async function respond(
   }
 }
 
-/** Null when the body is longer than the limit; the rest is then not read. */
+/** Returns null if the body is longer than the limit, and then does not read the rest. */
 async function readBody(request: IncomingMessage): Promise<Buffer | null> {
   const chunks: Buffer[] = []
   let size = 0

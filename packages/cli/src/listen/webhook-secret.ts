@@ -2,7 +2,7 @@ import { secretsOf } from '@signet/webhook-verify'
 import type { Settings } from '../command/settings.js'
 import { UsageError } from '../errors.js'
 
-/** The secret of SIGNET_WEBHOOK_SECRET. Checked first, because an invalid one would refuse every delivery. */
+/** Returns the secret from SIGNET_WEBHOOK_SECRET. It is checked first, because with an invalid secret every delivery would be refused. */
 export function webhookSecretOf({ webhookSecret }: Settings): string | undefined {
   if (webhookSecret === undefined) return undefined
   try {

@@ -12,7 +12,7 @@ type Options = {
   json: boolean
 }
 
-/** Results go to stdout and messages about them to stderr, so that a pipe carries only results. */
+/** Writes results to stdout and messages about them to stderr, so that a pipe carries only results. */
 export class Output {
   readonly json: boolean
   /** For text on stdout. */
@@ -34,12 +34,12 @@ export class Output {
     return this.#stderr.isTTY === true
   }
 
-  /** One result: the value itself for `--json`, else the text made of it. */
+  /** Prints one result: the value itself for `--json`, otherwise its text. */
   result(value: unknown, text: (paint: Paint) => string): void {
     this.line(this.json ? printableJson(value, 2) : text(this.paint))
   }
 
-  /** A list of results: an array for `--json`, else a table, or the sentence that says there are none. */
+  /** Prints a list of results: an array for `--json`, otherwise a table, or `whenEmpty` if there are none. */
   list<Row>(rows: readonly Row[], columns: readonly Column<Row>[], whenEmpty: string): void {
     if (this.json) return this.line(printableJson(rows, 2))
     if (rows.length === 0) return this.note(whenEmpty)
@@ -51,17 +51,17 @@ export class Output {
     this.result(value, (paint) => renderFields(fields, paint))
   }
 
-  /** One value of a stream of results: one line of JSON each, else the text. */
+  /** Prints one result of a stream: for `--json` as one line of JSON, otherwise as text. */
   streamed(value: unknown, text: (paint: Paint) => string): void {
     this.line(this.json ? printableJson(value) : text(this.paint))
   }
 
-  /** Progress and advice for a person; programs that asked for JSON do not get it. */
+  /** Prints progress and advice for a person. Programs that asked for JSON do not get it. */
   note(text: string): void {
     if (!this.json) this.notice(text)
   }
 
-  /** Shown even with `--json`, such as the address to open. */
+  /** Prints a message even with `--json`, such as the address to open. */
   notice(text: string): void {
     this.#stderr.write(`${printable(text)}\n`)
   }

@@ -1,12 +1,12 @@
 import { styleText } from 'node:util'
 
 export type Color = 'red' | 'green' | 'yellow' | 'cyan' | 'dim' | 'bold'
-/** Text in a color where the stream shows colors, else the text as it is. */
+/** Colors the text if the stream shows colors, otherwise returns it unchanged. */
 export type Paint = (color: Color, text: string) => string
 
 type Stream = { isTTY?: boolean }
 
-/** NO_COLOR (any value) wins, then FORCE_COLOR, then whether a capable terminal is there. */
+/** NO_COLOR (any value) takes precedence, then FORCE_COLOR, then whether the stream is a terminal that shows colors. */
 export function paintFor(stream: Stream, env: Readonly<Record<string, string | undefined>>): Paint {
   return wantsColor(stream, env)
     ? (color, text) => styleText(color, text, { validateStream: false })

@@ -4,7 +4,7 @@ import type { Paint } from './style.js'
 export type Column<Row> = {
   header: string
   value: (row: Row) => string | number
-  /** Painted after the padding, so that it cannot disturb the columns. */
+  /** Applied after the padding, so that color codes cannot misalign the columns. */
   paint?: (row: Row, cell: string, paint: Paint) => string
   /** May be cut when the terminal is too narrow for the whole table. */
   flexible?: boolean
@@ -12,7 +12,7 @@ export type Column<Row> = {
 
 type Options = {
   paint: Paint
-  /** Cells of the terminal; without it nothing is cut, so that a pipe gets whole values. */
+  /** Width of the terminal in cells. Without it nothing is cut, so that a pipe gets whole values. */
   terminalWidth?: number | undefined
 }
 
@@ -36,7 +36,7 @@ export function renderTable<Row>(
   const pad = (text: string, index: number) => {
     const width = widths[index] ?? 0
     const cut = truncate(text, width)
-    // No spaces at the line's end: they wrap on narrow terminals and stay in copied text.
+    // Adds no spaces at the end of a line: they wrap on narrow terminals and end up in copied text.
     return index === columns.length - 1 ? cut : cut + ' '.repeat(width - displayWidth(cut))
   }
   const header = columns.map((column, index) => paint('dim', pad(column.header, index))).join(GAP)
@@ -52,7 +52,7 @@ export function renderTable<Row>(
   return [header, ...lines].join('\n')
 }
 
-/** Label and value, one pair per line, the values aligned. */
+/** Renders one label and value per line, with the values aligned. */
 export function renderFields(
   fields: readonly (readonly [label: string, value: string])[],
   paint: Paint,

@@ -5,8 +5,8 @@ import { InterruptedError, UsageError } from '../errors.js'
 type Input = NodeJS.ReadableStream & { isTTY?: boolean }
 
 /**
- * Asks a person at a terminal, or reads line by line from a pipe, so that a password can come from a password manager.
- * Questions go to stderr: stdout carries results only.
+ * Asks a person at a terminal, or reads line by line from a pipe, so that a password manager can supply the password. Questions go to
+ * stderr: stdout carries results only.
  */
 export class Prompter {
   readonly #input: Input
@@ -23,24 +23,24 @@ export class Prompter {
     return this.#input.isTTY === true
   }
 
-  /** The next line, which on a terminal is shown while it is typed. */
+  /** Reads the next line. On a terminal, it is shown while it is typed. */
   ask(question: string): Promise<string> {
     return this.isInteractive ? this.#askTerminal(question, this.#output) : this.#nextLine(question)
   }
 
-  /** The next line, which on a terminal is not shown. */
+  /** Reads the next line. On a terminal, it is not shown. */
   async askSecret(question: string): Promise<string> {
     if (!this.isInteractive) return this.#nextLine(question)
     this.#output.write(question)
     try {
-      // readline edits and echoes through its output; one that drops everything leaves the editing.
+      // readline echoes through its output, so an output that discards everything hides the input but keeps line editing.
       return await this.#askTerminal('', new Writable({ write: (_chunk, _encoding, done) => done() }))
     } finally {
       this.#output.write('\n')
     }
   }
 
-  /** Lets the process end although a pipe is still open. */
+  /** Allows the process to end although a pipe is still open. */
   close(): void {
     this.#piped?.reader.close()
     this.#piped = null

@@ -10,7 +10,7 @@ export type ActiveToken = {
   token: string
 } & ({ source: 'environment' } | { source: TokenPlace; signIn: StoredSignIn })
 
-/** SIGNET_TOKEN wins over the stored token. Throws when there is neither. */
+/** Returns the token of SIGNET_TOKEN, otherwise the stored one. Throws if there is neither. */
 export async function activeToken(context: Context): Promise<ActiveToken> {
   const { settings, store } = context
   const serviceUrl = await serviceUrlOf(context)
@@ -25,7 +25,7 @@ export async function activeToken(context: Context): Promise<ActiveToken> {
   return { serviceUrl, token, source: signIn.place, signIn }
 }
 
-/** The API with the active token. */
+/** An API client that presents the active token. */
 export async function signedInApi(context: Context): Promise<ApiClient> {
   return apiFor(context, await activeToken(context))
 }

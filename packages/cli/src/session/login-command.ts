@@ -38,7 +38,7 @@ export function loginCommand(parent: Command, host: Host): void {
 async function login(context: Context, options: Options): Promise<void> {
   const { output, settings, store } = context
   const serviceUrl = await serviceUrlOf(context)
-  // Read first: the stored sign-ins may be damaged, and people should learn that before they sign in.
+  // Read before signing in: if the stored sign-ins are damaged, people should find out now.
   const replaced = await storedToken(context, serviceUrl)
   const { signIn, place } = await withAccountSession(context, serviceUrl, options, async (session) => {
     const created = await session.tokens.createToken({
@@ -93,7 +93,7 @@ async function storedToken({ store }: Context, serviceUrl: string): Promise<stri
   return stored && store.token(stored).catch(() => null)
 }
 
-/** Whether the token is revoked now. One that was revoked before or has expired is fine here. */
+/** Revokes the token, and returns whether it is revoked now. One that had expired or was already revoked counts as revoked. */
 async function revoke({ http }: Context, serviceUrl: string, token: string): Promise<boolean> {
   const credential = { bearer: token, whenInvalid: '' }
   try {

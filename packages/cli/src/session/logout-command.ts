@@ -38,7 +38,7 @@ async function logout(context: Context, { local }: Options): Promise<void> {
   )
 }
 
-/** The token is kept when the service cannot be reached: without it nothing here could revoke it later. */
+/** Keeps the token if the service cannot be reached, because nothing here could revoke it later without it. */
 async function revokeStored(context: Context, active: ActiveToken): Promise<boolean> {
   try {
     await apiFor(context, active).revokeCurrentToken()
@@ -47,7 +47,7 @@ async function revokeStored(context: Context, active: ActiveToken): Promise<bool
     if (error instanceof NetworkError || error instanceof ServerFailureError) {
       error.hint = 'You are still signed in. Try again, or use `signet logout --local`.'
     }
-    // Revoked elsewhere or expired: then there is nothing left to revoke.
+    // The token was revoked elsewhere or has expired, so there is nothing to revoke.
     if (error instanceof NotSignedInError) return true
     throw error
   }

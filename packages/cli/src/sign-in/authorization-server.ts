@@ -16,14 +16,14 @@ import { notThisService, type HttpClient } from '../api/http-client.js'
 import { ServerFailureError } from '../errors.js'
 import { oauthFailure } from './oauth-failures.js'
 
-/** Registered by the service itself, with loopback redirect URIs whose port may vary. */
+/** The service registers this client itself, with loopback redirect URIs on any port. */
 const CLIENT: Client = { client_id: 'svcl_cli' }
 const SCOPE = 'mcp:connect tokens:manage'
 const METADATA_PATH = '/.well-known/oauth-authorization-server'
 
 export type Tokens = { accessToken: string; refreshToken: string | undefined; email: string }
 
-/** The OAuth side of the webhooks service, seen by a public client. Endpoints come from its metadata document. */
+/** OAuth requests of a public client to the webhooks service. Endpoints come from the service's metadata document. */
 export class AuthorizationServer {
   readonly #options: Record<symbol, unknown>
 
@@ -35,12 +35,12 @@ export class AuthorizationServer {
     this.#options = {
       [customFetch]: (url: string, init: CustomFetchOptions<string, RequestInit['body']>) =>
         http.fetch(new URL(url), { method: init.method, headers: init.headers, body: init.body ?? null }),
-      // Only for a service whose address was accepted as http: then its endpoints may be http too.
+      // Allowed only if the service's own address was accepted with http: then its endpoints may use http too.
       [allowInsecureRequests]: serviceUrl.startsWith('http:'),
     }
   }
 
-  /** Reads the metadata; its issuer has to be the address that was asked. */
+  /** Reads the metadata. Its issuer must be the address that was asked. */
   static async discover(serviceUrl: string, http: HttpClient): Promise<AuthorizationServer> {
     const url = new URL(serviceUrl + METADATA_PATH)
     const response = await http.fetch(url, { headers: { accept: 'application/json' } })
@@ -60,7 +60,7 @@ export class AuthorizationServer {
     const { authorization_endpoint: endpoint = '' } = this.metadata
     const isAllowed =
       /^https:\/\//.test(endpoint) || (this.serviceUrl.startsWith('http:') && /^http:\/\//.test(endpoint))
-    // The address goes to the system's opener, which would start programs for other schemes.
+    // The system's opener gets this address and would start programs for other schemes.
     if (!isAllowed) throw new ServerFailureError(`${this.serviceUrl} names no usable authorization endpoint`)
     const url = new URL(endpoint)
     const parameters = {

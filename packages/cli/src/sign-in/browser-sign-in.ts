@@ -12,17 +12,17 @@ type Options = {
   serviceUrl: string
   http: HttpClient
   output: Output
-  /** False: only print the address. */
+  /** False to only print the address. */
   open: boolean
-  /** The program of BROWSER. */
+  /** The program from BROWSER. */
   browser: string | undefined
   signal: AbortSignal
 }
 
-/** As long as the service keeps a started sign-in. */
+/** The service keeps a started sign-in for this long. */
 const TIME_LIMIT_MS = 10 * 60_000
 
-/** Authorization code with PKCE by way of the person's browser (RFC 8252, decision 0100). */
+/** Signs in with an authorization code and PKCE in the user's browser (RFC 8252, decision 0100). */
 export async function signInWithBrowser(options: Options): Promise<AccountAccess> {
   const server = await AuthorizationServer.discover(options.serviceUrl, options.http)
   const tokens = await authorize(server, options)
@@ -48,7 +48,7 @@ async function authorize(server: AuthorizationServer, options: Options): Promise
   }
 }
 
-/** The address is printed in any case: the browser may open on another screen, or not at all. */
+/** Always prints the address: the browser may open on another screen, or not at all. */
 async function show(url: URL, { output, open, browser }: Options): Promise<void> {
   const isOpen = open && (await openBrowser(url, browser))
   output.notice(isOpen ? 'Opening your browser. If nothing happens, visit:' : 'To sign in, visit:')

@@ -1,4 +1,4 @@
-/** Opens the address in the person's browser, or in the program of BROWSER. False when nothing could be started. */
+/** Opens the address in the user's browser, or in the program from BROWSER. Returns false if nothing could be started. */
 export async function openBrowser(url: URL, program: string | undefined): Promise<boolean> {
   try {
     // Loaded here because most commands never need it.

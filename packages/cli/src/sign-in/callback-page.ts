@@ -9,7 +9,7 @@ export const callbackCatalogues: Catalogues<keyof typeof en> = { en, de }
 
 const textsIn = pageTextsOf(callbackCatalogues)
 
-/** A whole page, which holds no text that came with the request. Nothing is loaded, run or framed. */
+/** A complete page without any text from the request. It loads nothing, runs nothing and cannot be framed. */
 export function callbackPage(
   kind: CallbackKind,
   acceptLanguage: string | undefined,

@@ -14,8 +14,8 @@ const HOST = '127.0.0.1'
 const PATH = '/callback'
 
 /**
- * Listens on a free loopback port for the answer to one authorization request (RFC 8252, section 7.3). Any page in the
- * browser can send requests here, so those without our state change nothing; the first one with it is the only one.
+ * Listens on a free loopback port for the answer to one authorization request (RFC 8252, section 7.3). Any page in the browser can send
+ * requests here, so requests without our state change nothing, and only the first one with it counts.
  */
 export async function startCallbackServer(state: string): Promise<CallbackServer> {
   let settle: (parameters: URLSearchParams) => void
@@ -32,7 +32,7 @@ export async function startCallbackServer(state: string): Promise<CallbackServer
     if (isSettled || parameters.get('state') !== state) return answer(400, 'foreign')
     isSettled = true
     answer(200, parameters.has('code') ? 'received' : 'denied')
-    // The page is on its way before the listener is closed.
+    // Resolves after the page has been sent, because the listener is closed next.
     response.once('close', () => settle(parameters))
   })
   server.listen(0, HOST)
@@ -50,7 +50,7 @@ export async function startCallbackServer(state: string): Promise<CallbackServer
   }
 }
 
-/** Null for everything but a GET of the redirect URI. */
+/** Returns null for anything but a GET of the redirect URI. */
 function callbackParameters(request: IncomingMessage, host: string): URLSearchParams | null {
   const { method, url = '', headers } = request
   if (method !== 'GET' || headers.host !== host || !URL.canParse(url, `http://${host}`)) return null

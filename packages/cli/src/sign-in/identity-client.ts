@@ -3,10 +3,10 @@ import { notThisService, type HttpAnswer, type HttpClient } from '../api/http-cl
 import { NotSignedInError, RefusedError } from '../errors.js'
 
 export type Factor = { id: string; type: 'totp' | 'phone' }
-/** `hasOthers`: there are second factors that need a browser, such as security keys. */
+/** `hasOthers`: the account has second factors that need a browser, such as security keys. */
 export type UserSession = { jwt: string; email: string; factors: Factor[]; hasOthers: boolean }
 
-/** The dated error form of the identity service: `{code, message}`. */
+/** Selects the error format `{code, message}` of the identity service. */
 const API_VERSION = { 'x-supabase-api-version': '2024-01-01' }
 const CREDENTIAL = { whenInvalid: 'Sign in again.' }
 const ADVICE: ReadonlyMap<string, string> = new Map(
@@ -17,7 +17,7 @@ const ADVICE: ReadonlyMap<string, string> = new Map(
   }),
 )
 
-/** The part of the identity service that a sign-in with a password needs. */
+/** The calls to the identity service that a sign-in with a password needs. */
 export class IdentityClient {
   constructor(
     private readonly http: HttpClient,
@@ -30,7 +30,7 @@ export class IdentityClient {
     return session(await this.#post('/token?grant_type=password', { [key]: address, password }))
   }
 
-  /** Starts the check of a second factor; for a phone this sends the code. Returns the challenge's id. */
+  /** Starts the check of a second factor and returns the challenge's id. For a phone, this sends the code. */
   async challenge(jwt: string, { id }: Factor): Promise<string> {
     const { body, status, url } = await this.#post(`/factors/${encodeURIComponent(id)}/challenge`, {}, jwt)
     if (!isRecord(body) || typeof body['id'] !== 'string') throw notThisService(status, url)
@@ -54,7 +54,7 @@ export class IdentityClient {
     const failure = failureOf(answer, CREDENTIAL)
     if (!(failure instanceof RefusedError)) throw failure
     const hint = ADVICE.get(failure.code) ?? failure.hint
-    // To a script, wrong credentials are the same as an invalid token: someone has to sign in.
+    // To a script, wrong credentials mean the same as an invalid token: someone must sign in.
     throw failure.code === 'invalid_credentials'
       ? new NotSignedInError(failure.message, { hint })
       : new RefusedError(failure.code, failure.message, { hint })

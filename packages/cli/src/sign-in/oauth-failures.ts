@@ -12,7 +12,7 @@ import { RefusedError, ServerFailureError } from '../errors.js'
 const DENIED_HINT = 'Run the command again and approve it to continue.'
 const UNKNOWN_CLIENT_HINT = 'This service does not know the command-line tool as a client; tell its operator.'
 
-/** What the OAuth library threw, as a failure with advice. Errors that are not its own come back unchanged. */
+/** Turns an error of the OAuth library into a failure with advice. Returns other errors unchanged. */
 export function oauthFailure(error: unknown, serviceUrl: string): unknown {
   if (error instanceof AuthorizationResponseError || error instanceof ResponseBodyError) {
     const { error: code, error_description: description } = error

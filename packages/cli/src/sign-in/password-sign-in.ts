@@ -8,7 +8,7 @@ type Options = {
   identityUrl: string
   http: HttpClient
   prompter: Prompter
-  /** Asked for when it is not given. */
+  /** If undefined, the user is asked for it. */
   email: string | undefined
 }
 
@@ -21,8 +21,8 @@ const OTHER_FACTOR = 'The second factor of this account, such as a security key,
 const IN_BROWSER = 'Sign in with the browser, without --password.'
 
 /**
- * A user JWT of the identity service. The password goes to that service only, and its refresh token is dropped: the
- * JWT can manage tokens for 15 minutes and is useless here afterwards.
+ * Gets a user JWT from the identity service. The password goes to that service only. The refresh token is discarded, so the access ends
+ * with the JWT, which can manage tokens for 15 minutes.
  */
 export async function signInWithPassword(options: Options): Promise<AccountAccess> {
   const { http, identityUrl, prompter } = options
@@ -46,7 +46,7 @@ async function requireEmail({ email, prompter }: Options): Promise<string> {
   return answer
 }
 
-/** An account with a second factor gets no access without it. An authenticator app comes first: it needs no message. */
+/** Requires a second factor if the account has one. Prefers an authenticator app, because it needs no message. */
 async function withSecondFactor(
   identity: IdentityClient,
   prompter: Prompter,

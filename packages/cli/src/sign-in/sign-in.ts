@@ -11,7 +11,7 @@ export type SignInOptions = { password?: boolean; email?: string; browser?: bool
 
 export type AccountSession = { tokens: ApiClient; email: string; identityUrl: string | undefined }
 
-/** The ways to sign in, the same for every command that needs it. */
+/** Adds the options for signing in, the same for every command that signs in. */
 export function signInOptions(command: Command): Command {
   return command
     .option('--password', 'sign in with a password, asked for or read from stdin, without a browser')
@@ -19,7 +19,7 @@ export function signInOptions(command: Command): Command {
     .option('--no-browser', 'print the address to visit instead of opening it')
 }
 
-/** Signs in, lets `work` manage the account's tokens, and always gives up the access afterwards. */
+/** Signs in, lets `work` manage the account's tokens, and always ends the access afterwards. */
 export async function withAccountSession<T>(
   context: Context,
   serviceUrl: string,
@@ -54,7 +54,7 @@ async function signIn(
 ): Promise<AccountAccess> {
   if (password && identityUrl !== undefined) return signInWithPassword({ http, prompter, identityUrl, email })
   const { browser } = settings
-  // Without a terminal nobody sees the address, and the command would wait for minutes.
+  // Without a terminal nobody would see the address, and the command would wait for minutes.
   if (open && browser === undefined && !prompter.isInteractive && !output.isSeen) {
     throw new NotSignedInError('There is no terminal, so nobody could sign in with the browser', {
       hint: 'Set SIGNET_TOKEN to a personal token, or use --password with the password on stdin. With --no-browser the address is printed instead.',

@@ -56,7 +56,7 @@ export function tokenCommands(parent: Command, host: Host): void {
     .action(run<SignInOptions>(host, revoke))
 }
 
-/** On stdout there is the token and nothing else, so that it can be piped into a secrets manager. */
+/** Writes only the token to stdout, so that it can be piped into a secrets manager. */
 async function create(context: Context, { name, expiresInDays, ...options }: CreateOptions): Promise<void> {
   const { output } = context
   const created = await withAccountSession(context, await serviceUrlOf(context), options, ({ tokens }) =>

@@ -51,10 +51,10 @@ async function byService(context: Context, type: string, webhook: string): Promi
   await sendTestEvent(context, webhook)
 }
 
-/** A sample with a new id and time, so that an application that drops repeats accepts it. */
+/** Sends a sample with a new id and time, so that an application that drops repeats accepts it. */
 async function fromHere(context: Context, type: string, to: URL): Promise<void> {
   const secret = webhookSecretOf(context.settings)
-  // Before a secret is asked for: only the service knows whether there is such a type.
+  // Gets the sample before asking for a secret: only the service knows whether the type exists.
   const sample = await sampleOf(context, type)
   if (secret === undefined) {
     throw new UsageError('There is no secret to sign with', {

@@ -19,7 +19,7 @@ import { printable } from '../output/text.js'
 type Headers = Record<string, string[]>
 type Options = { header: Headers; toleranceSeconds: number }
 
-/** Checks a saved request, and says whether its secret, its bytes or its time is wrong. */
+/** Checks a saved request and reports whether its secret, its bytes or its time is wrong. */
 export function verifyCommand(parent: Command, host: Host): void {
   defineCommand(parent, 'verify', 'check the signature of a request that your application received', {
     usesService: false,
@@ -81,8 +81,8 @@ const STANDARD_HEADERS = ['webhook-id', 'webhook-timestamp', 'webhook-signature'
 const SERVICE_HEADERS = [TIMESTAMP_HEADER, SIGNATURE_HEADER].map((name) => name.toLowerCase())
 
 /**
- * The header that is missing of the family that the person gave, where that is Standard Webhooks. Without its signature,
- * verifying reads the other family, and would miss headers that nobody thought of.
+ * If the given headers are those of Standard Webhooks, returns the one that is missing. Without the `webhook-signature` header, the
+ * verifier expects the service's own headers and would name one of those, which would confuse the user.
  */
 function missingStandardHeader(headers: Headers): string | undefined {
   const isGiven = (name: string) => name in headers
@@ -90,7 +90,7 @@ function missingStandardHeader(headers: Headers): string | undefined {
   return STANDARD_HEADERS.find((name) => !headers[name]?.[0])
 }
 
-/** One more header; a name that comes twice keeps both, which verifying refuses. */
+/** Adds a header. If a name is repeated, both values are kept, and verification rejects them. */
 function addHeader(line: string, headers: Headers = {}): Headers {
   const [, name = '', value = ''] = /^([!#$%&'*+.^_`|~\w-]+):[ \t]*(.*?)[ \t]*$/.exec(line) ?? []
   if (name === '') throw new InvalidArgumentError('It must be like a line of the request: Name: value.')

@@ -68,7 +68,7 @@ async function update(context: Context, { to: url, ...events }: UpdateOptions, i
     throw new UsageError('Nothing to change: give --to, --events or --no-events')
   }
   const api = await signedInApi(context)
-  // The service treats omitted events as none, so the current ones are sent again.
+  // The service treats omitted events as none, so this sends the current ones again.
   const chosen = change ?? (await api.getWebhook(id)).events
   const updated = await api
     .updateWebhook(id, { ...(url === undefined ? {} : { url }), events: chosen })
@@ -89,7 +89,7 @@ async function remove(context: Context, _options: object, id = ''): Promise<void
 export const isAboutUrl = (error: unknown): error is RefusedError =>
   error instanceof RefusedError && error.code === 'bad_request' && error.message.startsWith('url ')
 
-/** What the service says of `url` is about the option that it came from. */
+/** The service's message names `url`. Replaces that with the option that the value came from. */
 export const sayOption =
   (option: string) =>
   (error: unknown): never => {
@@ -97,7 +97,7 @@ export const sayOption =
     throw error
   }
 
-/** Creating twice makes two webhooks, and after a lost response the first one may exist already. */
+/** After a lost response the webhook may already exist, and creating it again would make a second one. */
 export function adviseToCheck(error: unknown): never {
   if (error instanceof NetworkError || error instanceof ServerFailureError) {
     error.hint = 'The webhook may exist anyway: check with `signet webhooks list` before you try again.'

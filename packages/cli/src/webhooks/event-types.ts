@@ -1,6 +1,6 @@
 import { InvalidArgumentError, Option, type Command } from 'commander'
 
-/** What a new webhook receives by default: without a list, the service would subscribe it to nothing. */
+/** The events of a new webhook by default: without a list, the service would subscribe it to nothing. */
 export const DEFAULT_EVENTS = ['summary.completed']
 
 /** Splits a list of event types. Only the service knows which types exist. */
@@ -17,7 +17,7 @@ export type EventOptions = { events?: string[]; noEvents?: boolean }
 /** `--events` and `--no-events`, which exclude each other. */
 export function eventOptions(command: Command, descriptions: { events: string; noEvents: string }): Command {
   const none = new Option('--no-events', descriptions.noEvents)
-  // As the negation of --events it would be the same option to the parser, and the one given last would win.
+  // Commander would treat it as the negation of --events, which is the same option, and the last one given would apply.
   none.negate = false
   return command
     .addOption(
@@ -26,6 +26,6 @@ export function eventOptions(command: Command, descriptions: { events: string; n
     .addOption(none)
 }
 
-/** Undefined when the command line does not mention events. */
+/** Undefined if the command line does not mention events. */
 export const wantedEvents = ({ events, noEvents }: EventOptions): string[] | undefined =>
   noEvents ? [] : events

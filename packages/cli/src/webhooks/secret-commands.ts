@@ -8,7 +8,7 @@ import { webhookFields } from './webhook-view.js'
 
 type RotateOptions = { activateAfterHours?: number }
 
-/** Replacing a signing secret without losing an event: make the next one, let receivers accept both, activate it. */
+/** Commands to replace a signing secret without losing an event: make the next one, let receivers accept both, activate it. */
 export function secretCommands(group: Command, host: Host): void {
   defineCommand(group, 'rotate', 'make the next signing secret and print it, once', {
     examples: ['signet webhooks rotate 42', 'signet webhooks rotate 42 --activate-after-hours 72'],

@@ -3,7 +3,7 @@ import { RefusedError } from '../errors.js'
 import { printable } from '../output/text.js'
 import { signedInApi } from '../session/active-token.js'
 
-/** Lets the service send a ping to a webhook. One that is disabled gets none, which scripts have to notice. */
+/** Asks the service to send a ping to a webhook. A disabled webhook gets none, which scripts must notice. */
 export async function sendTestEvent(context: Context, id: string): Promise<void> {
   const sent = await (await signedInApi(context)).sendTestEvent(id)
   context.output.result(

@@ -9,7 +9,7 @@ const WEBHOOK_STATUS: Readonly<Record<number, Word>> = {
   1: { word: 'active', color: 'green' },
   2: { word: 'disabled', color: 'red' },
 }
-/** The status of a delivery that is still to be attempted. */
+/** The status of a delivery that has attempts left. */
 export const PENDING = 0
 const DELIVERY_STATUS: Readonly<Record<number, Word>> = {
   [PENDING]: { word: 'pending', color: 'yellow' },
@@ -39,7 +39,7 @@ export const DELIVERY_COLUMNS: readonly Column<Delivery>[] = [
 
 type Shown = Pick<Webhook, 'id' | 'url' | 'events' | 'status'> & Partial<Webhook>
 
-/** One webhook as lines of label and value. What does not apply has no line. */
+/** The labels and values that describe a webhook. Values that do not apply are left out. */
 export function webhookFields(webhook: Shown): (readonly [label: string, value: string])[] {
   const { consecutive_failures: failures, failing_since, disabled_at, disabled_reason } = webhook
   const { secret_activates_at: nextSecret } = webhook
@@ -55,7 +55,7 @@ export function webhookFields(webhook: Shown): (readonly [label: string, value: 
   ]
 }
 
-/** Word and color of a delivery's status; the number for one that this version does not know. */
+/** Word and color for a delivery's status. A status that this version does not know is shown as its number. */
 export const deliveryStatus = (status: number): Word =>
   DELIVERY_STATUS[status] ?? { word: String(status), color: 'dim' }
 
