@@ -14,8 +14,8 @@ export function readEnvironment(
 }
 
 /**
- * What a file of `NAME=value` lines says; nothing if there is no such file. `util.parseEnv` would need no library, but in Node 20 and 22
- * it glues an indented line, or one without `=`, to its neighbor, so that the setting is silently lost.
+ * Reads a file of `NAME=value` lines; a missing file counts as empty. `util.parseEnv` would need no library, but in Node 20 and 22 it
+ * joins an indented line, or one without `=`, to its neighbor, so that the setting is silently lost.
  */
 export function readVariables(path: string): Record<string, string> {
   return parse(readOptional(path))

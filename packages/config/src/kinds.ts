@@ -20,7 +20,7 @@ function build<T, O extends SettingOptions<T>>(options: O, kind: string, parse: 
   } as Setting<Optional<T, O>>
 }
 
-/** Any string. `pattern` restricts it, and `expected` describes the pattern in the error message; `minBytes` is for secrets. */
+/** Any string. `pattern` restricts it, and `expected` describes the pattern in the error message. `minBytes` is for secrets. */
 export function text<O extends SettingOptions<string>>(
   options: O & { pattern?: RegExp; expected?: string; minBytes?: number },
 ) {
@@ -71,7 +71,10 @@ export function choice<const C extends string, O extends SettingOptions<C>>(
   })
 }
 
-/** The environment of a process, with what `production` means to this one. Any other word would silently switch its rules off. */
+/**
+ * The environment of a process. `doc` says what `production` changes. Other words are errors, because they would silently switch those
+ * rules off.
+ */
 export const nodeEnvironment = (doc: string) =>
   choice({
     env: 'NODE_ENV',
@@ -98,7 +101,7 @@ export function httpUrl<O extends SettingOptions<string>>(options: O) {
   return build<string, O>(options, 'URL', (raw) => {
     // oxlint-disable-next-line no-restricted-properties -- once for each setting, and this package imports no other
     const url = URL.canParse(raw) ? new URL(raw) : undefined
-    // Used as written: the parser also takes https:///host, backslashes and tabs, and makes another text of them.
+    // Setting values are used as written, so reject what the parser would read differently: https:///host, backslashes and tabs.
     if (!url || !/^https?:\/\/[^/]/i.test(raw) || /[\p{Cc}\s\\]/u.test(raw))
       return fail('must be an absolute http or https URL')
     if (url.search || url.hash || raw.includes('?') || raw.includes('#'))
@@ -107,7 +110,7 @@ export function httpUrl<O extends SettingOptions<string>>(options: O) {
   })
 }
 
-/** A duration in milliseconds: a number means seconds, else a Go duration such as `1h30m` or `500ms`. */
+/** A duration in milliseconds, written as a number of seconds or as a Go duration such as `1h30m` or `500ms`. */
 export function duration<O extends SettingOptions<number>>(options: O & { minMs?: number; maxMs?: number }) {
   const { minMs = 0, maxMs = Number.MAX_SAFE_INTEGER } = options
   return build<number, O>(options, 'duration', (raw) => {
@@ -138,7 +141,7 @@ const UNIT_MS: ReadonlyMap<string, number> = new Map(
   }),
 )
 
-/** Milliseconds of `90`, `1.5` (seconds) or a Go duration (`1h30m`, `-10s`); null for anything else. */
+/** Parses `90`, `1.5` (seconds) or a Go duration (`1h30m`, `-10s`) into milliseconds. Returns null for anything else. */
 export function parseDuration(raw: string): number | null {
   if (/^\d+(\.\d+)?$/.test(raw)) return Number(raw) * 1000
   const match = /^([+-]?)((?:(?:\d+\.?\d*|\.\d+)(?:ns|us|µs|μs|ms|s|m|h))+)$/.exec(raw)

@@ -5,7 +5,7 @@ const NOTICE = 'Generated from the settings table by `npm run docs`; change the 
 /** A limit that no setting changes. */
 export type FixedLimit = { readonly of: string; readonly limit: string }
 
-/** The settings as a Markdown page with one table row per variable, and below it the limits that cannot be set. */
+/** Renders the settings as a Markdown page with one table row per variable, followed by the limits that cannot be set. */
 export function renderMarkdown(
   title: string,
   settings: Settings,
@@ -37,7 +37,7 @@ const fixedLimitTable = (limits: readonly FixedLimit[]): string[] => [
   '',
 ]
 
-/** The settings as an `.env` file to start from: required ones open, the others commented out with their default. */
+/** Renders the settings as an `.env` file to start from. Optional settings are commented out and show their default. */
 export function renderEnvExample(settings: Settings): string {
   const blocks = Object.values(settings).map((setting) => {
     const name = setting.env[0] ?? ''

@@ -20,7 +20,7 @@ export type ConfigOf<S extends Settings> = {
   readonly [K in keyof S]: S[K] extends Setting<infer T> ? T : never
 }
 
-/** A rule across settings: what is wrong with them, if anything. */
+/** A rule across settings. Returns the problems that it finds. */
 export type Rule<C> = (config: C) => string[]
 
 /** A rule with one problem to report. */
@@ -88,7 +88,7 @@ export function loadConfig<S extends Settings>(
   return Object.freeze(values) as ConfigOf<S>
 }
 
-/** Marks the secrets in this repository, so that none of them is ever accepted in production. */
+/** Marks the secrets in this repository, so that production never accepts them. */
 const DEVELOPMENT_MARK = 'development-only'
 
 const isDevelopmentSecret = (setting: Setting<unknown>, raw = '', nodeEnv = '') =>

@@ -4,7 +4,7 @@ import type { Db, Tx } from './db.js'
 import { noAnswer } from './pg-errors.js'
 
 export type AdvisoryLockOptions = {
-  /** The server gives the lock to others when it has not heard from the holder for this long, in milliseconds; 5000 by default. */
+  /** The server releases the lock when the holder has been silent for this long, in milliseconds; 5000 by default. */
   timeoutMs?: number
 }
 
@@ -12,10 +12,10 @@ const TIMEOUT_MS = 5_000
 const RENEWALS_PER_TIMEOUT = 5
 
 /**
- * Runs `work` while holding the advisory lock `name`, or returns undefined immediately if another process holds it. For periodic jobs that
- * run on one instance at a time. The lock belongs to a transaction that the server ends when its client goes silent, so a process
- * that was killed, cut off or frozen cannot keep it. `work` may still be running then, on other connections: `lost` tells it to stop, it
- * must do no harm beside the next holder, and an error replaces its result.
+ * Runs `work` while holding the advisory lock `name`, or returns undefined immediately if another process holds it. For periodic jobs
+ * that run on one instance at a time. The lock belongs to a transaction that the server ends when its client goes silent, so a process
+ * that was killed, cut off or frozen cannot keep it. `work` may still be running on other connections at that time: `lost` tells it to
+ * stop, its effects must be harmless while the next holder runs, and the loss of the lock replaces its result with an error.
  */
 export function withAdvisoryLock<T>(
   db: Db,
@@ -23,7 +23,7 @@ export function withAdvisoryLock<T>(
   work: (lost: AbortSignal) => Promise<T>,
   { timeoutMs = TIMEOUT_MS }: AdvisoryLockOptions = {},
 ): Promise<T | undefined> {
-  // It changes nothing and has no snapshot between statements, so it does not hold back vacuum, however long it takes.
+  // The transaction changes nothing and has no snapshot between statements, so it does not hold back vacuum, however long it takes.
   return db.transaction(async (tx) => {
     const { rows } = await tx.query<{ locked: boolean }>(
       `select set_config('idle_in_transaction_session_timeout', $2, true),
@@ -39,13 +39,13 @@ export function withAdvisoryLock<T>(
     } finally {
       ended.abort()
       await renewed
-      // Also replaces an error of the work, so that nothing more is sent on this connection.
+      // Also replaces an error of `work`, so that no rollback is sent on this connection.
       lost.signal.throwIfAborted()
     }
   })
 }
 
-/** Shows the server that this process is alive until `ended`. Rejects once that fails. */
+/** Keeps showing the server that this process is alive until `ended`. Rejects if that fails. */
 async function renew(tx: Tx, timeoutMs: number, ended: AbortSignal): Promise<void> {
   for (;;) {
     await sleep(timeoutMs / RENEWALS_PER_TIMEOUT, undefined, { signal: ended }).catch(() => undefined)

@@ -17,20 +17,20 @@ export type BatchesOptions<Item, Result> = {
    * as much as possible.
    */
   underWay: number
-  /** Two items with a key in common never share a batch, and the later one waits for the other's. */
+  /** Two items with a key in common never share a batch: the later one waits until the earlier one's batch is done. */
   keysOf?: (item: Item) => readonly string[]
-  /** Whose share an item belongs to: shares take turns for places in a batch. Without it, first come, first served. */
+  /** The share that an item belongs to. Shares take turns for places in a batch. Without this: first come, first served. */
   shareOf?: (item: Item) => string
-  /** A function is called for each batch, for callers that learn how large items are. */
+  /** A function is called for each batch, for callers that find out how large items are. */
   maxItems?: number | (() => number)
-  /** How long the first item waits for others, in milliseconds; the wait for an earlier batch counts. By default not at all. */
+  /** How long the first item waits for others, in milliseconds, including its wait for an earlier batch. By default it does not wait. */
   lingerMs?: number
   /**
-   * Time between the starts of two batches that are not full, in milliseconds. In a steady stream each then carries what came
-   * in that time, while one item alone still goes out at once.
+   * Time between the starts of two batches that are not full, in milliseconds. In a steady stream each batch then carries what arrived
+   * in that time, while a single item is still sent at once.
    */
   paceMs?: number
-  /** Size of an item, and at how many bytes a batch is full. One that is larger goes alone. */
+  /** Size of an item, and the size at which a batch is full. An item that is larger than that is sent alone. */
   bytesOf?: (item: Item) => number
   maxBytes?: number
   /** After this many milliseconds, a statement (perhaps on a dead connection) holds up only its own items. */
@@ -41,16 +41,16 @@ const MAX_BATCH = 64
 const SLOW_MS = 100
 
 /**
- * Puts the items that arrive while statements are running into the next one, so that a busy process spends one round trip
- * on many; one alone goes out at once, unless items linger for others. A statement is sent after all of its items came, so each sees what was committed
- * before it was added.
+ * Collects the items that arrive while statements are running into the next statement, so that a busy process handles many of them in
+ * one round trip. A single item is sent at once, unless items linger for others. A statement is sent after all of its items were added,
+ * so each item sees what was committed before it was added.
  */
 export class Batches<Item, Result> {
   readonly #options: Required<BatchesOptions<Item, Result>>
   readonly #waiting = new FairQueue<Waiting<Item, Result>>()
   readonly #keysUnderWay = new Set<string>()
   #underWay = 0
-  /** When the oldest waiting item came, or an older one. */
+  /** When the oldest waiting item was added, or earlier. */
   #waitingSince = 0
   #startedAt = -Infinity
   #timer: NodeJS.Timeout | undefined
@@ -100,11 +100,11 @@ export class Batches<Item, Result> {
       clearTimeout(timer)
       giveWay()
     })
-    // Items that have to wait for a key of this batch do not hold up the others.
+    // Items that must wait for a key of this batch do not delay the others.
     this.#next()
   }
 
-  /** True if a batch should wait for more items, and then looks again in time. */
+  /** Returns true if a batch should wait for more items, and then starts it when the wait is over. */
   #linger(): boolean {
     const { lingerMs, paceMs } = this.#options
     if (lingerMs + paceMs === 0 || this.#waiting.size === 0 || this.#waiting.size >= this.#maxItems())
@@ -145,7 +145,7 @@ export class Batches<Item, Result> {
       const results = await this.#options.send(batch.map(({ item }) => item))
       batch.forEach(({ resolve }, index) => resolve(results[index] as Result))
     } catch (error) {
-      // One bad item must not fail the others: each is tried again, alone. An outage affects them all, so it is not retried.
+      // One bad item must not fail the others, so each is retried alone. An outage affects them all, so it is not retried.
       if (batch.length > 1 && !isUnavailable(error))
         await Promise.all(batch.map((waiting) => this.#run([waiting])))
       else for (const { reject } of batch) reject(error)

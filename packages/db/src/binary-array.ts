@@ -1,4 +1,4 @@
-/** The types of elements, by their ids in pg_type. */
+/** Element types, by their ids in pg_type. */
 const TEXT = 25
 const JSON_TEXT = 114
 
@@ -9,15 +9,15 @@ const LENGTH_BYTES = 4
 type Text = string | Uint8Array | null
 
 /**
- * A parameter of type text[] in PostgreSQL's binary form: a long text is copied once. As a literal, which is what the driver
- * makes of an array, each is escaped here and parsed there.
+ * Encodes a parameter of type text[] in PostgreSQL's binary form, which copies a long text only once. The driver would send an array as
+ * a literal, for which it escapes each text and the server parses it.
  */
 export const textArray = (values: readonly Text[]): Buffer => binaryArray(TEXT, values)
 
 /** The same for json[]. */
 export const jsonArray = (values: readonly Text[]): Buffer => binaryArray(JSON_TEXT, values)
 
-/** The format of `array_recv`: dimensions, whether there are nulls, element type; then length and content of each element. */
+/** The format that `array_recv` reads: dimensions, whether there are nulls, element type, then length and content of each element. */
 function binaryArray(elementType: number, values: readonly Text[]): Buffer {
   const lengths = values.map((value) =>
     value === null ? -1 : typeof value === 'string' ? Buffer.byteLength(value) : value.byteLength,

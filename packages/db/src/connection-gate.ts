@@ -1,9 +1,9 @@
 export type GateOptions = {
-  /** Holders that count at a time. */
+  /** How many holders count at a time. */
   width: number
-  /** After this time a holder no longer counts: it is waiting for something else, such as a lock. */
+  /** A holder no longer counts after this time, because it is waiting for something else, such as a lock. */
   slowMs: number
-  /** A waiter that is not let in within this time is refused; 0 means no limit. */
+  /** A waiter that is not admitted within this time is rejected; 0 means no limit. */
   timeoutMs: number
 }
 
@@ -11,9 +11,9 @@ type Holder = { since: number }
 type Waiter = { since: number; admit: (holder: Holder) => void; refuse: (error: Error) => void }
 
 /**
- * Admits `width` callers at a time, and others in addition to those that stay long. Many short statements finish soonest on
- * a few connections, but one that waits for a lock or for its caller should not hold up others. At most one more is admitted
- * per `slowMs`, so that a server that is slow because of too many connections does not get many more at the same time.
+ * Admits `width` callers at a time, plus one for each that takes long. Many short statements finish soonest on a few connections, but a
+ * statement that waits for a lock or for its caller should not delay others. At most one extra caller is admitted per `slowMs`, so that
+ * a server that is slow because of too many connections does not get many more at the same time.
  */
 export class ConnectionGate {
   readonly #counted = new Set<Holder>()
@@ -23,7 +23,7 @@ export class ConnectionGate {
 
   constructor(private readonly options: GateOptions) {}
 
-  /** Returns a promise only if there is something to wait for. Call the resulting function at the end. */
+  /** Returns a promise only if the caller must wait. Call the resulting function when done. */
   enter(): (() => void) | Promise<() => void> {
     if (this.#waiting.size === 0 && this.#counted.size < this.options.width) return this.#leave(this.#admit())
     return new Promise<Holder>((admit, refuse) => {
@@ -77,7 +77,7 @@ export class ConnectionGate {
     for (const waiter of this.#waiting) {
       if (timeoutMs === 0 || now - waiter.since < timeoutMs) break
       this.#waiting.delete(waiter)
-      // The message of the pool, by which `isUnavailable` recognizes it.
+      // The same message as the pool's, by which `isUnavailable` recognizes it.
       waiter.refuse(new Error('timeout exceeded when trying to connect'))
     }
     const [oldest] = this.#counted

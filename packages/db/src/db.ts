@@ -14,7 +14,7 @@ export type Queryable = {
 }
 
 declare const inTransaction: unique symbol
-/** A connection inside a transaction. Store functions that are only safe there ask for it by this type. */
+/** A connection inside a transaction. Store functions that are only safe there require this type. */
 export type Tx = Queryable & {
   readonly [inTransaction]: true
   /** Calls `work` once the transaction is committed, and never when it is rolled back. `work` must not throw. */
@@ -29,9 +29,9 @@ export type TraceStatement = <T>(statement: string, work: () => Promise<T>) => P
 export type DbOptions = {
   connectionString: string
   /**
-   * Maximum connections. Callers wait for a free one for up to `connectionTimeoutMs`. `unlimited` leaves the maximum to the
-   * server, and still opens no connection that would only compete with the others: beyond ten, one more for each that has
-   * been in use for longer than `slowMs`.
+   * Maximum number of connections. Callers wait for a free one for up to `connectionTimeoutMs`. `unlimited` leaves the maximum to the
+   * server, but opens more than ten connections only to replace those that have been in use for longer than `slowMs`: others would only
+   * compete with the first ten.
    */
   max?: number | 'unlimited'
   /** For `unlimited`, in milliseconds; 50 by default. */
@@ -47,9 +47,9 @@ export type DbOptions = {
   /** Cancels a statement that waits longer than this for a lock (`isLockTimeout`), in milliseconds; 0 means no limit. */
   lockTimeoutMs?: number
   /**
-   * Never plans a table scan where an index works, for services whose statements are lookups by key. A named statement keeps
-   * the plan from when its connection first used it. Made while a table is small, that plan scans the whole table, and keeps
-   * doing so until the table is analyzed, which makes every statement on a fast-growing table slower than the last.
+   * Never plans a table scan if an index works, for services whose statements are lookups by key. A named statement keeps the plan that
+   * its connection made for its first use. A plan made while a table is small scans the whole table, and keeps doing so until the table
+   * is analyzed, so every statement on a fast-growing table would be slower than the last.
    */
   preferIndexes?: boolean
   /**
@@ -57,9 +57,12 @@ export type DbOptions = {
    * may plan them for every execution. One plan has to fit all parameters; where none does, use `search`.
    */
   planOnce?: boolean
-  /** Every transaction is read-only, for pages that only show: PostgreSQL refuses what would change something. */
+  /** Makes every transaction read-only, for pages that only show data: PostgreSQL rejects statements that would change something. */
   readOnly?: boolean
-  /** Asks the server about statements that take longer than a second, and closes connections where it works on none. */
+  /**
+   * Asks the server about statements that take longer than a second, and closes a connection if the server is not working on its
+   * statement.
+   */
   closeSilent?: boolean
   /** Called when an idle connection breaks. Without a listener, that would crash the process. */
   onIdleError?: (error: Error) => void
@@ -72,7 +75,10 @@ const ANSWER_GRACE_MS = 2000
 const DEFAULT_CONNECTIONS = 10
 const DEFAULT_CONNECTION_TIMEOUT_MS = 5000
 const DEFAULT_SLOW_MS = 50
-/** Firewalls and load balancers forget connections on which nothing is sent, often after six minutes; by default Linux waits two hours. */
+/**
+ * Firewalls and load balancers drop idle connections, often after six minutes. By default, Linux sends the first keep-alive after two
+ * hours.
+ */
 const QUIET_MS = 60_000
 
 /** A connection pool. Single queries commit on their own; `transaction` groups several. */
@@ -91,7 +97,7 @@ export class Db implements Queryable {
       max = DEFAULT_CONNECTIONS,
     } = options
     this.#trace = options.trace
-    // Instead of opening a connection for each query of a burst (decision 0136).
+    // Avoids opening a connection for each query of a burst (decision 0136).
     if (max === 'unlimited')
       this.#gate = new ConnectionGate({ width: DEFAULT_CONNECTIONS, slowMs, timeoutMs })
     this.pool = new pg.Pool({
@@ -100,17 +106,19 @@ export class Db implements Queryable {
       connectionTimeoutMillis: timeoutMs,
       application_name: options.applicationName ?? 'signet',
       statement_timeout: statementTimeoutMs,
-      // Otherwise only TCP detects a server that stopped responding, after 15 minutes to two hours.
+      // Without this, only TCP detects a server that has stopped responding, after 15 minutes to two hours.
       query_timeout: statementTimeoutMs > 0 ? statementTimeoutMs + ANSWER_GRACE_MS : 0,
       lock_timeout: options.lockTimeoutMs ?? 0,
       options: sessionOptions(options),
-      // One stays open: opening it, and planning its statements again, would take most of the time of the first request after a pause.
+      // Keeps one connection open: opening one, and planning its statements again, would take most of the time of the first request
+      // after a pause.
       min: 1,
       keepAlive: true,
       keepAliveInitialDelayMillis: QUIET_MS,
     })
     this.pool.on('error', options.onIdleError ?? (() => undefined))
-    // The server may end a connection in the packet that opens it, before anyone listens. The next statement fails then.
+    // The server may close a connection in the same packet that opens it, before anything else listens for errors. The next statement
+    // then fails.
     this.pool.on('connect', (client) => client.on('error', () => undefined))
     if (options.closeSilent) this.#silent = new SilentConnections(this.pool, options)
   }
@@ -129,8 +137,8 @@ export class Db implements Queryable {
   }
 
   /**
-   * Runs `work` in a transaction whose statements are planned for their values, despite `planOnce`: the best plan for a text that nearly
-   * every row contains takes seconds for one that few rows contain, and vice versa.
+   * Runs `work` in a transaction whose statements are planned for their parameters, despite `planOnce`. The best plan for a text that
+   * nearly every row contains takes seconds for a text that few rows contain, and vice versa.
    */
   search<T>(work: (tx: Tx) => Promise<T>): Promise<T> {
     return this.transaction(async (tx) => {
@@ -178,7 +186,7 @@ export class Db implements Queryable {
       for (const then of committed) then()
       return result
     } catch (error) {
-      // A rollback would only queue behind the statement without an answer.
+      // A rollback would only queue behind the unanswered statement.
       if (isUnanswered(error)) broken = error
       else await target.query({ text: 'rollback' }).catch((failure: Error) => (broken = failure))
       throw error
@@ -188,7 +196,10 @@ export class Db implements Queryable {
     }
   }
 
-  /** Runs `work` on a dedicated connection. State of the session would outlive a client that is gone: use transactions for locks. */
+  /**
+   * Runs `work` on a dedicated connection. Do not use it for session locks: session state outlives a client that disappears. Use a
+   * transaction for locks.
+   */
   connection<T>(work: (connection: Queryable) => Promise<T>): Promise<T> {
     return this.#admitted(() => this.#connection(work))
   }
@@ -215,14 +226,14 @@ export class Db implements Queryable {
     await pTimeout(this.query('select 1'), { milliseconds: timeoutMs, message })
   }
 
-  /** May be called more than once. The pool itself would throw, and the rest of the clean-up would not run. */
+  /** May be called more than once. The pool itself would throw on a second call, which would stop the rest of the clean-up. */
   close(): Promise<void> {
     this.#silent?.close()
     return (this.#closed ??= this.pool.end())
   }
 }
 
-/** A startup parameter. An `options` parameter in the connection string replaces it. */
+/** These become the startup parameter `options`, which an `options` parameter in the connection string replaces. */
 function sessionOptions({ preferIndexes, planOnce, readOnly }: DbOptions): string {
   const settings = [
     NOTICE_LOST_CLIENTS,

@@ -1,9 +1,9 @@
 /**
- * Waiting items, grouped by share, such as an account. Shares take turns, so that a thousand items of
- * one delay an item of another by one turn and not by a thousand. Within a share: first come, first served.
+ * Waiting items, grouped by share, such as an account. Shares take turns, so a thousand items of one share delay an item of another by
+ * one turn, not by a thousand. Within a share: first come, first served.
  */
 export class FairQueue<Item> {
-  /** In the order of the next turns. */
+  /** In the order in which shares get their next turn. */
   readonly #queues = new Map<string, Item[]>()
   #size = 0
 
@@ -18,7 +18,7 @@ export class FairQueue<Item> {
     this.#size += 1
   }
 
-  /** False if there is no such item. */
+  /** Returns false if there is no such item. */
   remove(share: string, item: Item): boolean {
     const queue = this.#queues.get(share)
     const position = queue?.indexOf(item) ?? -1
@@ -29,9 +29,7 @@ export class FairQueue<Item> {
     return true
   }
 
-  /**
-   * Takes items turn by turn: `choose` says for each whether it is taken, left where it is, or whether to stop before it.
-   */
+  /** Takes items, one per share and turn. `choose` decides whether to take an item, leave it in place, or stop before it. */
   take(choose: (item: Item) => 'take' | 'leave' | 'stop'): Item[] {
     const taken: Item[] = []
     const shares = [...this.#queues.keys()]
@@ -49,7 +47,7 @@ export class FairQueue<Item> {
     return taken
   }
 
-  /** Takes the next item in turn, skipping shares that may not have one now. */
+  /** Takes the item whose turn it is, skipping shares that may not have one now. */
   shift(isAllowed: (share: string) => boolean = () => true): Item | undefined {
     for (const [share, queue] of this.#queues) {
       if (!isAllowed(share)) continue
@@ -63,7 +61,7 @@ export class FairQueue<Item> {
     return undefined
   }
 
-  /** One item of one share, from `start` on: items before it were left where they are. */
+  /** Takes one item of a share, looking from `start` on: the items before it were left in place. */
   #takeFor(
     share: string,
     start: number,

@@ -1,11 +1,11 @@
-/** The groups that an item belongs to, the widest first. No path may be the beginning of another. */
+/** The groups that an item belongs to, from the widest to the narrowest. No path may be the beginning of another. */
 export type GroupPath = readonly string[]
 
 /**
- * Waiting items in groups of groups, such as the networks of their senders. The groups of each level take turns, so whoever has many
- * narrow groups inside one wide group gets the turns of one. Within the narrowest: first come, first served.
+ * Waiting items in nested groups, such as the networks of their senders. The groups of each level take turns, so a sender that has many
+ * narrow groups inside one wide group gets only the turns of that one. Within the narrowest group: first come, first served.
  *
- * Each operation takes as long as a path, and `remove` in addition as long as its group.
+ * Each operation takes time in proportion to the length of a path; `remove` also searches its group.
  */
 export class FairTree<Item> {
   readonly #root = new Group<Item>('')
@@ -21,19 +21,20 @@ export class FairTree<Item> {
     group.items.push(item)
   }
 
-  /** Takes the next item in turn. */
+  /** Takes the item whose turn it is. */
   shift(): Item | undefined {
     return this.#descend((group) => group.next()).items.shift()
   }
 
   /**
-   * Takes the newest item below the group that has most, level by level; among equals, of the one that was the last to have so many.
+   * Follows the largest group of each level and takes the newest item at the end. If several groups are equally large, it follows the
+   * one that reached that size last.
    */
   takeFromLargest(): Item | undefined {
     return this.#descend((group) => group.largest()).items.pop()
   }
 
-  /** False if there is no such item. */
+  /** Returns false if there is no such item. */
   remove(path: GroupPath, item: Item): boolean {
     let end: Group<Item> | undefined = this.#root
     for (const key of path) end = end?.members.get(key)
@@ -44,7 +45,7 @@ export class FairTree<Item> {
     return true
   }
 
-  /** The group at the end of the way that `choose` takes. All groups on the way have one item less. */
+  /** Returns the group at the end of the path that `choose` takes, and reduces the size of every group on the path by one. */
   #descend(choose: (group: Group<Item>) => Group<Item> | undefined): Group<Item> {
     let group = this.#root
     group.size = Math.max(0, group.size - 1)
@@ -57,13 +58,13 @@ export class FairTree<Item> {
 }
 
 class Group<Item> {
-  /** How many items are in it and below. */
+  /** How many items are in the group and below it. */
   size = 0
-  /** Only at the end of a path. */
+  /** Not empty only at the end of a path. */
   readonly items: Item[] = []
-  /** In the order of the next turns. */
+  /** In the order in which members get their next turn. */
   readonly members = new Map<string, Group<Item>>()
-  /** For each size, the member that came to it last. The others are linked to it, so that none has to be searched. */
+  /** For each size, the member that reached it last. The other members of that size are linked to it, so no search is necessary. */
   readonly #latest = new Map<number, Group<Item>>()
   #largestSize = 0
   #before: Group<Item> | undefined
@@ -71,7 +72,7 @@ class Group<Item> {
 
   constructor(private readonly key: string) {}
 
-  /** The member, with room for one more item. */
+  /** Returns the member with its size increased by one, and creates it if necessary. */
   grow(key: string): Group<Item> {
     const known = this.members.get(key)
     const member = known ?? new Group<Item>(key)
@@ -85,7 +86,7 @@ class Group<Item> {
     if (member.size === 0) this.members.delete(member.key)
   }
 
-  /** The member whose turn it is. The turns of all others come first next time. */
+  /** Returns the member whose turn it is, and moves it behind the others. */
   next(): Group<Item> | undefined {
     const [member] = this.members.values()
     if (member === undefined) return undefined
@@ -102,7 +103,7 @@ class Group<Item> {
     this.#unlink(member)
     member.size = size
     if (size > 0) this.#link(member)
-    // Sizes change by one, so a largest member that shrinks is still as large as the next.
+    // Sizes change by one, so when the only largest member shrinks, its new size is the largest.
     if (size > this.#largestSize || !this.#latest.has(this.#largestSize)) this.#largestSize = size
   }
 

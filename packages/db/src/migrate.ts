@@ -5,7 +5,7 @@ import { NOTICE_LOST_CLIENTS } from './lost-clients.js'
 
 export type MigrateOptions = {
   databaseUrl: string
-  /** Name of the environment variable with the URL, to mention in errors. */
+  /** Name of the environment variable that contains the URL, to mention in errors. */
   setting?: string
   /** Folder with `<timestamp>_name.sql` files. */
   directory: string
@@ -16,12 +16,12 @@ export type MigrateOptions = {
   log?: MigrationLog
 }
 
-/** As much of a logger as migrations need. */
+/** The logger methods that migrations use. */
 export type MigrationLog = Readonly<
   Record<'info' | 'warn' | 'error', (message: string, fields?: Readonly<Record<string, unknown>>) => void>
 >
 
-/** There is no connection to the database. The message is for operators and names the setting. */
+/** Cannot connect to the database. The message is for operators and names the setting. */
 class ConnectError extends Error {
   override name = 'ConnectError'
 }
@@ -35,13 +35,14 @@ const SILENT: MigrationLog = { info: () => undefined, warn: () => undefined, err
  */
 export async function migrate(options: MigrateOptions): Promise<string[]> {
   const { variables = {}, log = SILENT } = options
-  // Loaded on demand: it brings a compiler for migrations in TypeScript, and a service that is up to date needs none of it.
+  // Loads the library on demand: it includes a compiler for migrations in TypeScript, and a service that is up to date needs none of
+  // it.
   const { runner } = await import('node-pg-migrate')
   // The runner's own client has no listener for a lost connection and is not closed reliably.
   const client = new pg.Client({
     connectionString: options.databaseUrl,
     application_name: 'migrate',
-    // Other replicas wait for the lock, which is one of the session here.
+    // Other replicas wait for this session's lock, so it must not outlive a lost client.
     options: NOTICE_LOST_CLIENTS,
   })
   client.on('error', (error) => log.warn('the connection of the migrations was lost', { error }))
@@ -84,7 +85,7 @@ const runnerLog = (log: MigrationLog) => ({
 
 async function loadSql(path: string, variables: Readonly<Record<string, string>>) {
   const source = await readFile(path, 'utf8')
-  // The whole file is one statement list, so a down part would run right after the rest.
+  // The whole file runs as one list of statements, so a down part would run right after the rest.
   if (/^\s*--\s*down migration/im.test(source))
     throw new Error(`${basename(path)}: migrations have no down part; correct a mistake with the next one`)
   const sql = source.replace(/\{\{(\w+)\}\}/g, (_, name: string) => {

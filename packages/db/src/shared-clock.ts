@@ -1,23 +1,26 @@
 import { readClockMs } from './database-time.js'
 import type { Queryable } from './db.js'
 
-/** Between two readings: how long a process uses what it knew before the database, or the steady clock, jumped. */
+/**
+ * Time between two readings. After the database's clock or the steady clock jumps, a process uses its old knowledge for up to this
+ * long.
+ */
 export const CLOCK_INTERVAL_MS = 1_000
 
 export type SharedClockOptions = {
-  /** Milliseconds of a steady clock, which no change of the system's time moves. */
+  /** Milliseconds of a steady clock, which changes to the system's time do not affect. */
   steadyMs?: () => number
-  /** The system's clock, until the database was asked for the first time. */
+  /** The system's clock, used until the first reading from the database. */
   systemMs?: () => number
 }
 
 /**
- * The time of the database, as this process knows it. All processes store and compare times by this one clock, so a system whose
- * own is wrong decides nothing: when a retry is due, whether a ban or a session has ended, how old an event is
+ * The time of the database, as this process knows it. All processes store and compare times by this one clock, so a machine whose own
+ * clock is wrong cannot affect when a retry is due, whether a ban or a session has ended, or how old an event is
  * (apps/dispatcher/docs/failures.md#clocks, decision 0257).
  *
- * Between two readings it follows a steady clock. An answer says that the database read its clock between the request and the
- * answer, so the time is moved no further than into that interval: a slow answer cannot make it less exact.
+ * Between two readings it follows a steady clock. The database read its clock at some point between the request and the answer, so a
+ * reading moves the time only as far as necessary to fit that interval: a slow answer cannot make the time less exact.
  */
 export class SharedClock {
   readonly #steadyMs: () => number
@@ -33,14 +36,14 @@ export class SharedClock {
     this.#offsetMs = systemMs() - steadyMs()
   }
 
-  /** Whether the database was asked: until then, this is the clock of the system. */
+  /** Whether the database has been read. Until then, this is the system's clock. */
   get isKnown(): boolean {
     return this.#isRead
   }
 
   readonly now = (): Date => new Date(this.#steadyMs() + this.#offsetMs)
 
-  /** Asks the database. Call it before anything is decided, and every `CLOCK_INTERVAL_MS` after that. */
+  /** Reads the time from the database. Call this before anything depends on the time, and every `CLOCK_INTERVAL_MS` after that. */
   async adjust(): Promise<void> {
     const askedAt = this.#steadyMs()
     const ms = await readClockMs(this.db)

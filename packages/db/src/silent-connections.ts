@@ -2,7 +2,7 @@ import pg from 'pg'
 
 export type SilentConnectionsOptions = { connectionString: string; applicationName?: string }
 
-/** Runs statements: a pool or a connection. */
+/** A pool or a connection, which runs statements. */
 export type Target = {
   query<R extends pg.QueryResultRow>(statement: pg.QueryConfig): Promise<pg.QueryResult<R>>
 }
@@ -13,18 +13,21 @@ type Internals = {
   connection: { stream: { destroy(error: Error): void; bytesRead: number; writableLength: number } }
 }
 
-/** `seen`: the bytes received and still to be sent when the server was last idle. If they change, the connection is alive. */
+/**
+ * `seen` holds the numbers of bytes received and still to be sent when the server was last idle. If they change, the connection is
+ * alive.
+ */
 type Waiting = { since: number; seen?: string }
 
-/** After this time the server is asked about a statement. */
+/** After this time, the server is asked whether it is working on the statement. */
 const SUSPICIOUS_MS = 1_000
 const INTERVAL_MS = 500
 const PROBE_TIMEOUT_MS = 1_000
 
 /**
- * Closes connections that wait for the result of a statement while the server is idle. After packets were dropped, TCP can stay
- * silent for as long again as the outage lasted, and a time limit would have to be longer than the slowest statement. So this asks
- * the server on another connection. A statement that is slow or waits for a lock is active there and continues.
+ * Closes connections that wait for the result of a statement while the server is idle. After packets were dropped, TCP can stay silent
+ * for as long again as the outage lasted, and a time limit would have to be longer than the slowest statement. Instead, this asks the
+ * server on another connection. A statement that is slow or waits for a lock is active there and continues.
  */
 export class SilentConnections {
   readonly #waiting = new Map<pg.ClientBase, Waiting>()
@@ -46,7 +49,8 @@ export class SilentConnections {
       query: async <R extends pg.QueryResultRow>(statement: pg.QueryConfig) => {
         if (!(target instanceof pg.Pool)) return this.#watch(target, () => target.query<R>(statement))
         const client = await target.connect()
-        // Like the pool: without a listener a lost connection would end the process, and a connection with an error is not reused.
+        // As the pool does: without a listener, a lost connection would end the process, and a connection that failed must not be
+        // reused.
         let broken: Error | undefined
         const onError = (error: Error) => (broken = error)
         client.on('error', onError)
@@ -100,7 +104,7 @@ export class SilentConnections {
     const dead: pg.ClientBase[] = []
     for (const [client, waiting] of suspicious) {
       const { processID, connection } = internalsOf(client)
-      // The connection runs another statement by now, or none.
+      // The connection is running another statement by now, or none.
       if (this.#waiting.get(client) !== waiting || processID === null) continue
       const { bytesRead, writableLength } = connection.stream
       const seen = idle.has(processID) ? `${bytesRead} ${writableLength}` : undefined
@@ -108,7 +112,7 @@ export class SilentConnections {
       waiting.seen = seen
     }
     if (dead.length === 0) return
-    // The idle ones first: they are probably dead, too, and a retry must not get one of them.
+    // Closes the idle connections first: they are probably dead too, and a retry must not get one of them.
     for (const client of [...this.#idle, ...dead]) destroy(client)
   }
 
