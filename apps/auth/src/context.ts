@@ -55,7 +55,7 @@ export type Ports = {
   now: () => Date
   databaseNow: DatabaseClock
   hasher: PasswordHasher
-  /** How long a request about an account waits behind its answer, in milliseconds. */
+  /** How long a request about an account waits after it was answered, in milliseconds. */
   requestPauseMs: () => number
   /** How long a statement waits for a lock before its request ends as a conflict. */
   lockTimeoutMs: number
@@ -174,7 +174,7 @@ export async function createContext(config: AuthConfig, ports: Partial<Ports> = 
       now,
     }),
   ]
-  // One connection, and never one of the pool, which may have only one.
+  // A separate connection, because the pool may have only one.
   const presenceDb = new Db({
     connectionString: config.databaseUrl,
     max: 1,
@@ -241,9 +241,9 @@ export async function createContext(config: AuthConfig, ports: Partial<Ports> = 
     audiences,
     bearer,
     guard,
-    /** Does in advance what would tell strangers something if a request were the first to do it. */
+    /** Does work in advance that would reveal something to strangers if it happened during the first request that needs it. */
     prepare: () => mailTransport.prepare(),
-    /** Releases what was opened, in reverse order. */
+    /** Closes what was opened, in reverse order. */
     async close() {
       if (!ports.hasher) await hasher.close()
       await mailTransport.close()
@@ -271,9 +271,9 @@ function createDb(
     applicationName: 'signet-auth',
     statementTimeoutMs: config.apiMaxRequestDuration,
     lockTimeoutMs,
-    // A plan made while tables were small would read them whole, and is kept.
+    // PostgreSQL keeps plans. One made while tables were small would read them from end to end for good.
     preferIndexes: true,
-    // PostgreSQL would plan a refresh each time, because one of few tokens looks cheaper than one of any number.
+    // Without this, PostgreSQL would plan every refresh anew, because a plan for a few given tokens looks cheaper than one for any number.
     planOnce: true,
     trace: tracing && tracedStatements(tracing),
     onIdleError: (error) => log.warn('idle database connection lost', { error }),

@@ -22,7 +22,7 @@ export async function generatedDocs(): Promise<Record<string, string>> {
     'docs/configuration.md': renderMarkdown('Configuration of the identity server', settings, FIXED_LIMITS),
     'docs/errors.md': errorsPage(),
     'docs/providers.md': providersPage(),
-    // The names of providers, on pages and in emails.
+    // Names of providers on pages and in emails.
     '../../packages/pages/src/provider-labels.json': json(providerLabels),
     'docs/openapi.json': json(await openApi()),
     '.env.example': renderEnvExample(settings),
@@ -65,7 +65,7 @@ async function openApi() {
   }
 }
 
-/** Where the generated document says that the service is; the served one has the real address. */
+/** The address of the service in the generated document. The document that a server serves has the real address. */
 const PLACEHOLDER = 'https://auth.signet.example'
 
 const EXAMPLE_ENVIRONMENT = {

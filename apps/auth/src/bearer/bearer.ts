@@ -15,7 +15,7 @@ import { isVersioned } from '../requests/versioning.js'
 
 /** Who sent a user's bearer token. `aud` is the audience of the request. */
 export type Reader = { user: User; session: Session | null; claims: Readonly<JwtClaims>; aud: string }
-/** The same with a token of a session, which may have ended. */
+/** The same for a token of a session, which may have ended. */
 export type Leaver = Reader & { session: Session }
 /** A caller that passed the session gate: may read or change data. */
 export type Caller = Live & { claims: Readonly<JwtClaims>; aud: string }
@@ -28,7 +28,7 @@ type Deps = {
   gate: SessionGate
   adminRoles: readonly string[]
   audiences: Audiences
-  /** Refuses a session that needs a proof which is more recent. */
+  /** Refuses sessions that need a more recent proof. */
   requireRecentProof: (live: Live) => Promise<void>
   now: () => Date
 }
@@ -37,19 +37,19 @@ type Deps = {
 export class Bearer {
   constructor(private readonly deps: Deps) {}
 
-  /** Reads what belongs to the user. A token of a signed-out session still may, until it expires. */
+  /** Reads what belongs to the user. A token of a signed-out session may still do so until it expires. */
   readonly read: Gated<Reader> = gated('read', async (req) => {
     const reader = await this.#reader(req)
     const { session, claims } = reader
     const reason = session?.revokedReason ?? null
-    // That is what the specification says; clients that name an API version expect otherwise.
+    // The specification lets the token of a signed-out session read. Clients that name an API version expect a refusal.
     if (reason !== null && (reason !== 'logout' || isVersioned(req))) throw sessionNotFound()
     if (session === null && sessionOf(claims) !== null) throw sessionNotFound()
     this.deps.gate.requireKept(reader.user)
     return reader
   })
 
-  /** Signs out; a session that has already ended may do so too. A token that names none may end no other. */
+  /** Signs out, even if the session has already ended. A token that names no session must not end any. */
   readonly signOut: Gated<Leaver> = gated('sign_out', async (req) => {
     const { session, ...reader } = await this.#reader(req)
     if (session === null) throw sessionNotFound()
@@ -66,7 +66,7 @@ export class Bearer {
     return caller
   })
 
-  /** The same gate for what adds a way to sign in, which not every session may (decision 0224). */
+  /** The same gate for routes that add a way to sign in. Some sessions need a recent proof for that (decision 0224). */
   toAddWayIn<Changing extends Caller>(outer: Gated<Changing>): Gated<Changing> {
     const step = async (req: Request) => {
       const caller = await outer(req)
@@ -99,14 +99,14 @@ export class Bearer {
     })
   }
 
-  /** Audience of a public request; an invalid bearer token counts as none. */
+  /** The audience of a public request. An invalid bearer token counts as none. */
   async audience(req: Request): Promise<string> {
     const token = tokenOf(req)
     const claims = token === null ? undefined : await this.deps.tokens.verify(token).catch(() => undefined)
     return this.#audience(req, claims)
   }
 
-  /** The user of a public request with the token of a live session; null without a token, or with an invalid one. */
+  /** The user of a public request, if its token belongs to a live session. Null without a token, or with an invalid one. */
   async userOf(req: Request): Promise<User | null> {
     if (tokenOf(req) === null) return null
     try {

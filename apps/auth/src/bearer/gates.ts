@@ -12,7 +12,7 @@ export type Gated<Caller> = Step<Caller> & { readonly gate: GateName; readonly a
 export const gated = <Caller>(gate: GateName, step: Step<Caller>): Gated<Caller> =>
   Object.assign(step, { gate })
 
-/** The gate of a route, asked again once the body is there: a client may send it late, and lose its rights meanwhile. */
+/** The gate of a route, checked again once the body has arrived: a client may send it late, and lose its rights in the meantime. */
 export const throughout = <Caller>(gate: Gated<Caller>) => ({ authenticate: gate, authenticateAgain: gate })
 
 /** The same gate followed by one more step. */

@@ -47,8 +47,8 @@ class CallerMeta implements RequestMeta {
 type Deps = { bearer: Bearer; captcha: CaptchaVerifier; addresses: ClientAddressRules }
 
 /**
- * Checks in front of a public handler: who is calling, how often, and whether it is a person
- * (docs/specification.md#captcha and docs/specification.md#rate-limits).
+ * Checks in front of public handlers: who is calling, how often, and whether it is a person (docs/specification.md#captcha and
+ * docs/specification.md#rate-limits).
  */
 export class RequestGuard {
   constructor(private readonly deps: Deps) {}
@@ -67,7 +67,7 @@ export class RequestGuard {
     (req: Request): Promise<void> =>
       limit.consume(clientOf(req, this.deps.addresses), contextOfRequest(req).requestId)
 
-  /** Gives back what the request took of the limit, if it is refused because too many passwords wait: none was compared. */
+  /** Gives back what the request took from the limit if it is refused because too many passwords are waiting: none was compared for it. */
   async sparing<Result>(limit: ReturningLimit, req: Request, work: () => Promise<Result>): Promise<Result> {
     try {
       return await work()

@@ -15,7 +15,7 @@ export type CleanupAges = {
   guessesMs: number
   /** How long a network is remembered after the last sign-in from it. */
   knownNetworkMs: number
-  /** The longest gap between two messages. */
+  /** The longest interval that is kept between two messages. */
   intervalMs: number
   /** Undefined keeps them forever. */
   auditMs: number | undefined
@@ -27,7 +27,7 @@ export function cleanupRulesAt(now: Date, ages: CleanupAges): CleanupRule[] {
   const ago = (ms: number) => new Date(now.getTime() - ms)
   return [
     { table: 'sessions', condition: 'not_after < $1', olderThan: ago(3 * DAY_MS) },
-    // Only these: a session that can still be refreshed must stay, so that its old tokens are recognized as reused.
+    // Only ended sessions: one that can still be refreshed must stay, so that its old tokens are recognized as reused.
     { table: 'sessions', condition: 'revoked_at < $1', olderThan: ago(ages.endedSessionMs) },
     {
       table: 'messageRequests',
@@ -37,7 +37,7 @@ export function cleanupRulesAt(now: Date, ages: CleanupAges): CleanupRule[] {
     { table: 'signInAttempts', condition: 'last_at < $1', olderThan: ago(ages.guessesMs) },
     { table: 'knownNetworks', condition: 'last_seen_at < $1', olderThan: ago(ages.knownNetworkMs) },
     { table: 'codeAttempts', condition: 'window_ends_at < $1', olderThan: ago(0) },
-    // A day longer than they count, for clocks that differ.
+    // Kept for a day after they expire, because clocks differ.
     { table: 'webauthnSpentChallenges', condition: 'expires_at < $1', olderThan: ago(DAY_MS) },
     { table: 'flowState', condition: 'created_at < $1', olderThan: ago(DAY_MS) },
     { table: 'mfaChallenges', condition: 'created_at < $1', olderThan: ago(DAY_MS) },
@@ -68,7 +68,7 @@ export function cleanupRulesAt(now: Date, ages: CleanupAges): CleanupRule[] {
             condition: "origin = 'self' and created_at < $1",
             olderThan: ago(ages.unconfirmedUserMs),
           } as const,
-          // As long as those with new addresses: which of the two it is must not show.
+          // Kept as long as sign-ups with new addresses, so that nobody can tell the two apart.
           {
             table: 'repeatedSignUps',
             condition: 'created_at < $1',

@@ -23,8 +23,7 @@ export class CleanupService {
   constructor(private readonly deps: Deps) {}
 
   /**
-   * One run over all tables; does nothing while another process is cleaning up. What cannot be deleted is reported, and does not
-   * hold up the rest.
+   * Cleans all tables once; does nothing while another process is cleaning up. Failures to delete are reported and do not hold up the rest.
    */
   async run(stop: StopSignal = { aborted: false }): Promise<void> {
     const { db, lockName, ages, deletions, observer, databaseNow } = this.deps
@@ -49,7 +48,7 @@ export class CleanupService {
     observer.cleanedUp(rule.table, total)
   }
 
-  /** Runs periodically until the returned function is called, which waits for the batch in progress. */
+  /** Runs periodically until the returned function is called. That function waits for the batch in progress. */
   start(): () => Promise<void> {
     const runs = new Periodic({
       everyMs: PAUSE_MS,

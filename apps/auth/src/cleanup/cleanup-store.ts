@@ -3,7 +3,7 @@ import type { Tables } from '../database/tables.js'
 
 const BATCH = 500
 
-/** What to delete from one table: rows that match this condition, whose `$1` is the cut-off time. */
+/** What to delete from one table: rows that match `condition`, in which `$1` is the time `olderThan`. */
 export type CleanupRule = { table: keyof Tables; condition: string; olderThan: Date }
 
 export class CleanupStore {

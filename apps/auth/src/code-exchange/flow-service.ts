@@ -89,12 +89,12 @@ export class FlowService {
 
   async #signIn(tx: Tx, audit: Audit, user: User, flow: FlowState, meta: RequestMeta): Promise<SignedIn> {
     const { sessions, gate, tokens, flows } = this.deps
-    // The codes and links of emails are all valid until one of them has opened a session.
+    // All codes and links in emails stay valid until one of them opens a session.
     if (isMailMethod(flow.method)) {
       await tokens.removeAll(tx, user.id)
       await flows.removeCodesOfLinks(tx, user.id)
     }
-    // A sign-in method linked by a session that has ended must not be a way back in.
+    // If a session that has ended linked a sign-in method, that method must not lead back into the account.
     if (flow.linkingSessionId !== null)
       await gate.hold(tx, { userId: user.id, sessionId: flow.linkingSessionId })
     if (flow.sessionId === null) {
@@ -111,8 +111,7 @@ export class FlowService {
     const flow = await flows.findByCode(tx, sha256(code))
     if (flow === null || flow.challenge === null) throw flowNotFound()
     if (this.#isExpired(flow)) throw authError('unprocessable', 'flow_state_expired', 'The code has expired')
-    // Locked before the code: the same order as every statement that ends the user's sessions and removes their
-    // codes.
+    // Lock the user before the code, in the same order as every statement that ends the user's sessions and removes their codes.
     const user = flow.userId === null ? null : await users.lockById(tx, flow.userId)
     // Deleting the row redeems the code: of two concurrent requests, one deletes nothing.
     if (user === null || !(await flows.remove(tx, flow.id))) throw flowNotFound()

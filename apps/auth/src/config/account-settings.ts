@@ -39,7 +39,7 @@ export const accountSettings = {
     fallback: true,
     doc: 'People can delete their account on the account page.',
   }),
-  // Time to reconsider, and to notice that someone else requested it (decision 0203).
+  // Gives the owner time to reconsider, or to notice that someone else requested the deletion (decision 0203).
   accountDeletionGrace: span({
     env: 'AUTH_ACCOUNT_DELETION_GRACE',
     fallback: 7 * 86_400_000,

@@ -28,7 +28,7 @@ export const settings = defineSettings({
 })
 export type AuthConfig = ConfigOf<typeof settings>
 
-/** The keys that settings give: the secret and the keys in AUTH_JWT_KEYS. */
+/** The keys from the settings: the secret, and the keys in AUTH_JWT_KEYS. */
 export function createKeyRing(config: AuthConfig): KeyRing {
   return KeyRing.create({
     secret: config.jwtSecret,

@@ -87,7 +87,10 @@ export const guessSettings = {
 
 type Delays = { signInFirstDelay: number; signInMaxDelay: number; signInFailureExp: number }
 
-/** A wait that ends before it is over, or grows from the first one downwards, is a mistake. */
+/**
+ * Reports delays that contradict each other: the longest wait must not be shorter than the first one, nor longer than failures are
+ * remembered.
+ */
 export function guessProblems({ signInFirstDelay, signInMaxDelay, signInFailureExp }: Delays): string[] {
   return [
     ...(signInMaxDelay > 0 && signInFirstDelay > signInMaxDelay

@@ -9,7 +9,10 @@ type DateOptions = { env: string; optional: true; doc: string }
 
 type PathOptions = { env: string; fallback: string; doc: string }
 
-/** Otherwise an owner who signs up again waits for an email that never comes, and people do not learn how to keep their account. */
+/**
+ * Without these, an owner who signs up again would wait for an email that never comes, and people would not find out how to keep their
+ * account.
+ */
 const ON_BY_DEFAULT: ReadonlySet<NoticeKind> = new Set([
   'account_exists_notification',
   'account_deletion_requested_notification',
@@ -194,7 +197,7 @@ function urlPathSettings() {
   }
 }
 
-/** Only an absolute URL can be invalid: every path yields a URL. */
+/** Only an absolute URL can be invalid: any path resolves to a URL. */
 function parsePath(raw: string): string {
   if (/^https?:/i.test(raw) && parseUrl(raw) === null) throw new Error('must be a path or an absolute URL')
   return raw

@@ -41,7 +41,7 @@ const kinds = {
 }
 type Kinds = typeof kinds
 
-/** A provider has no setting that would have no effect. */
+/** Leaves out settings that would have no effect for a provider. */
 const applies = (kind: string, name: Provider): boolean =>
   kind !== 'skipNonceCheck' || comparesNonces(definitions[name])
 
@@ -65,7 +65,7 @@ const perProvider = Object.fromEntries(
   ),
 ) as ProviderSettings
 
-/** Variables that other providers have, and that would change nothing for theirs. */
+/** Variables that exist for other providers but would have no effect for these. */
 export const providerVariablesWithoutEffect = providers
   .filter((name) => !applies('skipNonceCheck', name))
   .map((name) => `AUTH_EXTERNAL_${name.toUpperCase()}_SKIP_NONCE_CHECK`)

@@ -142,7 +142,7 @@ function keyProblems(config: AuthConfig): string[] {
   }
 }
 
-// The specification lists these as unsupported, or they have no effect for their provider; setting one is probably a mistake.
+// The specification lists these as unsupported, or they have no effect for their provider. Setting one is probably a mistake.
 const UNSUPPORTED = [
   'AUTH_MULTI_INSTANCE_MODE',
   'AUTH_OPERATOR_TOKEN',

@@ -1,12 +1,15 @@
 import { boolean, choice, httpUrl, hostName, integer, parsed, text } from '@signet/config'
 import { samplerNames } from '@signet/telemetry'
 
-/** The names and units of the OpenTelemetry specification; the prefixed one wins, as everywhere (docs/specification.md#configuration). */
+/**
+ * Names and units follow the OpenTelemetry specification. As for all settings, the prefixed name wins
+ * (docs/specification.md#configuration).
+ */
 const otel = (name: string) => [`AUTH_OTEL_${name}`, `OTEL_${name}`]
 
 const HEADER_NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/
 
-/** `key=value,key=value` with percent-encoding, as OTEL_RESOURCE_ATTRIBUTES and OTEL_EXPORTER_OTLP_HEADERS have it. */
+/** `key=value,key=value` with percent-encoding, the format of OTEL_RESOURCE_ATTRIBUTES and OTEL_EXPORTER_OTLP_HEADERS. */
 function keyValues(raw: string, isKey: (key: string) => boolean): Record<string, string> {
   const pairs = raw.split(',').filter((pair) => pair.trim() !== '')
   return Object.fromEntries(

@@ -14,7 +14,7 @@ export const uiSettings = {
     minMs: 60_000,
     doc: 'How long the sign-in pages remember who signed in, at most until the browser is closed.',
   }),
-  // Scanners follow every link of an email, and would use up what it is for (decision 0196).
+  // Scanners follow every link in an email, and would use the link up before the reader does (decision 0196).
   uiLinkConfirmation: choice({
     env: 'AUTH_UI_LINK_CONFIRMATION',
     choices: ['pages', 'all', 'off'],

@@ -64,7 +64,7 @@ export const webauthnSettings = {
 
 const ANDROID_APP = /^android:apk-key-hash:[A-Za-z0-9_-]{43}$/
 
-/** As browsers write it, so that it can be compared as text. */
+/** The origin as browsers write it, so that it can be compared as text. */
 function originOf(item: string): string {
   if (ANDROID_APP.test(item)) return item
   const url = parseUrl(item)
@@ -94,7 +94,7 @@ export function rpOriginsOf(
   return [...new Set(own)].filter((origin) => belongsTo(rpIdOf(config), origin))
 }
 
-/** What browsers would refuse, or what would let in another site. */
+/** Reports settings that browsers would refuse, or that would let in another site. */
 export function webauthnProblems(config: Config): string[] {
   if (!config.passkeyEnabled && !config.mfaWebauthnEnrollEnabled && !config.mfaWebauthnVerifyEnabled)
     return []
@@ -124,11 +124,14 @@ export function webauthnProblems(config: Config): string[] {
   return problems
 }
 
-/** As browsers decide it (publicsuffix.org): "com", "co.uk", and what hosting companies give out, such as "github.io". */
+/**
+ * Decides as browsers do (publicsuffix.org): "com" and "co.uk" are public suffixes, and so are names under which hosting companies give out
+ * subdomains, such as "github.io".
+ */
 const isPublicSuffix = (rpId: string): boolean =>
   rpId !== 'localhost' && publicSuffixes().getPublicSuffix(rpId, { allowPrivateDomains: true }) === rpId
 
-/** The list is long, and only those who switch WebAuthn on need it. */
+/** Loaded on demand: the list is long, and only servers with WebAuthn need it. */
 const publicSuffixes = () => createRequire(import.meta.url)('tldts') as typeof import('tldts')
 
 function belongsTo(rpId: string, origin: string): boolean {

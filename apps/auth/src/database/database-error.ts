@@ -2,13 +2,13 @@ import { isDeadlock, isLockTimeout, isStatementTimeout, isUnavailable } from '@s
 import type { AppError } from '@signet/errors'
 import { authError } from '../errors/auth-error.js'
 
-/** The response to an error of PostgreSQL that may pass; undefined for others, which are faults of ours. */
+/** The response to an error of PostgreSQL that is likely to pass. Undefined for all others, which are faults of ours. */
 export function databaseError(error: unknown): AppError | undefined {
   if (isLockTimeout(error) || isDeadlock(error))
     return authError('conflict', 'conflict', 'The resource is being changed by another request, try again', {
       cause: error,
     })
-  // The database's time limit is that of the request, and may be noticed first.
+  // A statement has the same time limit as its request, and may reach it first.
   if (isStatementTimeout(error))
     return authError('timeout', 'request_timeout', 'The request took too long', { cause: error })
   if (isUnavailable(error))

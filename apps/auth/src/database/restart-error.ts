@@ -1,6 +1,6 @@
 import type { Tx } from '@signet/db'
 
-/** The transaction has to begin again. `prepare` gets the next one before that does anything. */
+/** Makes a transaction start again. `prepare` is called with the new transaction before it does anything else. */
 export class RestartError extends Error {
   override name = 'RestartError'
 

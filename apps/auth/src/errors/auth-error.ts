@@ -12,7 +12,7 @@ export const authError = (
 /** 400 `validation_failed`, the most frequent error. */
 export const invalid = (message: string): AppError => authError('invalid', 'validation_failed', message)
 
-/** 403 `otp_expired`: one answer for wrong, used, expired and unknown (docs/specification.md#types-of-a-message). */
+/** 403 `otp_expired`: the same answer for wrong, used, expired and unknown secrets (docs/specification.md#types-of-a-message). */
 export const otpExpired = (): AppError =>
   authError('forbidden', 'otp_expired', 'Token has expired or is invalid')
 

@@ -39,7 +39,7 @@ export class AdminFactorService {
       const phone = newPhone(factor, changes.phone)
       requireFreeName(user.factors, friendlyName, factor)
       await factors.makeWay(tx, userId, { id, friendlyName, phone })
-      // What the former number proved no longer counts, as after a removal.
+      // Proofs made with the former number no longer count, as after a removal.
       if (phone !== factor.phone) await levels.downgrade(tx, id, now())
       await factors.update(tx, id, { friendlyName, phone }, now())
       record('factor_updated', { ...traitsOf(user), ...factorTraits(factor) })

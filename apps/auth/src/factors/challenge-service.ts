@@ -53,7 +53,7 @@ type Deps = {
   /** Fixed codes of test numbers (docs/specification.md#test-codes). */
   testOtpOf: (address: Address) => string | undefined
   keys: { encryption: KeyObject; codes: KeyObject }
-  /** Refuses a session that may not add a factor now, although it began to. */
+  /** Refuses a session that may no longer add a factor, although it began to. */
   requireRecentProof: (live: Live) => Promise<void>
   rules: FactorRules
   now: () => Date
@@ -160,7 +160,7 @@ export class ChallengeService {
     return { text: fixed ?? randomDigits(this.deps.rules.otpLength), isSent: fixed === undefined }
   }
 
-  /** Stamp and challenge in one transaction; the stamp lets only one of two concurrent requests send an SMS. */
+  /** Stores the stamp and the challenge in one transaction. The stamp lets only one of two concurrent requests send an SMS. */
   async #insert(
     user: User,
     factor: StoredFactor,
@@ -184,7 +184,7 @@ export class ChallengeService {
     return id
   }
 
-  /** Reads everything again under the locks on user and session, and refuses what no code can fix. */
+  /** Reads everything again under the locks on user and session, and refuses requests for which even the right code would not help. */
   async #locked(
     tx: Tx,
     caller: Live,
@@ -259,7 +259,7 @@ export class ChallengeService {
     const { changes, sessions, ends, factors, challenges, levels, now } = this.deps
     const { user, session } = held
     const at = now()
-    // From now on a change of address needs the factor, so one that began without it must not go on.
+    // Changes of address need the factor from here on, so a pending change that began without it is dropped.
     if (!hasVerifiedFactor(user)) await changes.dropAll(tx, user.id, at)
     await challenges.consume(tx, challenge.id, at)
     await factors.markVerified(tx, factor.id, usedStep, at)
@@ -271,7 +271,7 @@ export class ChallengeService {
     return sessions.resume(tx, held)
   }
 
-  /** With the number, so a code sent to a former one is wrong. */
+  /** The hash includes the number, so that a code sent to a former number is wrong. */
   #hashOf(challengeId: string, { phone }: StoredFactor, code: string): Buffer {
     return keyedHash(this.deps.keys.codes, 'factor', challengeId, phone ?? '', code)
   }
@@ -284,7 +284,7 @@ export class ChallengeService {
 }
 
 const msLeft = ({ lastChallengedAt }: StoredFactor, intervalMs: number, at: Date): number =>
-  // A faster request may have replaced what was read.
+  // A faster request may have stamped a later challenge than the one read here.
   (lastChallengedAt ?? at).getTime() + intervalMs - at.getTime()
 
 const factorFirst = () => authError('forbidden', 'insufficient_aal', 'AAL2 required to verify another factor')

@@ -74,7 +74,7 @@ export class EnrollmentService {
     return { id, friendlyName, type: 'totp', secret, ...shown }
   }
 
-  /** Made before anything is stored: an issuer of many characters that a URL has to encode does not fit into a QR code. */
+  /** Called before anything is stored, because an issuer with many characters that a URL has to encode may not fit into a QR code. */
   #authenticatorCode(secret: string, { id, email, phone }: User, request: EnrollRequest) {
     const issuer = text('issuer', request.issuer)
     const uri = totpUri({

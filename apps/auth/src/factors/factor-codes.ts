@@ -9,19 +9,19 @@ import type { FactorStore } from './factor-store.js'
 
 const FACTOR_SMS = 'factor_sms'
 
-/** What the challenge of a code changed. */
+/** What the challenge of a code changed, so that it can be undone. */
 export type FactorUndo = {
   userId: string
   challengeId: string
   factorId: string
-  /** As RFC 3339: the stamp of the challenge, and the one it replaced. */
+  /** The time of the challenge, and of the one that it replaced, in RFC 3339 format. */
   challengedAt: string
   challengedBefore: string | null
 }
 
 type Deps = { sender: Pick<SmsSender, 'isReady'>; outbox: Outbox; now: () => Date }
 
-/** Codes of second factors on their way to a phone. */
+/** Sends the codes of second factors to phones. */
 export class FactorCodes {
   constructor(private readonly deps: Deps) {}
 
@@ -54,7 +54,7 @@ export const factorCodeHandler = ({
 }: HandlerDeps): OutboxHandler<SmsPayload, FactorUndo> => ({
   kind: FACTOR_SMS,
   ...codeSending(sending),
-  /** The code never arrived, so the next challenge need not wait for this one. */
+  /** The code never arrived, so the next challenge does not have to wait. */
   async givenUp(tx, { userId, challengeId, factorId, challengedAt, challengedBefore }) {
     await challenges.remove(tx, challengeId)
     const before = challengedBefore === null ? null : new Date(challengedBefore)

@@ -38,11 +38,11 @@ export function requireFreeName(factors: readonly Factor[], friendlyName: string
   if (isTaken) throw nameTaken()
 }
 
-/** Whether an aal1 session would bypass a factor that is already verified. */
+/** Whether an aal1 session would get around a factor that is already verified. */
 export const needsFactorFirst = (user: User, aal: string, factorId?: string): boolean =>
   aal !== 'aal2' && user.factors.some(({ id, status }) => status === 'verified' && id !== factorId)
 
-/** A refusal as a value: its entry in the audit log must be committed, so nothing may be thrown in the transaction. */
+/** Returns a refusal as a value. Its audit entry must be committed, so nothing may be thrown in the transaction. */
 export const orRefusal = <T>(attempt: Promise<T>): Promise<T | AppError> =>
   attempt.catch((error: unknown) => {
     if (isAppError(error) && error.kind === 'limited') return error

@@ -4,11 +4,11 @@ import type { Factor } from '../users/user.js'
 
 export type NewFactor = Pick<Factor, 'id' | 'friendlyName' | 'factorType' | 'phone'> & {
   userId: string
-  /** Sealed; for totp only. */
+  /** Sealed; only totp has one. */
   secret: string | null
 }
 
-/** A factor with what must not be shown. */
+/** A factor with the members that must not be shown. */
 export type StoredFactor = Factor & {
   readonly secret: string | null
   readonly lastUsedStep: number | null
@@ -66,7 +66,7 @@ export class FactorStore {
     )
   }
 
-  /** Leaves `most` factors at most, as far as unfinished ones can go: the oldest go first. */
+  /** Deletes unfinished factors, the oldest first, until the user has at most `most` factors. Verified ones stay. */
   async dropUnfinished(tx: Tx, userId: string, most: number): Promise<void> {
     await tx.query(
       `delete from ${this.t.mfaFactors} where status = 'unverified' and id in (
@@ -85,7 +85,7 @@ export class FactorStore {
     )
   }
 
-  /** Recovery codes stand in for a verified factor, so they go with the last one. */
+  /** Removes a factor. Recovery codes stand in for a verified factor, so they are removed with the last one. */
   async remove(tx: Tx, id: string): Promise<void> {
     await tx.query(
       `with removed as (delete from ${this.t.mfaFactors} where id = $1 returning user_id)
@@ -108,7 +108,7 @@ export class FactorStore {
     )
   }
 
-  /** `usedStep` is the TOTP time step that was accepted, null for a phone. */
+  /** `usedStep` is the TOTP time step that was accepted; null for other factors. */
   async markVerified(tx: Tx, id: string, usedStep: number | null, now: Date): Promise<void> {
     await tx.query(
       `update ${this.t.mfaFactors}

@@ -1,15 +1,15 @@
 import { createRequire } from 'node:module'
 
 const MARGIN = 4
-/** The most that fits, with the error correction below (ISO/IEC 18004, version 40). */
+/** The most bytes that fit with the error correction below (ISO/IEC 18004, version 40). */
 export const MAX_QR_BYTES = 2331
 
-/** Loaded for the first code, because it brings encoders for more than is used here. */
+/** Loaded with the first code, because the library has many encoders that are not used here. */
 const library = () => createRequire(import.meta.url)('qrcode') as typeof import('qrcode')
 
 /**
- * A QR code as SVG text. Clients put it unescaped behind `data:image/svg+xml;utf-8,` (docs/specification.md#factors), so it has
- * neither `#` nor `%` nor line breaks: colors have names.
+ * A QR code as SVG text. Clients put it unescaped behind `data:image/svg+xml;utf-8,` (docs/specification.md#factors), so it must not
+ * contain `#`, `%` or line breaks. Therefore colors are written as names.
  */
 export function qrCodeSvg(text: string): string {
   const { modules } = library().create(text, { errorCorrectionLevel: 'M' })

@@ -7,7 +7,7 @@ export type RecoveryCodeCount = { left: number; createdAt: Date }
 export class RecoveryCodeStore {
   constructor(private readonly t: Tables) {}
 
-  /** The new codes are the only ones from now on. */
+  /** Replaces all codes of the user with new ones. */
   async replace(tx: Tx, userId: string, hashes: readonly Buffer[], now: Date): Promise<void> {
     await this.removeAll(tx, userId)
     await tx.query(
@@ -17,7 +17,7 @@ export class RecoveryCodeStore {
     )
   }
 
-  /** Spends a code and returns how many are left; null if it is not one of theirs, or was used before. */
+  /** Spends a code and returns how many are left. Null if the user has no such code, or it was used before. */
   async spend(tx: Tx, userId: string, hash: Buffer, now: Date): Promise<number | null> {
     const { rows } = await tx.query<{ left: number }>(
       `with spent as (

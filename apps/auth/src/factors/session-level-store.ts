@@ -8,12 +8,12 @@ export const FACTOR_METHODS = { totp: 'totp', phone: 'mfa/phone', webauthn: 'mfa
 /** The `amr` entry of a recovery code, which belongs to no factor. */
 export const RECOVERY_CODE = 'mfa/recovery_code'
 
-/** `isNew`: this proof adds the factor, so it never says anything about who is there in this session. */
+/** `isNew`: this proof adds the factor, so it says nothing about who is using this session. */
 export type Upgrade =
   | { factorId: string; method: (typeof FACTOR_METHODS)[keyof typeof FACTOR_METHODS]; isNew: boolean }
   | { factorId: null; method: typeof RECOVERY_CODE; isNew: false }
 
-/** More than anyone shows within the reuse interval; every further one forgets the oldest. */
+/** More tokens than anyone presents within the reuse interval. Beyond that, the oldest is forgotten. */
 const SUPERSEDED_TOKENS = 16
 
 /** How factors raise and lower the level of sessions. */
@@ -39,8 +39,8 @@ export class SessionLevelStore {
   }
 
   /**
-   * Sessions that the factor raised fall back to aal1 before the factor is removed; with the last verified one, also
-   * those that a recovery code raised.
+   * Before a factor is removed, the sessions that it raised fall back to aal1. With the last verified factor, so do those that a recovery
+   * code raised.
    */
   async downgrade(tx: Tx, factorId: string, now: Date): Promise<void> {
     await tx.query(

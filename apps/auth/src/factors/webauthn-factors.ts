@@ -11,7 +11,7 @@ import type { StoredFactor } from './factor-store.js'
 /** The member `webauthn` of a verification. */
 export type WebauthnAnswer = { type?: unknown; credential_response?: unknown }
 
-/** What the browser is asked for: a new key while the factor is being enrolled, afterwards a signature by it. */
+/** What the page asks the browser for: a new key while the factor is being enrolled, later a signature. */
 export type WebauthnRequest = {
   type: 'create' | 'request'
   credential_options: { publicKey: object }
@@ -49,7 +49,9 @@ export class WebauthnFactors {
     return { type: 'request', credential_options: { publicKey } }
   }
 
-  /** Whether the answer is good. The factor decides which kind is due: a key made now proves nothing once there is one. */
+  /**
+   * Whether the answer is valid. The state of the factor decides which kind is expected: once a factor has a key, a new key proves nothing.
+   */
   accept(tx: Tx, step: Step, { type, credential_response: response }: WebauthnAnswer): Promise<boolean> {
     const due = step.factor.status === 'unverified' ? 'create' : 'request'
     if (type !== due) throw invalid(`webauthn.type must be ${due}`)
@@ -72,7 +74,8 @@ export class WebauthnFactors {
     const known = await credentials.findOfFactor(tx, factor.id)
     const assertion = known && (await relyingParty.verifyRequest(response, this.#bytesOf(challengeId), known))
     if (known === null || assertion === null) return false
-    // A found key must not be both factors: after a passkey that asked for nothing, this one has to.
+    // A security key that someone found must not stand for both factors. If it signed in as a passkey that did not verify the user, it has
+    // to verify the user here.
     if (session.passkeyId !== null && !assertion.userVerified) return false
     return credentials.use(tx, known.id, assertion.signCount, now())
   }

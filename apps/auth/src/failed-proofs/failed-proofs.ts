@@ -13,11 +13,11 @@ const WINDOW_MS = 3_600_000
 
 type Deps = { users: UserStore; store: CodeAttemptStore; key: KeyObject; now: () => Date }
 
-/** The audit log entries of failed attempts (docs/specification.md#audit-log). */
+/** Prepares the audit entries of failed attempts (docs/specification.md#audit-log). */
 export class FailedProofs {
   constructor(private readonly deps: Deps) {}
 
-  /** Who is signed in, otherwise the account of an address, otherwise the address itself: the same work for all. */
+  /** The signed-in user, otherwise the account of the address, otherwise the address itself. All cases take the same work. */
   async actorOf(db: Queryable, address: Address, userId?: string): Promise<AuditActor> {
     const { users } = this.deps
     const user = userId === undefined ? users.findByAddress(db, address) : users.findById(db, userId)
@@ -25,8 +25,8 @@ export class FailedProofs {
   }
 
   /**
-   * Whether this is the first refused guess in an hour for what `of` names. A refusal costs the guesser nothing, so with an entry for
-   * each, anyone could fill the audit log.
+   * Whether this is the first guess in an hour that was refused for the subject that `of` names. A refused guess costs the guesser nothing,
+   * so with an entry for each one, anyone could fill the audit log.
    */
   isFirstRefusal(db: Queryable, ...of: readonly string[]): Promise<boolean> {
     const { store, key, now } = this.deps

@@ -55,7 +55,7 @@ type Row = (
   auth_code_issued_at: Date | null
 }
 
-/** SQL that removes the codes of a user that emailed links led to; `methods` is the parameter with {@link mailMethods}. */
+/** SQL that removes the codes that a user got through emailed links. `methods` is the parameter with {@link mailMethods}. */
 export const deleteCodesOfLinks = (t: Tables, { user, methods }: { user: string; methods: string }): string =>
   `delete from ${t.flowState}
    where user_id = ${user} and session_id is null and linking_session_id is null
@@ -65,8 +65,8 @@ export class FlowStore {
   constructor(private readonly t: Tables) {}
 
   /**
-   * The challenge was stored with the link, so only whoever requested this message can redeem the code. If the code is not random,
-   * another link that was confirmed for the same challenge takes it over.
+   * The challenge was stored with the link, so only the client that requested this message can redeem the code. A code that is not random
+   * may exist already, from another link that was confirmed for the same challenge. It is replaced then.
    */
   async insertMailCode(tx: Tx, flow: NewMailCode, now: Date): Promise<void> {
     const { challenge, method } = flow.challenge
@@ -100,14 +100,14 @@ export class FlowStore {
     return rows[0] ? toFlow(rows[0]) : null
   }
 
-  /** Those of {@link removeCodes} that emailed links led to. */
+  /** Removes only those of {@link removeCodes} that emailed links led to. */
   async removeCodesOfLinks(tx: Tx, userId: string): Promise<void> {
     await tx.query(deleteCodesOfLinks(this.t, { user: '$1', methods: '$2' }), [userId, mailMethods])
   }
 
   /**
-   * Codes of a user that wait to open a session. One that belongs to a session lives and ends with it; `provider` names one whose codes
-   * are removed even then.
+   * Removes a user's codes that would open a session. The code of a session lives and ends with that session, so it stays, except for codes
+   * that link an account at `provider`.
    */
   async removeCodes(tx: Tx, userId: string, provider: string | null = null): Promise<void> {
     await tx.query(

@@ -5,15 +5,13 @@ import type { Live, SignedIn } from '../sessions/session.js'
 
 type Requester = Pick<RequestMeta, 'signal'> & { readonly client: { readonly key: string } }
 
-/** Has proven nothing yet. */
+/** A caller that has not proven anything yet. */
 export const stranger = (requester: Requester): HashCaller => callerOf(requester, false)
 
-/** Has proven nothing yet, either; `isKnown` tells whether the account knows the network. */
+/** A caller that has not proven anything yet either; `isKnown` says whether the account knows its network. */
 export const inNetwork = (requester: Requester, isKnown: boolean): HashCaller => callerOf(requester, isKnown)
 
-/**
- * Acts with authority, from whatever network. The sessions of guests are none: anyone may open one without proving anything.
- */
+/** A caller with authority, in any network. A guest's session gives no authority: anyone can open one without proving anything. */
 export const authorized = (authority: Admin | Live | SignedIn, requester: Requester): HashCaller =>
   callerOf(requester, !('user' in authority && authority.user.isAnonymous))
 

@@ -21,7 +21,7 @@ export type SigningKeySettings = {
 type Parts<O> = { config: SigningKeySettings; db: Db; store: SigningKeyStore; observer: O; now: () => Date }
 type LiveParts = Parts<Observer> & {
   config: { readonly jwtKeysRefreshInterval: number }
-  /** The keys that settings give. */
+  /** The keys from the settings. */
   configured: KeyRing
 }
 
@@ -37,7 +37,7 @@ export function createKeyService({
   return new SigningKeyService({ db, store, material, rules: keyRules(config), observer, now })
 }
 
-/** The keys as a server uses them. */
+/** The keys in the form that a running server uses. */
 export function createLiveKeys(parts: LiveParts): LiveKeys {
   const { config, configured, observer, now } = parts
   const service = createKeyService(parts)

@@ -5,7 +5,7 @@ import { seal, unseal } from '../secrets/sealed-box.js'
 import { importPrivateJwk } from './private-jwk.js'
 import type { SigningKey } from './signing-key.js'
 
-/** Makes private keys, and seals them for the database. */
+/** Creates private keys, and seals them for the database. */
 export class KeyMaterial {
   constructor(private readonly sealingKey: KeyObject) {}
 
@@ -29,5 +29,5 @@ export class KeyMaterial {
   }
 }
 
-/** Part of the seal: a key moved to a row with another name does not open. */
+/** Authenticated with the sealed key, so that a key moved to a row with another name does not open. */
 const contextOf = (kid: string): string => `signing key ${kid}`

@@ -35,7 +35,7 @@ const OPTIONS = {
   help: { type: 'boolean', short: 'h' },
 } as const
 
-/** Options and operands of a command other than `--json`; anything else is an error, not silently ignored. */
+/** The options and operands that each command takes, apart from `--json`. Anything else is an error instead of being ignored. */
 const TAKES: ReadonlyMap<string, { options: readonly string[]; operands: number }> = new Map(
   Object.entries({
     help: { options: [], operands: 0 },

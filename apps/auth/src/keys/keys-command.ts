@@ -42,13 +42,13 @@ export async function runKeysCommand(
 /** PostgreSQL's code for a statement that names a table or schema that does not exist. */
 const UNDEFINED = new Set<unknown>(['42P01', '3F000'])
 
-/** Why it did not work, if the operator can do something about it. */
+/** Why the command failed, if the operator can do something about it. */
 function reasonOf(error: unknown): string | null {
   if (error instanceof KeyRefusal) return error.message
   if (UNDEFINED.has((error as { code?: unknown } | null)?.code))
     return 'The database has no signing keys, because it was not migrated. Run `auth migrate` first.'
   if (!isUnavailable(error)) return null
-  // An attempt at several addresses fails with an error for each.
+  // If the host has several addresses, the attempt fails with one error for each.
   const causes: unknown[] = error instanceof AggregateError ? error.errors : [error]
   const why = causes.map((cause) => (cause instanceof Error ? cause.message : String(cause))).join(', ')
   return `Cannot connect to the database (${DATABASE_SETTING}): ${why}`

@@ -5,7 +5,7 @@ import type { SigningKeyService } from './signing-key-service.js'
 import { signerOf, stateOf } from './signing-key.js'
 
 type Deps = {
-  /** The keys that settings give. */
+  /** The keys from the settings. */
   configured: KeyRing
   service: SigningKeyService
   /** AUTH_JWT_KEYS_REFRESH_INTERVAL. */
@@ -20,8 +20,8 @@ type Deps = {
 const UNKNOWN_KEY_PAUSE_MS = 1000
 
 /**
- * A copy of the table of keys. A use of it that finds it older than the refresh interval starts a new read in the background; one that
- * finds it twice as old waits for that read. So a process that was idle never signs with a key that others have dropped (decision 0137).
+ * A copy of the table of keys. When it is used after the refresh interval, a new read starts in the background. When it is twice as old,
+ * the caller waits for that read. So a process that was idle never signs with a key that others have dropped (decision 0137).
  */
 export class LiveKeys {
   #ring: KeyRing | undefined
@@ -40,7 +40,7 @@ export class LiveKeys {
     return this.#ring
   }
 
-  /** For verifying and publishing, which keep using the last copy while the database is down. */
+  /** For verifying and publishing. Both keep using the last copy while the database is down. */
   async forVerifying(): Promise<KeyRing> {
     const hasJustFailed = this.#now() - this.#failedAt < this.deps.intervalMs
     if (this.#ring !== undefined && hasJustFailed) return this.#ring
@@ -51,8 +51,8 @@ export class LiveKeys {
   }
 
   /**
-   * The keys to try next for a token whose key is not in `ring`; the same ring when nothing is new. Waits for the next
-   * read instead of refusing: another replica may have begun to sign with a key right after the last one.
+   * The keys to try next for a token whose key is not in `ring`; the same ring if there are no new ones. Waits for the next read before it
+   * gives up, because another replica may have begun to sign with a new key just after the last read.
    */
   async newerThan(ring: KeyRing): Promise<KeyRing> {
     if (this.#ring !== undefined && this.#ring !== ring) return this.#ring
@@ -96,7 +96,7 @@ export class LiveKeys {
     }
   }
 
-  /** The ring for the current table; the same object while nothing has changed. */
+  /** The ring for the current table. Stays the same object until something changes. */
   async #current(): Promise<KeyRing> {
     const { configured, service, observer, now } = this.deps
     const { rules } = service

@@ -14,10 +14,10 @@ function importPrivateHalf(jwk: Record<string, unknown>, { alg, verifyKey }: Nam
   const digest = alg === 'EdDSA' ? null : 'sha256'
   try {
     const key = createPrivateKey({ key: jwk as Record<string, string>, format: 'jwk' })
-    // A signature that verifies is the only proof that both halves belong together.
+    // Only a signature that verifies proves that both halves belong together.
     if (verify(digest, PROBE, verifyKey, sign(digest, PROBE, key))) return key
   } catch {
-    // Node's message may quote the key.
+    // Drop Node's error, because its message may quote the key.
   }
   throw new TypeError('the private part is not a valid key, or belongs to another public part')
 }

@@ -56,7 +56,7 @@ export class SigningKeyService {
     const { db, rules, material } = this.deps
     const found = await this.#usable(db)
     if (rules.signsWith !== 'own_keys' || found.length > 0) return this.#withOwnLife(found)
-    // Made before taking the lock, because RSA keys are slow to generate; of several replicas' keys only one is kept.
+    // Created before taking the lock, because RSA keys are slow to generate. If several replicas do so, only one key is kept.
     const made = await material.create(rules.algorithm)
     return db.transaction(async (tx) => {
       await this.deps.store.lock(tx)
@@ -120,8 +120,8 @@ export class SigningKeyService {
   }
 
   /**
-   * Retires a key: its tokens are refused. Never retires the signing key, and retires a key that live tokens may be
-   * signed with, or that other servers may sign with, only when forced.
+   * Retires a key, so that its tokens are refused. Never retires the signing key. A key that may have signed live tokens, or with which
+   * other servers may sign, is retired only with `force`.
    */
   async retire(kid: string, { force }: { force: boolean }): Promise<void> {
     const { db, store, now } = this.deps
@@ -148,7 +148,7 @@ export class SigningKeyService {
     if (signs && signerOf(usable, now())?.kid === key.kid)
       throw new KeyRefusal(`${key.kid} signs. Rotate first, so that another key does.`)
     if (state === 'next') {
-      // Replicas with a fast clock, or that learn about it late, would sign with a key that no replica accepts.
+      // A replica whose clock is fast, or that finds out late, would sign with a key that no other replica accepts any more.
       if (signs && key.activatesAt.getTime() - now().getTime() < rules.delayMs / 4)
         throw new KeyRefusal(
           `${key.kid} is about to sign, at ${key.activatesAt.toISOString()}. Wait until then and rotate again.`,
@@ -200,8 +200,8 @@ export class SigningKeyService {
   }
 
   /**
-   * Keys stay published for as long as any process lets tokens live, and this process may be configured for longer
-   * ones.
+   * A key stays published for as long as the longest-lived token of any process. This process may be configured for longer lifetimes than
+   * those before it.
    */
   async #withOwnLife(keys: UsableKey[]): Promise<UsableKey[]> {
     const { db, store, rules, now } = this.deps

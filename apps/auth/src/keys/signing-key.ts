@@ -1,6 +1,6 @@
 import type { AsymmetricAlgorithm } from '@signet/jwt'
 
-/** A signing key that the service made, as it is stored. */
+/** A signing key as the database stores it. */
 export type SigningKey = {
   readonly kid: string
   readonly alg: AsymmetricAlgorithm
@@ -25,17 +25,14 @@ export function stateOf(key: SigningKey, now: Date, delayMs: number): KeyState {
   return endOf(key.supersededAt, key, delayMs) > now ? 'previous' : 'expired'
 }
 
-/**
- * When the last token of a key has expired. The delay covers replicas that learn late about the new key, and clock
- * skew.
- */
+/** When the last token of a key expires. The delay allows for replicas that find out late about the new key, and for clock skew. */
 export function endOf(supersededAt: Date, { tokenSeconds }: SigningKey, delayMs: number): Date {
   return new Date(supersededAt.getTime() + tokenSeconds * 1000 + delayMs)
 }
 
 /**
- * The key to sign with: the newest active one. If none is active, because the clock of the process that made the key is ahead of this
- * one, the first that will be.
+ * The key to sign with: the newest active one. None is active if the process that made the keys has a clock ahead of this one's. Then it is
+ * the key that becomes active first.
  */
 export function signerOf<K extends SigningKey>(keys: readonly K[], now: Date): K | undefined {
   const usable = keys
