@@ -13,7 +13,7 @@ export async function findServers(db: Db, redis: Redis): Promise<Servers> {
   }
 }
 
-/** What has been spent so far; the difference of two is what a run cost. */
+/** Totals so far; the difference of two is what a run cost. */
 export type Costs = {
   sender: number
   receiver: number
@@ -59,7 +59,7 @@ async function committed(db: Db): Promise<number> {
   return Number(rows[0]?.count ?? 0)
 }
 
-/** What one of `count` deliveries cost: CPU in ms, scripts and statements in pieces. */
+/** The cost of one of `count` deliveries: CPU time in ms, and numbers of scripts and statements. */
 export function perDelivery(before: Costs, after: Costs, count: number): Costs {
   const each = (key: keyof Costs) => (after[key] - before[key]) / count
   return {

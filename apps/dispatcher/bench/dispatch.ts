@@ -1,4 +1,4 @@
-// `npm run bench -- dispatch`: the dispatcher against what sending alone and BullMQ alone reach. One JSON line per result; how to
+// `npm run bench -- dispatch`: compares the dispatcher with sending alone and with BullMQ alone. One JSON line per result; how to
 // read them: docs/bench.md. Options: rounds=5, only=<regular expression of case names>, rows=5000000 (finished deliveries that
 // `growth` adds: 50,000,000 need 40 GB of disk and an hour), profile=<folder>. `list` prints the cases:
 import { measureGrowth } from './growth.js'

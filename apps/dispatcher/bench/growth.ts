@@ -10,19 +10,19 @@ const LOAD = { endpoints: 10, bytes: 2048, deliveries: 5000 }
 const FEW = 1000
 
 /**
- * Beside 1,000 and beside `rows` finished deliveries, in turns: throughput, and what is read all the time; then retention of the
- * many.
+ * Measures, in turns beside 1,000 and beside `rows` finished deliveries: throughput, and the reads that run all the time; then
+ * retention of the many rows.
  */
 export async function measureGrowth(stage: Stage, rounds: number, rows: number): Promise<void> {
   const few = await startLoad(stage, LOAD)
   const many = await startLoad(stage, LOAD)
-  // The warming-up.
+  // Warms up.
   for (const { drain } of [few, many]) await drain()
   await fillHistory(few.pipeline.db, FEW)
   const history = await fillHistory(many.pipeline.db, rows)
   const measured: Record<'few' | 'many', Awaited<ReturnType<typeof few.drain>>>[] = []
   for (let round = 0; round <= rounds; round += 1) {
-    // Each is first in every other round: what one leaves to be written or vacuumed slows down the next.
+    // The two take turns at going first: what one leaves to be written or vacuumed slows down the next.
     const first = await (round % 2 ? few : many).drain()
     const second = await (round % 2 ? many : few).drain()
     if (round > 0) measured.push(round % 2 ? { few: first, many: second } : { few: second, many: first })

@@ -30,7 +30,7 @@ const operations = (db: Db, { queues, secretBox }: Pipeline) =>
     now: () => new Date(),
   })
 
-/** What runs all the time or is asked for in an emergency, beside few rows and beside many, in turns. */
+/** Measures reads that run all the time or that operators need in an emergency, in turns beside few rows and beside many. */
 export async function measureReads(few: Pipeline, many: Pipeline, beside: string): Promise<void> {
   const dbs = { few: few.openDb(), many: many.openDb() }
   for (const [name, read] of Object.entries(reads)) {

@@ -11,7 +11,7 @@ const report = reporter('dispatch')
 const KEEP_MS = 30 * 24 * 60 * 60 * 1000
 const ALONE_MS = 4000
 const BESIDE_MS = 6000
-/** Events that come in meanwhile, one delivery each. */
+/** Events per second that arrive meanwhile, one delivery each. */
 const PER_SECOND = 100
 const TABLES = ['webhook_events', 'webhook_deliveries', 'webhook_attempts']
 const AUTOVACUUM_MS = 60_000
@@ -20,7 +20,7 @@ type Pause = 'a fifth of a connection' | 'without pauses'
 const PAUSES: readonly Pause[] = ['a fifth of a connection', 'without pauses']
 type Deleted = { events: number; seconds: number; batchMs: number[] }
 
-/** How fast retention deletes, what that costs, and how it affects dispatch. Runs the product's own code with a clock that is ahead. */
+/** Measures how fast retention deletes, what that costs, and how it affects dispatch. Runs the product's own code with a fast clock. */
 export async function measureRetention(
   stage: Stage,
   pipeline: Pipeline,
@@ -34,7 +34,7 @@ export async function measureRetention(
   await reportRemains(pipeline.db, before)
 }
 
-/** Deletes what is older than `until`, for as long as `work` takes. */
+/** Deletes events older than `until`, for as long as `work` takes. */
 async function deleting(
   pipeline: Pipeline,
   until: Date,
@@ -74,7 +74,7 @@ async function alone(stage: Stage, pipeline: Pipeline, what: string, until: Date
     const [spentBefore, logBefore] = [await meter(), await writtenLog(pipeline.db)]
     const { events, seconds, batchMs } = await deleting(pipeline, until, pause, () => sleep(ALONE_MS))
     const [spent, log] = [await meter(), await writtenLog(pipeline.db)]
-    // A run must not become slower by what it has deleted.
+    // A run must not become slower because of what it has deleted.
     const tenth = Math.ceil(batchMs.length / 10)
     const [first, last] = [median(batchMs.slice(0, tenth)), median(batchMs.slice(-tenth))]
     report({
@@ -91,7 +91,7 @@ async function alone(stage: Stage, pipeline: Pipeline, what: string, until: Date
   }
 }
 
-/** From ingest to arrival, without retention and with it, in turns. */
+/** Measures the latency from ingest to arrival, without retention and with it, in turns. */
 async function besideDispatch(stage: Stage, pipeline: Pipeline, until: Date, rounds: number): Promise<void> {
   const paths = Array.from({ length: 10 }, (_, index) => `/beside/${index}`)
   const subscribers = (await Promise.all(paths.map((path) => pipeline.subscribers([path])))).flat()
@@ -149,7 +149,7 @@ async function vacuumed(db: Db): Promise<Vacuumed[]> {
   return rows
 }
 
-/** What autovacuum did by itself within a while, and then what cleaning up takes at once. */
+/** Reports what autovacuum did by itself within a minute, and then how long a vacuum takes. */
 async function reportRemains(db: Db, before: readonly Vacuumed[]): Promise<void> {
   const left = await vacuumed(db)
   await sleep(AUTOVACUUM_MS)

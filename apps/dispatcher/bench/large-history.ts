@@ -3,19 +3,19 @@ import type { Db } from '@signet/db'
 /** What `fillHistory` made. */
 export type History = {
   events: number
-  /** The oldest part, of events with one delivery. */
+  /** End of the oldest part, whose events have one delivery. */
   singlesUntil: Date
-  /** The rest, of events with five. */
+  /** End of the rest, whose events have five. */
   fivesUntil: Date
 }
 
 const KEEP_MS = 30 * 24 * 60 * 60 * 1000
 const ACCOUNTS = 1000
 const FAN_OUT = 5
-/** One event in so many belongs to the first account, each of whose endpoints then has a fiftieth of all deliveries. */
+/** One event in ten belongs to the first account, so each of its endpoints has a fiftieth of all deliveries. */
 const LARGEST = 10
 
-/** Rows come in the order of the other indexes, which therefore grow at their right edge while the tables are filled. */
+/** Indexes that are not in the order in which rows are inserted. All others grow at their right edge while the tables are filled. */
 const OUT_OF_ORDER = [
   'webhook_deliveries_log_idx',
   'webhook_events_samples_idx',
@@ -23,9 +23,9 @@ const OUT_OF_ORDER = [
 ]
 
 /**
- * Replaces what a database with endpoints has by `rows` finished deliveries of the last 30 days, with an attempt each and their
- * events. Most events have five deliveries; the oldest 25th of the deliveries are the only one of their event. Bodies are short.
- * Adds 1,000 accounts with five endpoints each, so that one with many deliveries is beside ordinary ones.
+ * Replaces the rows of a database that has endpoints with `rows` finished deliveries of the last 30 days, each with an attempt, and
+ * their events. Most events have five deliveries; each of the oldest 25th of the deliveries is the only one of its event. Bodies are
+ * short. Adds 1,000 accounts with five endpoints each, so that an account with many deliveries is among ordinary ones.
  */
 export async function fillHistory(db: Db, rows: number): Promise<History> {
   await db.query(
@@ -76,7 +76,7 @@ export async function fillHistory(db: Db, rows: number): Promise<History> {
       db.query(`vacuum analyze ${table}`),
     ),
   )
-  // What filling left to be written must not be written during a measurement.
+  // Writes out now what filling left behind, so that no measurement pays for it.
   await db.query('checkpoint')
   return {
     events,
@@ -86,8 +86,8 @@ export async function fillHistory(db: Db, rows: number): Promise<History> {
 }
 
 /**
- * In one transaction that begins with truncating, because a server with wal_level=minimal then writes no log of all this. Indexes
- * of `table` that grow everywhere are built at the end.
+ * Runs the statements in one transaction that begins with truncating, because a server with wal_level=minimal then writes no log of the
+ * rows. Builds the indexes of `table` that grow in random places at the end.
  */
 async function inBulk(db: Db, table: string, statements: readonly string[]): Promise<void> {
   await db.transaction(async (tx) => {

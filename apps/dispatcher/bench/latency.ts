@@ -10,7 +10,7 @@ const STEADY_MS = 4000
 const PEAK_LOAD = { endpoints: 10, bytes: 2048, deliveries: 5000 }
 const FAN_OUT = 5
 
-/** From before the ingest statement to the arrival of the request at the receiver, at half of the peak. */
+/** Measures latency at half of the peak rate, from before the ingest statement to the arrival of the request at the receiver. */
 export async function measureLatency(stage: Stage, rounds: number): Promise<void> {
   const { pipeline, drain } = await startLoad(stage, PEAK_LOAD)
   const peaks: number[] = []
@@ -29,7 +29,7 @@ export async function measureLatency(stage: Stage, rounds: number): Promise<void
   report({ case: `${name}, p99`, value: p99, unit: 'ms', goal: '<= 100', ok: p99 <= 100 })
 }
 
-/** 90 endpoints of 90 accounts, in turns alone and beside 10 more that never answer. */
+/** Measures 90 endpoints of 90 accounts, in turns alone and beside 10 more that never answer. */
 export async function measureHanging(stage: Stage, rounds: number): Promise<void> {
   const perSecond = 300
   const prepared = async (hanging: number) => {
@@ -60,14 +60,14 @@ export async function measureHanging(stage: Stage, rounds: number): Promise<void
   })
 }
 
-/** Endpoints that hang collect failures, and 20 of them would disable the endpoint. */
+/** Enables all endpoints again: those that hang collect failures, and 20 failures disable an endpoint. */
 const enableAll = (db: Db) =>
   db.query('update webhook_endpoints set status = 1, consecutive_failures = 0, disabled_at = null')
 
 const paths = (folder: string, count: number) =>
   Array.from({ length: count }, (_, index) => `${folder}/${index}`)
 
-/** Ingests at a steady rate for a while and gives the latency of every arrival, in ms. */
+/** Ingests at a steady rate for a while, and returns the latency of every arrival in ms. */
 export async function steadily(
   stage: Stage,
   subscribers: readonly Subscriber[],

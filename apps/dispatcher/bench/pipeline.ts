@@ -15,14 +15,14 @@ import { Subscriber } from '../test/support/subscriber.js'
 
 export type Pipeline = {
   db: Db
-  /** A pool with the settings of the dispatcher's own. */
+  /** Opens a pool with the same settings as the dispatcher's. */
   openDb(): Db
   queues: WebhookQueues
   secretBox: SecretBox
   pid: number
-  /** Accounts with their endpoints; `paths` decide where each endpoint points. */
+  /** Makes accounts with their endpoints; `paths` decide where each endpoint points. */
   subscribers(paths: readonly string[]): Promise<Subscriber[]>
-  /** Events with a body of about `bytes`, committed and queued, while the dispatcher may not look. */
+  /** Commits and queues events with bodies of about `bytes`, while the dispatcher is paused. */
   prepare(subscribers: readonly Subscriber[], events: number, bytes: number): Promise<void>
   /** Lets the dispatcher work. */
   release(): Promise<void>
@@ -36,7 +36,7 @@ export type PipelineOptions = {
   redisUrl: string
   receiverUrl: (path: string) => string
   caFile: string
-  /** Writes a CPU profile of the dispatcher there. */
+  /** Folder for a CPU profile of the dispatcher. */
   profileFolder?: string
 }
 
@@ -46,7 +46,7 @@ export const ENDPOINTS_PER_ACCOUNT = 5
 const FLAGS = ['--max-semi-space-size=32']
 const MAIN = fileURLToPath(new URL('../dist/main.js', import.meta.url))
 
-/** A dispatcher process as built, with a database and queues of its own. */
+/** Starts the built dispatcher as a process with its own database and queues. */
 export async function startPipeline(name: string, options: PipelineOptions): Promise<Pipeline> {
   const database = `bench_${name}_${randomBytes(4).toString('hex')}`
   await createDatabase(options.databaseUrl, database)
@@ -55,7 +55,7 @@ export async function startPipeline(name: string, options: PipelineOptions): Pro
   await migrateWebhooks(url.href)
   const secretKeys = `bench:${randomBytes(32).toString('base64')}`
   const prefix = `{${database}}`
-  // It cannot say which port it has: writing its log would cost the server under load time.
+  // The dispatcher cannot report a free port that it picked: writing its log would take time under load.
   const port = await leasePort()
   const { profileFolder } = options
   const profile = profileFolder ? ['--cpu-prof', `--cpu-prof-dir=${profileFolder}`] : []

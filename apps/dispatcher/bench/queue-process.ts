@@ -1,4 +1,4 @@
-// BullMQ alone: jobs that carry an id, each one a signed POST, no database.
+// BullMQ alone: each job carries an id and sends one signed POST. No database.
 import { randomUUID } from 'node:crypto'
 import { Queue, Worker } from 'bullmq'
 import { connectRedis } from '@signet/redis'
@@ -6,7 +6,7 @@ import { workerOptions } from '../src/queues/queue-worker.js'
 import { CONCURRENCY, serveRuns } from './sending.js'
 
 serveRuns(async (ask, send) => {
-  // Connection and settings are the product's, so that the difference is its own work and not how Redis is spoken to.
+  // Uses the product's connection and settings, so that the difference is the product's own work and not how it speaks to Redis.
   const connection = connectRedis({ url: ask.redisUrl }, 'worker')
   const prefix = `{bench-${randomUUID()}}`
   const queue = new Queue('posts', { connection, prefix })

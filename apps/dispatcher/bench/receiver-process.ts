@@ -4,7 +4,7 @@ import { createServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import type { ReceiverAsk, ReceiverTell } from './messages.js'
 
-/** Our envelope begins with its id; another product may put a few members before what was published. */
+/** Our envelope begins with its id; another product may put a few members before the published data. */
 const HEAD_BYTES = 1024
 const EVENT_ID = /evt_[0-9a-f]{32}/
 

@@ -1,4 +1,4 @@
-// Shared by the raw limit and the BullMQ comparison: the product's own signing and sending, and nothing else.
+// Shared by the raw limit and the BullMQ comparison: only the product's own signing and sending.
 import { randomBytes } from 'node:crypto'
 import { AddressGuard, guardedAgent } from '@signet/address-guard'
 import { deliveryHeaders, newEventId, newSigningSecret, type DeliveryId } from '@signet/webhook-core'
@@ -10,7 +10,7 @@ export const CONCURRENCY = 100
 
 export type Send = (number: number) => Promise<void>
 
-/** A function that signs and posts a body of the wanted size to the next url. */
+/** Returns a function that signs a body of the wanted size and posts it to the next URL. */
 function createPoster({ urls, bytes }: SendAsk, agent: Dispatcher): Send {
   const text = randomBytes(bytes).toString('base64')
   const body = Buffer.from(JSON.stringify({ id: 'evt_raw', text: text.slice(0, bytes - 28) }))
@@ -35,8 +35,8 @@ function createPoster({ urls, bytes }: SendAsk, agent: Dispatcher): Send {
 }
 
 /**
- * Serves one kind of run in a process of its own, so that each has an event loop and a heap to itself. Every run opens
- * its connections anew, as the pipeline does, whose connections have grown old while the others ran.
+ * Serves one kind of run in a separate process, so that each kind has its own event loop and heap. Every run opens new
+ * connections, as the pipeline does, whose connections have grown old while the others ran.
  */
 export function serveRuns(run: (ask: SendAsk, send: Send) => Promise<number>): void {
   const measure = async (ask: SendAsk) => {

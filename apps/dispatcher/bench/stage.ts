@@ -12,12 +12,12 @@ import { startPipeline, type Pipeline } from './pipeline.js'
 export type StageOptions = { databaseUrl: string; redisUrl: string; profileFolder?: string }
 
 export type Comparison = {
-  /** Posts a second. */
+  /** Returns the posts per second. */
   run(posts: number, bytes: number, paths: readonly string[]): Promise<number>
   meter: Meter
 }
 
-/** Everything that takes part, each in a process of its own. */
+/** Everything that takes part, each in its own process. */
 export type Stage = {
   receiver: Receiver
   /** Signed keep-alive POSTs and nothing else. */
@@ -25,16 +25,16 @@ export type Stage = {
   /** BullMQ and POST, no database. */
   queue: Comparison
   startPipeline(name: string): Promise<Pipeline>
-  /** What a pipeline and the servers it uses have spent. */
+  /** Meters what a pipeline and the servers it uses have spent. */
   meterOf(pipeline: Pipeline): Meter
   close(): Promise<void>
 }
 
 export type Receiver = {
   count(): Promise<number>
-  /** Notes the time at which each event arrives, from now on. */
+  /** Starts noting when each event arrives. */
   note(): void
-  /** What was noted. */
+  /** Ends the noting, and returns what was noted. */
   noted(): Promise<readonly (readonly [eventId: string, at: number])[]>
 }
 

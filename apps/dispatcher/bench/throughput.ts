@@ -16,7 +16,7 @@ const KIB = 1024
 const small = { bytes: 2 * KIB, ofRaw: 0.65, ofQueue: 0.85 }
 
 export const throughputCases: readonly Case[] = [
-  // The limit of eight permits for an endpoint is part of the product.
+  // The product's limit of eight permits for an endpoint applies.
   { name: '2 KiB, 1 endpoint', endpoints: 1, deliveries: 6000, ...small, ofRaw: 0.5 },
   { name: '2 KiB, 10 endpoints', endpoints: 10, deliveries: 10_000, ...small },
   { name: '2 KiB, 1000 endpoints', endpoints: 1000, deliveries: 10_000, ...small },
@@ -24,14 +24,14 @@ export const throughputCases: readonly Case[] = [
   { name: '1 MiB, 10 endpoints', endpoints: 10, bytes: 1023 * KIB, deliveries: 300, ofRaw: 0.6 },
 ]
 
-/** Raw limit, BullMQ alone and the whole pipeline, one after the other in every round. */
+/** Measures the raw limit, BullMQ alone and the whole pipeline, one after the other in every round. */
 export async function measureThroughput(stage: Stage, one: Case, rounds: number): Promise<void> {
   const { endpoints, bytes, deliveries } = one
   const { pipeline, drain } = await startLoad(stage, one)
   const compare = (side: Comparison) =>
     metered(side.meter, deliveries, () => side.run(deliveries, bytes, paths(endpoints)))
   const measured: Round[] = []
-  // The first round warms up compilers, pools and caches of everyone and is not counted.
+  // The first round warms up everyone's compilers, pools and caches, and does not count.
   for (let round = 0; round <= rounds; round += 1) {
     const raw = await compare(stage.raw)
     const queue = await compare(stage.queue)
@@ -42,7 +42,7 @@ export async function measureThroughput(stage: Stage, one: Case, rounds: number)
   show(one, measured)
 }
 
-/** 1,000 endpoints against one, in turns. */
+/** Compares 1,000 endpoints with one, in turns. */
 export async function measureThousand(stage: Stage, rounds: number): Promise<void> {
   const load = { bytes: 2 * KIB, deliveries: 6000 }
   const one = await startLoad(stage, { ...load, endpoints: 1 })
@@ -64,7 +64,7 @@ export async function measureThousand(stage: Stage, rounds: number): Promise<voi
 
 const paths = (count: number) => Array.from({ length: count }, (_, index) => `/hook/${index}`)
 
-/** A pipeline, and a function that has it deliver the load once. */
+/** Starts a pipeline, and returns it with a function that has it deliver the load once. */
 export async function startLoad(stage: Stage, { endpoints, bytes, deliveries }: Load) {
   const pipeline: Pipeline = await stage.startPipeline('load')
   const subscribers = await pipeline.subscribers(paths(endpoints))
@@ -76,7 +76,7 @@ export async function startLoad(stage: Stage, { endpoints, bytes, deliveries }: 
     return metered(stage.meterOf(pipeline), events * fanOut, async () => {
       const startedAt = performance.now()
       await pipeline.release()
-      // Asking the receiver costs the database nothing; it is asked only about the last commits.
+      // Polls the receiver, which costs the database nothing; only the last commits are waited for at the database.
       while ((await stage.receiver.count()) < expected) await sleep(10)
       await pipeline.untilDone()
       return (events * fanOut) / ((performance.now() - startedAt) / 1000)

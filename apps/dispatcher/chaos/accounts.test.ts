@@ -18,7 +18,7 @@ const request = (at: number, answered = true, deliveryId = '1') => ({
   answeredAt: answered ? at + 10 : null,
 })
 
-/** The problems with one event of one delivery, which arrived once, after changes. */
+/** The problems that are found with one event of one delivery, which arrived once, after these changes. */
 function problems(observed: Partial<Observed>, row: Partial<DeliveryRow> = {}): string[] {
   return compare(
     [{ id: '1', event_id: 'evt_1', path: '/a', status: 1, attempts: 1, last_error: '', ...row }],
@@ -62,7 +62,7 @@ describe('the account of a run', () => {
 
     it('is a problem where no fault explains it', () => {
       expect(repeated(CALM)).toEqual([expect.stringContaining('no fault to explain it')])
-      // After the jobs that the fault lost are handed out again.
+      // By then, the jobs that the fault lost have been handed out again.
       expect(repeated(FAULT.to + STALL_MS)).toHaveLength(1)
     })
 

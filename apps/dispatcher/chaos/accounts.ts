@@ -3,21 +3,21 @@ import type { ReceivedRequest } from './faulty-receiver.js'
 import type { Acknowledged, EventKind } from './load.js'
 
 /**
- * Whether a request whose answer came meanwhile may be sent again. `counted`: its result or its job's lock may be lost, and each
- * attempt counts all the same. `uncounted`: Redis may lose the job itself, and then nobody knows of an attempt that another process
- * has under way (docs/failures.md#first-attempts-of-a-lost-run).
+ * Whether a request that was answered meanwhile may be sent again. `counted`: its result or its job's lock may be lost, but every
+ * attempt counts all the same. `uncounted`: Redis may lose the job itself, and then no process knows about an attempt that another one
+ * is making (docs/failures.md#first-attempts-of-a-lost-run).
  */
 export type Repeats = 'never' | 'counted' | 'uncounted'
 
-/** Event and endpoint: two processes that read the same event give the delivery different ids, and one of them is written. */
+/** Event and endpoint: two processes that read the same event give the delivery different ids, and only one of these is written. */
 export const keyOf = (event: string, path: string): string => `${event} ${path}`
 
 export type FaultPeriod = {
   from: number
-  /** What was delivered by then and had been recorded, by {@link keyOf}. */
+  /** Deliveries that had been made and recorded by then, by {@link keyOf}. */
   recorded: ReadonlySet<string>
   to: number
-  /** How long after its end connections may still wait. */
+  /** How long connections may still wait after the fault's end. */
   lingersMs: number
   repeats: Repeats
 }
@@ -26,15 +26,15 @@ export type Account = {
   acknowledged: Record<EventKind, number>
   deliveries: number
   delivered: number
-  /** Ended with status 2, by reason. */
+  /** Deliveries that ended with status 2, by reason. */
   ended: Record<string, number>
-  /** Requests that were answered 200 after another one had been. */
+  /** Requests that were answered with 200 after an earlier one had been. */
   repeats: number
-  /** All empty when nothing was lost. */
+  /** Empty if nothing was lost. */
   problems: string[]
 }
 
-/** A delivery in the table. `path`: that of its endpoint's URL. */
+/** A delivery in the table. `path` is that of its endpoint's URL. */
 export type DeliveryRow = {
   id: string
   event_id: string
@@ -51,10 +51,10 @@ export type Observed = {
   faults: readonly FaultPeriod[]
 }
 
-/** Until a lost job is handed out again, its first process may go on with it: 10 s of its lock, and 3 s between two checks. */
+/** Until a lost job is handed out again, its first process may continue it: 10 s of its lock, and 3 s between two checks. */
 export const STALL_MS = 13_000
 
-/** What has been delivered and recorded, by {@link keyOf}. */
+/** Deliveries made and recorded so far, by {@link keyOf}. */
 export async function deliveredSoFar(db: Db): Promise<ReadonlySet<string>> {
   const { rows } = await db.query<{ event_id: string; path: string }>(
     `select d.event_id, ${PATH} as path from webhook_deliveries d join webhook_endpoints e on e.id = d.endpoint_id
@@ -100,7 +100,7 @@ export function compare(rows: readonly DeliveryRow[], observed: Observed): Accou
   let repeats = 0
   for (const [key, got] of received) {
     const answers = got.flatMap(({ answeredAt }) => answeredAt ?? []).sort((a, b) => a - b)
-    // Each but the last one was repeated, so its own result was lost.
+    // Each request but the last was repeated, so its own result was lost.
     for (const [index, again] of answers.slice(1).entries()) {
       const answeredAt = answers[index] ?? 0
       repeats += 1

@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net'
 import { issueCertificate, type Authority } from '@signet/local'
 import { verify } from '@signet/webhook-verify'
 
-/** A request that was verified. `answeredAt` is null where it was not answered 200. */
+/** A verified request. `answeredAt` is null if it was not answered with 200. */
 export type ReceivedRequest = {
   eventId: string
   deliveryId: string
@@ -18,18 +18,18 @@ export type FaultyReceiver = {
   url(path: string): string
   /** Oldest first. */
   requests: ReceivedRequest[]
-  /** Requests in the middle of being answered. */
+  /** Number of requests that are being answered. */
   readonly open: number
-  /** Requests that had the wrong signature or body. */
+  /** Number of requests with a wrong signature or body. */
   readonly refused: number
   setSecret(path: string, secret: string): void
   close(): void
 }
 
-/** More than any fault sets a clock wrong. A stricter receiver refuses those attempts and gets the event with a retry. */
+/** More than any fault sets a clock wrong. A stricter receiver refuses those attempts, and gets the event with a retry. */
 const CLOCK_TOLERANCE_SECONDS = 1200
 
-/** A receiver in a bad mood: most requests are answered after a moment, some late, some with 500, some never. */
+/** Starts a receiver in a bad mood: it answers most requests after a moment, some late, some with 500, some never. */
 export async function startFaultyReceiver(
   authority: Authority,
   random: () => number,
@@ -66,7 +66,7 @@ export async function startFaultyReceiver(
     open += 1
     response.once('close', () => (open -= 1))
     take(request, response).catch(() => {
-      // Its sender was killed before it had sent everything.
+      // The sender was killed before it had sent the whole request.
       if (!request.complete) return
       refused += 1
       response.writeHead(401).end()

@@ -2,23 +2,23 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { ChaosAccount } from './stack.js'
 
 /**
- * `complete`: a notice with all that is sent, whose body is stored with the event. `prepared`: one whose body the dispatcher makes, of
- * HTML and without a transcript. `test`: a customer's `POST /v1/webhooks/{endpoint_id}/test`.
+ * `complete`: a notice with every part, whose body is stored with the event. `prepared`: a notice with HTML and without a transcript,
+ * whose body the dispatcher makes. `test`: a customer's `POST /v1/webhooks/{endpoint_id}/test`.
  */
 export type EventKind = 'complete' | 'prepared' | 'test'
 
-/** An event the API has promised to deliver, and to how many endpoints. `acceptedAt`: when its sender learned that. */
+/** An event that the API has promised to deliver to `deliveries` endpoints. `acceptedAt`: when its sender got that answer. */
 export type Acknowledged = { kind: EventKind; eventId: string; deliveries: number; acceptedAt: number }
 
 export type Load = {
   acknowledged: Acknowledged[]
   /** Requests that got no answer or a 5xx and were sent again: a summary with the same key, a test event again. */
   readonly repeated: number
-  /** Answers that said that the notice had been stored before: the answer to an earlier request was lost. */
+  /** Answers that said that the notice had been stored before, because the answer to an earlier request was lost. */
   readonly duplicates: number
   /** Answers that no fault explains. */
   refusals: string[]
-  /** Ends when every event that was begun is acknowledged or refused. */
+  /** Resolves when every event that was begun is acknowledged or refused. */
   stop(): Promise<void>
 }
 
@@ -30,12 +30,12 @@ export type LoadOptions = {
   perSecond: number
 }
 
-/** What an account's requests are, in turn. */
+/** The kinds of an account's requests, in turn. */
 export const KINDS: readonly EventKind[] = ['test', 'complete', 'prepared', 'complete']
 
 type Call = { kind: EventKind; url: string; token: string; body?: string; deliveries: number }
 
-/** A pipeline and customers that go on at a steady rate, and insist until each of their events is acknowledged. */
+/** Plays a pipeline and customers that send at a steady rate, and repeat each event until it is acknowledged. */
 export function startLoad({ apiUrl, internalUrl, token, accounts, perSecond }: LoadOptions): Load {
   const acknowledged: Acknowledged[] = []
   const refusals: string[] = []
@@ -107,7 +107,7 @@ export function startLoad({ apiUrl, internalUrl, token, accounts, perSecond }: L
   }
 }
 
-/** Null for an answer that a fault explains. */
+/** Returns null for an answer that a fault explains. */
 async function send({ url, token, body }: Pick<Call, 'url' | 'token' | 'body'>) {
   const response = await fetch(url, {
     method: 'POST',

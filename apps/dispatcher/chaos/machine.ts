@@ -1,20 +1,20 @@
 import { execFileSync, spawnSync } from 'node:child_process'
 import { mkdirSync } from 'node:fs'
 
-/** What a run can have to itself, so that nobody else notices what happens to it. */
+/** Parts of the machine that a run can have to itself, so that nobody else notices what happens to them. */
 export type Part = 'disks' | 'network'
 
 const DROP = 2
 const PASS = 0
-/** The address that a classic BPF program loads a random number from: SKF_AD_OFF + SKF_AD_RANDOM of linux/filter.h. */
+/** Loading from this address gives a classic BPF program a random number: SKF_AD_OFF + SKF_AD_RANDOM of linux/filter.h. */
 const RANDOM = 0xffff_f000 + 56
 
 type PartRules = {
-  /** Flag of the program unshare. */
+  /** Flag of the program `unshare`. */
   flag: string
-  /** For the shell, first of all in a part that is new. */
+  /** Shell command that prepares a new part before anything else runs in it. */
   prepare: string
-  /** Succeeds only where the part is available. */
+  /** Command that succeeds only if the part is available. */
   trial: readonly string[]
   lacking: string
 }
@@ -35,12 +35,12 @@ const PARTS: { readonly [Name in Part]: PartRules } = {
 }
 const NAMES: readonly Part[] = ['disks', 'network']
 
-/** Names the parts that a run has to itself. */
+/** Environment variable that names the parts a run has to itself. */
 const APART = 'SIGNET_CHAOS_APART'
 
 export const isApart = (part: Part): boolean => (process.env[APART] ?? '').split(' ').includes(part)
 
-/** Null, or what this machine lacks to have this part to itself. */
+/** Returns what this machine lacks to give the run this part to itself, or null. */
 export function missingFor(part: Part): string | null {
   if (isApart(part)) return null
   if (process.platform !== 'linux' || process.getuid?.() !== 0) return 'needs root on Linux'
@@ -64,7 +64,7 @@ function unshared(parts: readonly Part[], command: readonly string[], stdio: 'ig
   return spawnSync('unshare', args, { stdio }).status ?? 1
 }
 
-/** Of all packets between processes of this run; 0 ends it. */
+/** Drops this share of all packets between processes of this run; 0 ends it. */
 export function losePackets(share: number): void {
   run('tc', 'filter', 'del', 'dev', 'lo', 'egress')
   if (share > 0) run('tc', ...lossFilter(share))
@@ -79,14 +79,14 @@ function lossFilter(share: number): string[] {
 
 const ROOM = '512m'
 
-/** A small disk of its own, which can be full. Without mounts of our own it is a folder, and never full. */
+/** Makes a small disk that can become full. Without mounts of our own it is a folder, and never full. */
 export function makeDisk(path: string): string {
   mkdirSync(path, { recursive: true })
   if (isApart('disks')) run('mount', '-t', 'tmpfs', '-o', `size=${ROOM},mode=711`, 'tmpfs', path)
   return path
 }
 
-/** No further block can be written; what is there can be read and overwritten. */
+/** Makes the disk full: no further block can be written, but existing ones can be read and overwritten. */
 export function fillDisk(path: string): void {
   const [, used = ''] = execFileSync('df', ['--output=used', '--block-size=1K', path], {
     encoding: 'utf8',

@@ -6,7 +6,7 @@ import { Db } from '@signet/db'
 import { startPostgres, type PostgresOptions, type PostgresServer } from '@signet/local'
 
 const STANDBY = 'standby'
-/** How far behind the standby applies what it has received. */
+/** How late the standby applies what it has received. */
 const LAG_MINUTES = 5
 /** Parts of a data folder that belong to a running server, not to its data. */
 const NOT_COPIED = ['postmaster.pid', 'postmaster.opts', 'pg_wal']
@@ -30,7 +30,7 @@ export class ChaosPostgres {
     return this.#server.port
   }
 
-  /** `through`: the port of a proxy in front of it. */
+  /** `through`: the port of a proxy in front of the server. */
   url(database: string, through = this.port): string {
     const url = new URL(this.#server.url(database))
     url.port = String(through)
@@ -49,7 +49,7 @@ export class ChaosPostgres {
     this.#server = await startPostgres({ ...this.#options, port: this.port })
   }
 
-  /** From here on commits wait until the standby has them on its disk. Needs a server that was never failed over. */
+  /** Adds a standby. After that, commits wait until it has them on its disk. Needs a server that never failed over. */
   async addStandby(): Promise<void> {
     const primary = new Db({ connectionString: this.#server.url('postgres') })
     try {
@@ -66,7 +66,7 @@ export class ChaosPostgres {
     }
   }
 
-  /** The old primary must be gone. */
+  /** Promotes the standby. The old primary must be gone. */
   async promoteStandby(): Promise<void> {
     if (!this.#standby) throw new Error('there is no standby')
     const { server, options } = this.#standby
@@ -83,10 +83,10 @@ export class ChaosPostgres {
     await this.#server.stop()
   }
 
-  /** The data of the running server, as a backup that follows it from there. */
+  /** Copies the data of the running server into a standby that follows the server from there. */
   async #copy(primary: Db): Promise<PostgresOptions> {
     const dataDir = `${this.#options.dataDir}-${STANDBY}`
-    // One session from the start of a backup to its end.
+    // A backup must start and end in the same session.
     const label = await primary.transaction(async (tx) => {
       await tx.query('select pg_backup_start($1, true)', [STANDBY])
       copyData(this.#options.dataDir, dataDir)
@@ -106,7 +106,7 @@ export class ChaosPostgres {
   }
 }
 
-/** With owners and modes: as root the server runs under another account. */
+/** Copies owners and modes as well: as root, the server runs under another account. */
 function copyData(from: string, to: string): void {
   execFileSync('cp', ['--archive', from, to])
   for (const name of NOT_COPIED) rmSync(join(to, name), { recursive: true, force: true })

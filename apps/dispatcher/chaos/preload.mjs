@@ -16,7 +16,7 @@ process.on('SIGUSR2', () => {
   offsetMs = Number(readFileSync(process.env.SIGNET_CHAOS_CLOCK, 'utf8'))
 })
 
-// Ends all threads of the process. The only ones that a dispatcher has are those that convert HTML.
+// On SIGWINCH, ends all threads of the process. The only threads of a dispatcher are those that convert HTML.
 const threads = new Set()
 process.on('worker', (worker) => {
   threads.add(worker)

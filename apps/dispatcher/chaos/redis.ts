@@ -31,7 +31,7 @@ export class ChaosRedis {
     return this.#server.port
   }
 
-  /** Settings of the processes. `through`: the port of a proxy in front of it; sentinels name the servers themselves. */
+  /** Settings for the processes. `through`: the port of a proxy in front of the server. Sentinels lead clients past it to the servers. */
   settings(through: number): Record<string, string> {
     if (this.#sentinels.length === 0) return { WEBHOOKS_REDIS_URL: `redis://127.0.0.1:${through}` }
     const addresses = this.#sentinels.map(({ port }) => `127.0.0.1:${port}`)
@@ -42,20 +42,20 @@ export class ChaosRedis {
     return this.#server.kill('SIGKILL')
   }
 
-  /** `empty` forgets what its append-only file holds. */
+  /** With `empty`, the server loses what its append-only file holds. */
   async startAgain({ empty }: { empty: boolean }): Promise<void> {
     if (empty) rmSync(join(this.#dir, 'appendonlydir'), { recursive: true, force: true })
     this.#server = await startRedis({ dir: this.#dir, port: this.port, appendOnly: true })
   }
 
-  /** What `FLUSHALL` does: all is gone, and no connection breaks. */
+  /** Does what `FLUSHALL` does: all data is gone, and no connection breaks. */
   async empty(): Promise<void> {
     const redis = new Redis(this.port, '127.0.0.1')
     await redis.flushall()
     redis.disconnect()
   }
 
-  /** Kills the master and waits until the sentinels have made the replica the master. What it had not been sent is lost. */
+  /** Kills the master and waits until the sentinels have promoted the replica. Writes that had not reached the replica are lost. */
   async failOver(): Promise<void> {
     const [replica, sentinel] = [this.#replica, this.#sentinels[0]]
     if (!replica || !sentinel) throw new Error('there is no replica')
@@ -92,7 +92,7 @@ export class ChaosRedis {
   }
 }
 
-/** Makes a replica the master when enough sentinels agree that the master is gone. Keeps its file of rules up to date itself. */
+/** Starts a sentinel, which promotes a replica when enough sentinels agree that the master is gone. It updates its configuration file. */
 function startSentinel(dir: string, masterPort: number): Promise<RedisServer> {
   const file = join(dir, 'sentinel.conf')
   const rules = [
@@ -110,7 +110,7 @@ async function masterOf(sentinel: Redis): Promise<number> {
   return Number(port)
 }
 
-/** Until a sentinel knows the replica and the other sentinels, it cannot fail over. */
+/** Waits until a sentinel knows the replica and the other sentinels: before that, it cannot fail over. */
 async function untilComplete({ port }: RedisServer): Promise<void> {
   const sentinel = new Redis(port, '127.0.0.1')
   const isComplete = async (): Promise<boolean> => {

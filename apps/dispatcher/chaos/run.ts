@@ -1,5 +1,5 @@
-// `npm run chaos`: every fault of the list under steady load, then the account of every acknowledged event. `list` names the
-// faults, `only=<regular expression>` picks some; `beside=<folder>` is a checkout of another version, compiled, for the fault that
+// `npm run chaos`: runs every fault of the list under steady load, then settles the account of every acknowledged event. `list` names
+// the faults, `only=<regular expression>` picks some; `beside=<folder>` is a compiled checkout of another version, for the fault that
 // mixes two.
 import { resolve } from 'node:path'
 import { allFaults, shortFaults } from './faults/all-faults.js'
@@ -30,7 +30,7 @@ const short = process.argv.includes('--short')
 const beside = valueOf('beside')
 const only = new RegExp(valueOf('only') ?? '')
 
-/** Null, or why a fault is not possible here. */
+/** Returns why a fault cannot run here, or null. */
 function obstacleTo({ needs }: Fault): string | null {
   if (needs === undefined) return null
   if (needs !== 'another version') return missingFor(needs)

@@ -10,7 +10,7 @@ export type ScenarioOptions = {
   /** Whether sentinels watch Redis. */
   watched: boolean
   perSecond: number
-  /** Steady load before the first fault, and after each as soon as it explains no repeat any more. */
+  /** Duration of steady load before the first fault, and after each fault once it explains no more repeats. */
   calmMs: number
   seed: number
   say: (line: string) => void
@@ -36,10 +36,10 @@ export type ChaosReport = {
 
 const ACCOUNTS = 4
 const RECOVERY_LIMIT_MS = 90_000
-/** A job that a fast clock put off by ten minutes is started by the sweeper within six minutes, which is the longest that anything waits. */
+/** The longest wait is for a job that a fast clock put off by ten minutes: the sweeper starts it within six minutes. */
 const SETTLE_LIMIT_MS = 12 * 60_000
 
-/** Runs the faults one after the other under steady load, lets everything come to rest, and settles the accounts. */
+/** Runs the faults one after the other under steady load, waits until everything has settled, and settles the accounts. */
 export async function runScenario(options: ScenarioOptions): Promise<ChaosReport> {
   const { say, faults, calmMs } = options
   const stack = await startChaosStack({
@@ -93,14 +93,14 @@ async function runFault(fault: Fault, stack: ChaosStack, load: Load): Promise<Fa
   return { name, from, recorded, to, lingersMs, repeats, dispatchingAfterMs, caughtUpAfterMs }
 }
 
-/** The events of the attempts that a dispatcher has logged since this call. */
+/** Returns a function that lists the events of all attempts that a dispatcher has logged since this call. */
 function attemptsSince(stack: ChaosStack, name: Dispatcher): () => ReadonlySet<string> {
   const ids = new Set<string>()
   let { to: position } = stack.logOf(name, 0)
   return () => {
     const { text, to } = stack.logOf(name, position)
     const lines = text.split('\n')
-    // The last one may be incomplete.
+    // The last line may be incomplete.
     position = to - Buffer.byteLength(lines.pop() ?? '')
     for (const line of lines) {
       const [, id] = line.includes('"attempt":') ? (/"event_id":"([^"]+)"/.exec(line) ?? []) : []
@@ -121,7 +121,7 @@ async function since(start: number, condition: () => Promise<boolean> | boolean)
   return Infinity
 }
 
-/** Events not dispatched, and deliveries without an attempt, that are older than `before`. */
+/** Counts events that are not dispatched, and deliveries without an attempt, older than `before`. */
 async function countUntouched({ db }: ChaosStack, before: Date): Promise<number> {
   const { rows } = await db.query<{ count: number }>(
     `select (select count(*) from webhook_queued_events q join webhook_events e on e.id = q.event_id where e.created_at < $1)::integer
@@ -142,7 +142,7 @@ async function untilAtRest({ db }: ChaosStack): Promise<void> {
 }
 
 async function settle(stack: ChaosStack, load: Load, faults: readonly FaultPeriod[]): Promise<Account> {
-  // The answer to the last attempt may be committed before the receiver has written its own note of it.
+  // The answer to the last attempt may be committed before the receiver has noted that it sent it.
   await sleep(500)
   const { acknowledged, refusals } = load
   return settleAccounts(stack.db, { acknowledged, refusals, requests: stack.receiver.requests, faults })
@@ -156,7 +156,7 @@ function describeFault({ name, from, to, dispatchingAfterMs, caughtUpAfterMs }: 
   return `${name} (${inSeconds(to - from)}): ${recovery}`
 }
 
-/** Mulberry32: the receiver's moods can be repeated. */
+/** Mulberry32, a seeded generator, so that a run can repeat the receiver's moods. */
 function seeded(seed: number): () => number {
   let state = seed
   return () => {

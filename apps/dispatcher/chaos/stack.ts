@@ -26,18 +26,18 @@ export type ChaosStack = {
   apiUrl: string
   internalUrl: string
   token: string
-  /** What the processes take for the servers; they lead to whichever server there is. */
+  /** The processes take these for the servers; each leads to the server that currently runs. */
   proxies: { postgres: TcpProxy; redis: TcpProxy }
   postgres: Pick<ChaosPostgres, 'kill' | 'startAgain' | 'addStandby' | 'promoteStandby'>
-  /** Where their data is. */
+  /** Folders of their data. */
   disks: { postgres: string; redis: string }
   process(name: ProcessName): Guarded
-  /** What it has logged since this position, and where that ends. */
+  /** What the process has logged since this position, and where that ends. */
   logOf(name: ProcessName, from: number): { text: string; to: number }
-  /** `root`: the checkout to start it from, compiled; this one by default. */
+  /** `root`: the compiled checkout to start it from; this one by default. */
   start(name: ProcessName, root?: string): Promise<void>
   redis: Pick<ChaosRedis, 'kill' | 'startAgain' | 'empty' | 'failOver'>
-  /** By how many milliseconds the process's clock is fast. */
+  /** Makes the process's clock fast by this many milliseconds. */
   setClock(name: ProcessName, offsetMs: number): void
   close(): Promise<void>
 }
@@ -54,7 +54,7 @@ export type StackOptions = {
 const ROOT = fileURLToPath(new URL('../../../', import.meta.url))
 const ENDPOINTS_PER_ACCOUNT = 2
 
-/** The API, two dispatchers, a faulty receiver, PostgreSQL and Redis, each in a process of its own that may be killed. */
+/** Starts the API, two dispatchers, a faulty receiver, PostgreSQL and Redis, each in a separate process that can be killed. */
 export async function startChaosStack({
   code,
   accounts,
@@ -84,7 +84,7 @@ export async function startChaosStack({
 
   const token = randomBytes(24).toString('base64url')
   const secretKeys = `chaos:${randomBytes(32).toString('base64')}`
-  // They keep their addresses when they are started again, also as another version.
+  // Processes keep their addresses when they are started again, also as another version.
   const [apiPort, internalPort] = [await leasePort(), await leasePort()]
   const shared = {
     PATH: process.env['PATH'],
@@ -104,7 +104,7 @@ export async function startChaosStack({
     WEBHOOKS_IDENTITY_URL: 'http://127.0.0.1:9',
     WEBHOOKS_IDENTITY_JWT_SECRET: randomBytes(32).toString('hex'),
     WEBHOOKS_INTERNAL_TOKENS: `chaos:${createHash('sha256').update(token).digest('hex')}`,
-    // The load is more than an account may ask for; limits are counted all the same, with and without Redis.
+    // The load is more than an account may request; limits are counted all the same, with and without Redis.
     WEBHOOKS_RATE_LIMIT_TEST_EVENTS: '1000000',
     WEBHOOKS_RATE_LIMIT_V1: '1000000',
     WEBHOOKS_RATE_LIMIT_V1_WRITES: '1000000',
@@ -220,7 +220,7 @@ async function createAccounts(
   return accounts
 }
 
-/** The rows that a sign-in of the command-line tool leaves behind. */
+/** Inserts the rows that a sign-in of the command-line tool leaves behind. */
 async function grantAccess(db: Db, accountId: string): Promise<string> {
   const accessToken = `sva_${randomBytes(32).toString('hex').slice(0, 43)}`
   await db.query(

@@ -3,18 +3,18 @@ import { connect, createServer, type AddressInfo, type Socket } from 'node:net'
 
 export type TcpProxy = {
   port: number
-  /** From now on no byte passes, and nobody is told: what a lost route looks like from both ends. */
+  /** Stops all bytes without telling either end, as when a route is lost. */
   cut(): void
-  /** Bytes flow again, those of connections that were open all along included. */
+  /** Lets bytes flow again, also on connections that stayed open. */
   heal(): void
-  /** Lets the next request with these words pass, and keeps all that is answered on its connection. Resolves when that ends as `end` does. */
+  /** Lets the next request that contains `words` pass, but withholds all answers on its connection. Resolves once they end with `end`. */
   keepAnswer(words: string, end: Buffer): Promise<void>
   close(): void
 }
 
 type Watch = { words: string; end: Buffer; seen: () => void }
 
-/** A TCP proxy on 127.0.0.1 whose line can be cut. */
+/** Starts a TCP proxy on 127.0.0.1 whose line can be cut. */
 export async function startTcpProxy(targetPort: () => number): Promise<TcpProxy> {
   const sockets = new Set<Socket>()
   let isCut = false

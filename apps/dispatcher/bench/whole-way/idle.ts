@@ -6,7 +6,7 @@ const tell = reporter('pipeline')
 
 export const IDLE = 'first large event after ten idle minutes'
 
-/** How much longer the first event of `bytes` takes than the one after it, when nothing has happened for a while. */
+/** Measures how much longer the first event of `bytes` takes than the one after it, when nothing has happened for a while. */
 export async function measureIdle(
   stage: Stage,
   { audience, bytes, idleSeconds }: { audience: Audience; bytes: number; idleSeconds: number },

@@ -1,4 +1,4 @@
-// The recording pipeline of the bench: publishes events one by one over HTTP, in a process of its own.
+// Plays the recording pipeline: publishes events one by one over HTTP, in a separate process.
 import { randomBytes, randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Pool } from 'undici'
@@ -26,7 +26,7 @@ async function run({ to, bytes, content = 'transcript', events, perSecond }: Loa
 const SECTION =
   '<div><h2>Title</h2><p>The <b>quick</b> brown <a href="https://example.com/?a=1&amp;b=2">fox</a>.</p><ul><li>one</li><li>two <i>three</i></li></ul><table><tr><th>a</th></tr><tr><td>b</td></tr></table></div>\n'
 
-/** An event has that many summaries of nested HTML, each with an equal part of it. */
+/** An event has this many summaries of nested HTML, each with an equal share of the bytes. */
 const NESTED_SUMMARIES = 150
 
 const TEXTS: Readonly<Record<Content, (length: number) => string>> = {
@@ -89,7 +89,7 @@ async function asFastAsAnswered(events: number, publish: Publish): Promise<void>
   await Promise.all(Array.from({ length: CONNECTIONS }, worker))
 }
 
-/** Sends each event at its time, no matter how earlier ones fared, so that a server that falls behind shows it in every later event. */
+/** Sends each event when it is due, however earlier ones fared, so that a server that falls behind shows it in every later event. */
 async function atRate(events: number, perSecond: number, publish: Publish): Promise<void> {
   const open: Promise<void>[] = []
   const startedAt = Date.now()

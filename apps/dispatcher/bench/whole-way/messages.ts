@@ -2,22 +2,22 @@
 export type LoadAsk = {
   to: Target
   bytes: number
-  /** What most of the bytes are; by default the text of the transcript. */
+  /** What most of the bytes are; the transcript's text by default. */
   content?: Content | undefined
   events: number
-  /** Events a second, sent when they are due; as fast as answers come when left out. */
+  /** Events per second, sent when they are due. If omitted, events are sent as fast as answers come. */
   perSecond?: number | undefined
 }
 
-/** `nested HTML` is that of many summaries, `dense HTML` a page of which every fourth character is an element. */
+/** `nested HTML` is nested elements in many summaries; `dense HTML` is a page with an element every four characters. */
 export type Content = 'transcript' | 'HTML' | 'nested HTML' | 'dense HTML'
 
-/** Where events go: to an ingest of ours, for the accounts in turn, or to a peer, for what it has subscribed, in turn. */
+/** Where events go: to our ingest, for each of the accounts in turn, or to a peer, for each of its subscriptions in turn. */
 export type Target =
   | { url: string; token: string; accounts: readonly string[] }
   | { peer: string; subscriptions: readonly unknown[] }
 
-/** When each event was due, by its id, in Unix milliseconds. */
+/** When each event was due, in Unix milliseconds, with its id. */
 export type Sent = [eventId: string, at: number][]
 export type LoadTell = { sent: Sent }
 

@@ -16,14 +16,14 @@ export const OTHERS = 'others beside large events of one account'
 const LARGE: readonly (Pick<LoadAsk, 'bytes' | 'content'> & { name: string; perSecond: number })[] = [
   { name: '20/s of 200 kB HTML', bytes: 200_000, content: 'HTML', perSecond: 20 },
   { name: '50/s of 200 kB HTML', bytes: 200_000, content: 'HTML', perSecond: 50 },
-  // Each document is refused.
+  // The converter refuses each document.
   { name: '1/s of 150 summaries of nested divs', bytes: 1_000_000, content: 'nested HTML', perSecond: 1 },
-  // 380,000 nodes, of the 400,000 that a page may have: about a second of CPU time each.
+  // 380,000 of the 400,000 nodes that a page may have: about a second of CPU time each.
   { name: '1/s of the largest pages', bytes: 760_000, content: 'dense HTML', perSecond: 1 },
 ]
 const OTHER_ACCOUNTS = 3
 const SECONDS = 10
-/** The large events begin before the others, so that all of these meet some. */
+/** The large events begin before the others, so that all of the others meet some. */
 const LEAD_MS = 2000
 const SMALL = { bytes: 2048, perSecond: 20 }
 const PINGS_PER_SECOND = 5
@@ -34,7 +34,7 @@ const MOST_PING_MS = 1000
 type Seen = { small: number[]; pings: number[] }
 type Options = { redisUrl: string; scale: number }
 
-/** Small events and pings of other accounts, alone and beside an account that sends large events. */
+/** Measures small events and pings of other accounts, alone and beside an account that sends large events. */
 export async function measureOthers(stage: Stage, { redisUrl, scale }: Options): Promise<void> {
   const system = await stage.system({ accounts: 0, endpoints: 1 })
   const seconds = Math.max(1, SECONDS * scale)
@@ -85,7 +85,7 @@ function report(name: string, alone: readonly Seen[], beside: readonly Seen[]): 
   }
 }
 
-/** Publishes notices of these accounts in a process of its own. */
+/** Publishes notices of these accounts from a separate process. */
 function publisherOf({ ingestUrl, token }: OwnContender, accounts: readonly string[]) {
   const child = new Child<LoadAsk, LoadTell>('whole-way/load-process.ts')
   const to = { url: ingestUrl, token, accounts }

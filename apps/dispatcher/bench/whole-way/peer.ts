@@ -1,17 +1,17 @@
 import { isAbsolute, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 
-/** Another product in the same harness, as a module of the user's own exports it: `infra/site/peers.md` has an example. */
+/** Another product in the same harness, as a module of the user exports it: `infra/site/peers.md` has an example. */
 export type Peer = {
-  /** With its version, as the results show it. */
+  /** Name and version, as the results show them. */
   name: string
-  /** How it is set up, in one line for the reader of the results. */
+  /** One line about the setup, for readers of the results. */
   settings: string
-  /** Processes whose CPU time counts with that of their children, by name. None: CPU time is not measured. */
+  /** Processes by name, whose CPU time counts together with that of their children. If empty, CPU time is not measured. */
   pids?: Readonly<Record<string, number>>
-  /** Makes what leads events of one account to all of these URLs. What it returns is handed to `publish` as JSON. */
+  /** Sets up delivery of one account's events to all of these URLs. `publish` gets the result as JSON. */
   subscribe: (to: { urls: readonly string[]; caFile: string }) => Promise<unknown>
-  /** The request that publishes one event. Its id has to arrive within the first 1,024 bytes of each delivery's body. */
+  /** The request that publishes one event. The event's id must arrive within the first 1,024 bytes of each delivery's body. */
   publish: (target: unknown, event: { id: string; text: string }) => PublishRequest
 }
 

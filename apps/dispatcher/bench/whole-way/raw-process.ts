@@ -50,7 +50,7 @@ async function listen({ databaseUrl, receiverUrl, ca }: RawAsk): Promise<void> {
   process.send?.({ port: (server.address() as AddressInfo).port } satisfies RawTell)
 }
 
-/** Resolves when the event is durable. */
+/** Resolves once the event is durable. */
 async function accept(req: IncomingMessage, batches: Batches<Event, void>): Promise<Event> {
   const chunks: Buffer[] = []
   for await (const chunk of req) chunks.push(chunk as Buffer)

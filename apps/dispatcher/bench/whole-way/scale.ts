@@ -6,7 +6,7 @@ const tell = reporter('pipeline')
 export const SCALE = '1, 2 and 3 dispatchers'
 const MOST_DISPATCHERS = 3
 
-/** Bursts with one more dispatcher each time: what another one brings, and how they share the work. */
+/** Measures bursts with one more dispatcher each time: what another one adds, and how they share the work. */
 export async function measureScale(
   stage: Stage,
   { audience, load, rounds }: { audience: Audience; load: Load; rounds: number },
@@ -27,7 +27,7 @@ export async function measureScale(
       tell({ case: '1 dispatcher', value, unit: '1/s' })
       continue
     }
-    // On two cores a second process has nothing left to run on: no goal, but it must not cost much.
+    // On two cores there is no CPU left for a second process: it need not be faster, but must not cost much.
     tell({ case: `${name}: of one`, value, unit: '1/s', ...atLeast(value / alone, 0.8) })
     const largest = Math.max(...made) / made.reduce((sum, attempts) => sum + attempts, 0)
     tell({

@@ -76,7 +76,7 @@ function reportGrowth(samples: readonly Sample[]): void {
     const values = samples.map((sample) => sample[name] ?? NaN)
     const early = mean(values.slice(quarter, 2 * quarter))
     const late = mean(values.slice(-quarter))
-    // Of something near nothing, such as dead rows right after a vacuum, a ratio says little: a hundredth more is flat, too.
+    // A ratio says little about values near zero, such as dead rows right after a vacuum: growth by a hundredth counts as flat, too.
     const grown = late - early <= 0.01 ? Math.min(late / early, 1) : late / early
     report({ case: `soak: ${name}`, value: late, unit, ...atMost(grown, MOST_GROWTH) })
   }

@@ -20,10 +20,10 @@ const ARRIVAL_TIMEOUT_MS = 120_000
 export type StageOptions = {
   databaseUrl: string
   redisUrl: string
-  /** This checkout. */
+  /** Folder of this checkout. */
   root: string
   profileFolder?: string | undefined
-  /** Keeps the receiver's certificate authority over runs, so that a peer can be started with it. */
+  /** Folder that keeps the receiver's certificate authority across runs, so that a peer can be started with it. */
   authorityFolder?: string | undefined
 }
 
@@ -33,8 +33,8 @@ export type Load = Pick<LoadAsk, 'bytes' | 'events' | 'perSecond'>
 type Spent = Readonly<Record<string, number>>
 
 /**
- * `cpuUs`: CPU time of all server processes for one delivery, and that of each by its name. Times are from when an event was
- * due to its arrival.
+ * `cpuUs`: CPU time of all server processes for one delivery. `cpuUsOf`: that of each process, by name. Times run from when an event
+ * was due to its arrival.
  */
 export type Run = {
   perSecond: number
@@ -44,15 +44,15 @@ export type Run = {
   p99Ms: number
 }
 
-/** One of those that are compared: something that takes notices and delivers them to the receiver. */
+/** One of the systems that are compared: it takes notices and delivers them to the receiver. */
 export type Contender = {
   run(load: Load): Promise<Run>
-  /** Resident memory of its processes; none for the raw limit. */
+  /** Resident memory of its processes; empty for the raw limit. */
   memoryMib(): Readonly<Record<string, number>>
   stop(): Promise<void>
 }
 
-/** The product, whose processes and database can be looked into. */
+/** The product, whose processes and database the bench can inspect. */
 export type OwnContender = Contender &
   Pick<
     System,
@@ -62,14 +62,14 @@ export type OwnContender = Contender &
 type Measured = {
   endpoints: number
   spent: () => Spent
-  /** Resolves when nothing of the run is left to do; left out where arrivals are all that there is. */
+  /** Resolves when the run has left no work; omitted if the arrivals are all the work. */
   untilDone?: () => Promise<void>
 }
 
-/** Accounts and endpoints of each: what one event fans out to. */
+/** Accounts, and endpoints per account: what one event fans out to. */
 export type Audience = { accounts: number; endpoints: number }
 
-/** One receiver and one load, in processes of their own, shared by all contenders. */
+/** One receiver and one load, each in its own process, shared by all contenders. */
 export class Stage {
   static async set(options: StageOptions): Promise<Stage> {
     const folder = mkdtempSync(join(tmpdir(), 'signet-pipeline-bench-'))
@@ -102,7 +102,7 @@ export class Stage {
     },
   ) {}
 
-  /** Both apps of a checkout, this one when none is named. */
+  /** Starts both apps of a checkout, by default of this one. */
   async system({ accounts, endpoints }: Audience, root = this.options.root): Promise<OwnContender> {
     const { folder, receiverUrl } = this.parts
     const system = await startSystem({
@@ -162,7 +162,7 @@ export class Stage {
     }
   }
 
-  /** How long the events of each of these took to arrive, in ms, while all of them publish at once. */
+  /** Returns how long the events of each publisher took to arrive, in ms, while all of them publish at once. */
   async latencies<Name extends string>(
     publishers: Readonly<Record<Name, () => Promise<Sent>>>,
   ): Promise<Record<Name, number[]>> {

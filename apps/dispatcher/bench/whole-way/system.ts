@@ -18,22 +18,22 @@ export type SystemOptions = {
   redisUrl: string
   receiverUrl: string
   caFile: string
-  /** Writes CPU profiles of both processes there. */
+  /** Folder for CPU profiles of both processes. */
   profileFolder?: string | undefined
 }
 
-/** apps/webhooks and apps/dispatcher as deployed, with a database and queues of their own. */
+/** apps/webhooks and apps/dispatcher as deployed, with their own database and queues. */
 export type System = {
   ingestUrl: string
   token: string
   databaseUrl: string
   queuePrefix: string
   pids: { webhooks: number; dispatcher: number }
-  /** An account whose events go to so many endpoints. */
+  /** Makes an account whose events go to this many endpoints. */
   account: (endpoints: number) => Promise<string>
-  /** Starts one more beside those that run. */
+  /** Starts another dispatcher beside those that run. */
   addDispatcher: () => Promise<void>
-  /** How many each dispatcher has made. */
+  /** How many attempts each dispatcher has made. */
   attempts: () => Promise<number[]>
   /** Resolves when every result is committed. */
   untilDone: () => Promise<void>
@@ -46,7 +46,7 @@ const FLAGS = {
   webhooks: ['--enable-source-maps', '--max-semi-space-size=8'],
   dispatcher: ['--enable-source-maps', '--max-semi-space-size=32'],
 }
-/** More than an account may have over the API. */
+/** More than the API lets an account have. */
 const MAX_ENDPOINTS = 1000
 
 export async function startSystem(options: SystemOptions): Promise<System> {
@@ -57,7 +57,7 @@ export async function startSystem(options: SystemOptions): Promise<System> {
   const token = randomBytes(24).toString('base64url')
   const secretKeys = `bench:${randomBytes(32).toString('base64')}`
   const queuePrefix = `{${database}}`
-  // Servers cannot say which ports they have: writing their logs would cost them time under load.
+  // The servers cannot report free ports that they picked: writing their logs would take time under load.
   const [port, internalPort] = [await leasePort(), await leasePort()]
   const env = {
     PATH: process.env['PATH'],
@@ -160,7 +160,7 @@ export async function startSystem(options: SystemOptions): Promise<System> {
   }
 }
 
-/** Reads its metrics and adds up all results. */
+/** Reads a dispatcher's metrics, and adds up its attempts. */
 async function attemptsOf(dispatcher: string): Promise<number> {
   const text = await (await fetch(`${dispatcher}/metrics`)).text()
   const counts = [...text.matchAll(/^signet_delivery_attempts_total\{[^}]*\} (\d+)$/gm)]

@@ -33,7 +33,7 @@ const cases: readonly Case[] = [
   ...[200, 500, 1000].map((perSecond) => ({
     name: `steady ${perSecond}/s`,
     load: { bytes: 2 * KIB, events: perSecond * 6, perSecond },
-    // Held: all but what a pause at the end of the load costs.
+    // The goal is to keep up with this rate, less what a pause at the end of the load costs.
     goals: { perSecond: 0.97 * perSecond, ...(perSecond === 500 && { p50Ms: 15, p99Ms: 60 }) },
   })),
   {
@@ -68,7 +68,7 @@ const peers = await Promise.all(
 
 const tell = reporter('pipeline')
 
-/** All contenders in turns; a first round warms up everybody and is not counted. */
+/** Runs all contenders in turns; a first round warms up all of them and does not count. */
 async function measure(stage: Stage, { name, audience = ONE_TO_ONE, goals, ...rest }: Case): Promise<void> {
   const load = { ...rest.load, events: Math.max(1, Math.round(rest.load.events * scale)) }
   const contenders: Record<string, Contender> = { signet: await stage.system(audience) }

@@ -17,7 +17,7 @@ import type { Fault } from './fault.js'
 import { cutPostgres, cutRedis, loseEveryPacket, loseSomePackets } from './network.js'
 import { mixVersions } from './roll-out.js'
 
-/** `beside`: a checkout of another version, compiled. */
+/** `beside`: a compiled checkout of another version. */
 export const allFaults = (beside: string | undefined): readonly Fault[] => [
   killDispatcher('dispatcher-1'),
   killWhilePreparing,
@@ -44,7 +44,7 @@ export const allFaults = (beside: string | undefined): readonly Fault[] => [
   failOverRedis,
 ]
 
-/** What fits into a test run: every kind of loss once, without the long waits; first those that explain no repeat. */
+/** The faults that fit into a test run: every kind of loss once, without the long waits. Those that explain no repeat come first. */
 export const shortFaults: readonly Fault[] = [
   killApi,
   killPostgres,

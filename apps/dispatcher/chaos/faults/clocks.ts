@@ -4,7 +4,7 @@ import type { Fault } from './fault.js'
 
 const PROCESSES: readonly ProcessName[] = ['api', 'dispatcher-1', 'dispatcher-2']
 
-/** The clocks of the API and the dispatchers are wrong for a while; that of PostgreSQL is right. */
+/** Sets the clocks of the API and the dispatchers wrong for a while; that of PostgreSQL stays right. */
 export const jumpClocks = (minutes: number, seconds: number): Fault => ({
   name: `clocks ${Math.abs(minutes)} minutes ${minutes < 0 ? 'slow' : 'fast'} for ${seconds} s`,
   repeats: 'never',

@@ -14,15 +14,15 @@ export const killDispatcher = (name: ProcessName): Fault => ({
 })
 
 /**
- * Kills both dispatchers while one of their statements waits for a lock: it is never executed. `statement`: words of its first
- * 1,000 characters, which is all that PostgreSQL shows of it.
+ * Kills both dispatchers while one of their statements waits for a lock, so that it is never executed. `statement`: words from its first
+ * 1,000 characters, because PostgreSQL shows no more of it.
  */
 const killDispatchersAt = (
   name: string,
   { table, statement }: { table: string; statement: string },
 ): Fault => ({
   name,
-  // Requests of other events that were sent by then are not recorded, either.
+  // Requests of other events that were sent by then are not recorded either.
   repeats: 'counted',
   async run(stack) {
     for (const deadline = Date.now() + 30_000; !(await killedAt(stack, table, statement)); await sleep(50))
@@ -31,7 +31,7 @@ const killDispatchersAt = (
   },
 })
 
-/** False if no dispatcher came by in time: the API waits for the same lock, so it cannot be held for a long time. */
+/** Returns false if no dispatcher came by in time: the API waits for the same lock, so this cannot hold it for long. */
 const killedAt = (stack: ChaosStack, table: string, statement: string): Promise<boolean> =>
   stack.db.transaction(async (tx) => {
     const blocked = `from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'
@@ -45,13 +45,13 @@ const killedAt = (stack: ChaosStack, table: string, statement: string): Promise<
       if (Date.now() > deadline) return false
     for (const dispatcher of DISPATCHERS) stack.process(dispatcher).kill('SIGKILL')
     for (const dispatcher of DISPATCHERS) await stack.process(dispatcher).exited
-    // PostgreSQL would execute it after all, for nobody.
+    // Otherwise PostgreSQL would still execute the statement, although its client is gone.
     await tx.query(`select pg_terminate_backend(pid) ${blocked}`)
     return true
   })
 
 export const killWhilePreparing = killDispatchersAt('kill both dispatchers while they prepare bodies', {
-  // The part that their notices leave out (load.ts).
+  // The part that the notices of the load leave out (load.ts).
   table: 'transcripts',
   statement: 'join transcripts',
 })
@@ -62,16 +62,16 @@ export const killBeforeFirstResults = killDispatchersAt(
   { table: 'webhook_attempts', statement: 'event_id, key, event_type, created_at, ord' },
 )
 
-/** The write for deliveries that have rows: of events that were prepared, and of retries. */
+/** The write for deliveries that already have rows: those of prepared events, and retries. */
 export const killBeforeResults = killDispatchersAt(
   'kill both dispatchers between sending and recording in rows',
   { table: 'webhook_attempts', statement: 'event_id, key, ord' },
 )
 
-/** ReadyForQuery outside of a transaction: PostgreSQL sends it when the statement and its commit are done. */
+/** ReadyForQuery outside a transaction: PostgreSQL sends it when the statement and its commit are done. */
 const READY = Buffer.from('Z\0\0\0\x05I')
 
-/** The notice is durable, but its sender is never told. */
+/** The notice is durable, but its sender gets no answer. */
 export const killApi: Fault = {
   name: 'kill the API between commit and answer',
   repeats: 'never',
@@ -83,14 +83,14 @@ export const killApi: Fault = {
   },
 }
 
-/** Repeats until a process was killed in the middle of a document, which is then sent unchanged. */
+/** Repeats until a thread was killed in the middle of a document, which is then sent unchanged. */
 export const killConversionThreads: Fault = {
   name: 'kill the threads that convert HTML',
   repeats: 'never',
   async run(stack) {
     for (let tries = 1; ; tries += 1) {
       const eventId = await publishLargePage(stack, tries)
-      // A thread is killed at its start, between documents or in one.
+      // Depending on this delay, a thread is killed at its start, between documents or in one.
       await sleep(100 * tries)
       for (const dispatcher of DISPATCHERS) stack.process(dispatcher).kill('SIGWINCH')
       if ((await whyUnconverted(stack, eventId)) === 'error') return
@@ -99,7 +99,7 @@ export const killConversionThreads: Fault = {
   },
 }
 
-/** Takes long enough to convert that it can be interrupted. */
+/** Publishes a page that takes long enough to convert that the conversion can be interrupted. */
 async function publishLargePage(
   { internalUrl, token, accounts }: ChaosStack,
   number: number,
@@ -119,7 +119,7 @@ async function publishLargePage(
   return eventId
 }
 
-/** Why an event went out without being converted, once it did go out; empty where it was converted. */
+/** Waits until an event went out, and returns why it was not converted; empty if it was. */
 async function whyUnconverted({ db }: ChaosStack, eventId: string): Promise<string> {
   for (const deadline = Date.now() + 60_000; ; await sleep(20)) {
     const { rows } = await db.query<{ unconverted: string | null }>(
@@ -133,7 +133,7 @@ async function whyUnconverted({ db }: ChaosStack, eventId: string): Promise<stri
 
 export const killRedis = ({ empty }: { empty: boolean }): Fault => ({
   name: empty ? 'kill Redis, restart it empty' : 'kill Redis, restart it with its append-only file',
-  // The file lacks the last second.
+  // The append-only file lacks the last second.
   repeats: 'uncounted',
   async run(stack) {
     await untilInFlight(stack)
@@ -145,7 +145,7 @@ export const killRedis = ({ empty }: { empty: boolean }): Fault => ({
 
 export const killPostgres: Fault = {
   name: 'kill PostgreSQL, restart it',
-  // Results wait for it.
+  // Results wait until PostgreSQL is back.
   repeats: 'never',
   async run(stack) {
     await untilInFlight(stack)
@@ -155,7 +155,7 @@ export const killPostgres: Fault = {
   },
 }
 
-/** Longer than its job locks live. */
+/** Freezes a dispatcher for longer than its job locks live. */
 export const freezeDispatcher = (name: ProcessName, seconds: number): Fault => ({
   name: `freeze ${name} for ${seconds} s`,
   repeats: 'counted',

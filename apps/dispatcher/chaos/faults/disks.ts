@@ -14,11 +14,11 @@ export const fillRedisDisk = (seconds: number): Fault => ({
   },
 })
 
-/** The next file of its write-ahead log does not fit either, so that PostgreSQL ends itself; its operator makes room and starts it. */
+/** The next file of the write-ahead log does not fit either, so PostgreSQL stops. An operator then makes room and starts it. */
 export const fillPostgresDisk = (seconds: number): Fault => ({
   name: `fill the disk of PostgreSQL for ${seconds} s`,
   needs: 'disks',
-  // It refuses results, which does not count as an outage.
+  // PostgreSQL refuses results, which does not count as an outage.
   repeats: 'counted',
   async run(stack) {
     await untilInFlight(stack)

@@ -2,8 +2,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { untilInFlight, type Fault } from './fault.js'
 
 /**
- * A synchronous standby has on disk whatever was acknowledged, and is minutes behind in applying it. The primary is killed and
- * stays away; the standby is promoted, and its address becomes that of the database.
+ * Adds a synchronous standby, which has everything acknowledged on disk but applies it minutes late. Kills the primary for good,
+ * promotes the standby, and makes its address that of the database.
  */
 export const failOverPostgres: Fault = {
   name: 'kill PostgreSQL, promote a standby that lags',
@@ -17,7 +17,7 @@ export const failOverPostgres: Fault = {
   },
 }
 
-/** The new master lacks whatever had not reached it; clients learn from the sentinels where it is. */
+/** The new master lacks everything that had not reached it. The sentinels tell clients where it is. */
 export const failOverRedis: Fault = {
   name: 'kill the master of Redis, let sentinels promote its replica',
   watched: true,

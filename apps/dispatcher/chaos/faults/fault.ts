@@ -5,15 +5,15 @@ import type { ChaosStack } from '../stack.js'
 
 export type Fault = {
   name: string
-  /** What the run must have to itself, or be given. */
+  /** The part that the run must have to itself, or the other version that it must get. */
   needs?: Part | 'another version'
-  /** From its begin until jobs that it lost are handed out again. */
+  /** Whether requests may be repeated, from the fault's start until the jobs that it lost are handed out again. */
   repeats: Repeats
-  /** How long after its end connections may still wait, in milliseconds; 0 by default. */
+  /** How long connections may still wait after the fault's end, in milliseconds; 0 by default. */
   lingersMs?: number
-  /** Happens to a Redis with a replica and sentinels, in a run of its own. */
+  /** Needs a Redis with a replica and sentinels, so it happens in a separate run. */
   watched?: boolean
-  /** Resolves when the fault is over, that is when everything runs and is connected again. */
+  /** Resolves when the fault is over: everything runs and is connected again. */
   run(stack: ChaosStack): Promise<void>
 }
 

@@ -4,7 +4,7 @@ import type { Fault } from './fault.js'
 
 export const cutRedis = (seconds: number): Fault => ({
   name: `cut Redis off for ${seconds} s`,
-  // Locks run out.
+  // Job locks expire.
   repeats: 'counted',
   run: ({ proxies }) => cut(proxies.redis, seconds),
 })
@@ -22,7 +22,7 @@ async function cut(proxy: { cut(): void; heal(): void }, seconds: number): Promi
   proxy.heal()
 }
 
-/** Between all processes of the run: API, dispatchers, PostgreSQL, Redis and receivers. */
+/** Drops packets between all processes of the run: API, dispatchers, PostgreSQL, Redis and receivers. */
 export const loseSomePackets = (percent: number, seconds: number): Fault => ({
   name: `lose ${percent} % of all packets for ${seconds} s`,
   needs: 'network',
@@ -31,11 +31,11 @@ export const loseSomePackets = (percent: number, seconds: number): Fault => ({
   run: () => lose(percent / 100, seconds),
 })
 
-/** Packets are dropped silently: every connection seems to be open, but nothing comes through. */
+/** Drops packets silently: every connection seems to be open, but nothing comes through. */
 export const loseEveryPacket = (seconds: number): Fault => ({
   name: `lose every packet for ${seconds} s`,
   needs: 'network',
-  // TCP waits twice as long before each retransmission, so up to as long again after the last one that was lost.
+  // TCP doubles the time before each retransmission, so it may wait as long again after the last one that was lost.
   lingersMs: seconds * 1000,
   repeats: 'counted',
   run: () => lose(1, seconds),

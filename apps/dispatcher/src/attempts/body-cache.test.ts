@@ -12,7 +12,7 @@ const counted = (bodies: Record<string, string>) => {
   return { reads, load }
 }
 
-/** The body for an attempt that is over at once. */
+/** Borrows a body for an attempt that is over at once. */
 async function bodyFrom(cache: BodyCache, id: string): Promise<Buffer | null> {
   const lent = await cache.borrow(id, 'account')
   lent?.release()
@@ -92,7 +92,7 @@ describe('BodyCache', () => {
 
   describe('of large bodies', () => {
     const MEBIBYTE = 2 ** 20
-    /** Room for two bodies of two mebibytes of one account, and one of another. */
+    /** Makes a cache with room for two bodies of 2 MiB for one account, and one for another. */
     function setUp() {
       const read: string[] = []
       const load: LoadBody = (id, maxBytes) => {

@@ -9,7 +9,7 @@ import { ResultRecorder } from './result-recorder.js'
 import { createSnapshotLoader } from './snapshot-loader.js'
 import { UnwrittenEvent } from './unwritten-event.js'
 
-/** Notes the deliveries of each statement, and finds nothing until the test lets it answer. */
+/** Records the deliveries of each statement, which finds nothing once the test lets it answer. */
 function heldDatabase() {
   const statements: { ids: unknown[]; answer: () => void }[] = []
   const db: Queryable = {

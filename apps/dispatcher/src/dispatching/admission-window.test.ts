@@ -5,7 +5,7 @@ import { AdmissionWindow, type Admission } from './admission-window.js'
 /** A window of a fixed size, however fast deliveries are sent. */
 const windowOf = (deliveries: number) => new AdmissionWindow({ min: deliveries, max: deliveries })
 
-/** Asks for admission this many times, by default for as many accounts. The list grows as they are admitted. */
+/** Asks for admission `times` times, by default for a new account each time. The returned list grows as they are admitted. */
 function admitted(window: AdmissionWindow, times: number, accountId?: string): Admission[] {
   const admissions: Admission[] = []
   for (let i = 0; i < times; i += 1)
@@ -13,7 +13,7 @@ function admitted(window: AdmissionWindow, times: number, accountId?: string): A
   return admissions
 }
 
-/** Lets it see an event of each of these accounts become so many deliveries. */
+/** Shows the window that an event of each of these accounts becomes this many deliveries. */
 async function teach(
   window: AdmissionWindow,
   accounts: readonly string[],
@@ -159,7 +159,7 @@ describe('AdmissionWindow', () => {
     others[0]?.resize(1)
     expect(await numberOf(others)).toBe(2)
     for (const other of others) other.release()
-    // It gets more only when most of what it has was sent.
+    // The account gets more only once most of its deliveries were sent.
     const more = admitted(window, 1, 'a')
     for (const admission of admissions) for (let sent = 0; sent < 40; sent += 1) admission.sent()
     expect(await numberOf(more)).toBe(0)
@@ -209,7 +209,7 @@ describe('AdmissionWindow', () => {
       Array.from({ length: 100 }, (_, i) => `account-${i}`),
       1,
     )
-    /** How many are admitted after a while at this rate, in deliveries per second. */
+    /** Returns how many events the window admits after some time at this rate, in deliveries per second. */
     const admittedAt = async (perSecond: number) => {
       for (let sent = 0; sent < perSecond / 5; sent += 1) {
         nowMs += 1000 / perSecond
@@ -221,7 +221,7 @@ describe('AdmissionWindow', () => {
       const admissions = admitted(window, 100)
       await turn()
       const count = admissions.length
-      // Releasing one admits the next, which is then released as well.
+      // Releasing one admission admits the next event, which is then released as well.
       for (let released = 0; released < admissions.length; released += 1) {
         admissions[released]?.release()
         await turn()

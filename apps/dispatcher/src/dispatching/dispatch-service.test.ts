@@ -4,12 +4,12 @@ import type { Queryable } from '@signet/db'
 import { newEventId } from '@signet/webhook-core'
 import { DispatchService, type DispatchItem } from './dispatch-service.js'
 
-/** Sends the statements of a service that finds nothing when told to, and notes the events that each is about. */
+/** Makes a service whose statements find nothing once the test answers them, and lists the events that each statement is about. */
 function heldService() {
   const statements: { reads: boolean; ids: unknown; answer: () => void }[] = []
   const sent = new EventEmitter()
   const db: Queryable = {
-    // The statement that writes has the time before the ids.
+    // The writing statement takes the time before the ids.
     query: (statement, [first, second] = []) =>
       new Promise((resolve) => {
         const ids = Array.isArray(first) ? first : second
@@ -45,7 +45,7 @@ it.each<[string, Partial<DispatchItem>]>([
   await untilSent(1)
   expect(statements[0]?.ids).not.toContain(other.id)
   statements[0]?.answer()
-  // What was found nothing to read for is dispatched in rows meanwhile.
+  // Meanwhile, the service dispatches in rows the events for which it read nothing.
   await untilSent(more.prepared ? 2 : 3)
   const next = statements.slice(1).find(({ reads }) => reads === statements[0]?.reads)
   expect(next?.ids).toContain(other.id)
@@ -64,7 +64,7 @@ it.each([
   const { service, statements, untilSent } = heldService()
   void service.run(other)
   void service.run(event)
-  // None was answered.
+  // Both statements are sent, although the test has answered none.
   await untilSent(2)
   expect(statements.map(({ ids }) => ids)).toEqual(expect.arrayContaining([[other.id], [event.id]]))
 })

@@ -4,7 +4,7 @@ import { EventLimiter, type EventPermit } from './event-limiter.js'
 beforeEach(() => void jest.useFakeTimers({ now: 0 }))
 afterEach(() => void jest.useRealTimers())
 
-/** Takes events until it has 40, 20 of them of one account. */
+/** Makes a limiter that takes 40 events, at most 20 of them of one account. */
 function setUp() {
   const limiter = new EventLimiter({ capacity: 40, random: () => 0 })
   const pass = (ms: number) => jest.advanceTimersByTime(ms)
@@ -14,16 +14,16 @@ function setUp() {
     if (!('release' in acquired)) throw new Error('no permit')
     return acquired
   }
-  /** Takes what an account may have. */
+  /** Acquires all the permits that an account may have. */
   const fill = (accountId: string): EventPermit[] => {
     const acquired: EventPermit[] = []
     let next = acquire(accountId)
     for (; 'release' in next; next = acquire(accountId)) acquired.push(next)
-    // Now it is known that its events do not end soon.
+    // After this time, the limiter knows that the account's events do not end soon.
     if (next instanceof Promise) pass(500)
     return acquired
   }
-  /** Its events end one after the other, each after this time. */
+  /** Ends events one after the other, each after this time. */
   const end = (acquired: EventPermit[], everyMs: number, count: number) => {
     for (const permit of acquired.splice(0, count)) {
       pass(everyMs)
@@ -156,7 +156,7 @@ describe('EventLimiter', () => {
     pass(1000)
     fill('a')
     const waits = Array.from({ length: 20 }, () => acquire('a', { wasDeferred: true }))
-    // One has ended in a second, so that four come back in each.
+    // One event ended within a second, so four deferred ones come back per second.
     expect(waits.at(-1)).toEqual({ deferMs: 5000 })
   })
 

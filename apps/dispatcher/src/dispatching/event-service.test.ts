@@ -69,7 +69,7 @@ it('dispatches no more than can be sent soon, and the next event when one was se
   })
   const all = Array.from({ length: 50 }, () => service.run(event))
   await turn()
-  // Three quarters, because others may come.
+  // Three quarters of the window, because other accounts may come.
   expect(dispatched).toHaveLength(8)
   sent.shift()?.()
   await turn()

@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals'
 import { setImmediate as turn } from 'node:timers/promises'
 import { AccountBudget, type Holding } from './account-budget.js'
 
-/** Acquires this much for these accounts. The list grows as they get it. */
+/** Acquires `amount` for each of these accounts. The returned list grows as they get it. */
 function acquired(budget: AccountBudget, accounts: readonly string[], amount = 1) {
   const held: (Holding & { accountId: string })[] = []
   for (const accountId of accounts)

@@ -3,7 +3,7 @@ import { AccountShares } from './account-shares.js'
 
 const GREEDY = Array.from({ length: 20 }, (_, number) => `account-${number}`)
 
-/** Each account takes as much as it may, in turn, and gives nothing back. */
+/** Lets each account take as much as it may, in turn, without giving anything back. */
 function takeAll(shares: AccountShares, accounts: readonly string[]): Record<string, number> {
   const taken: Record<string, number> = Object.fromEntries(accounts.map((account) => [account, 0]))
   for (let isFull = false; !isFull;) {

@@ -2,7 +2,7 @@ import { afterEach, describe, expect, it, jest } from '@jest/globals'
 import { EndpointLimiter, type Acquisition, type Permit } from './endpoint-limiter.js'
 
 const limiters: EndpointLimiter[] = []
-// Whoever still waits has a timer.
+// Callers that still wait have a timer.
 afterEach(() => limiters.splice(0).forEach((limiter) => limiter.close()))
 
 function setUp(options: { concurrency?: number; perEndpoint?: number } = {}) {
@@ -14,7 +14,7 @@ function setUp(options: { concurrency?: number; perEndpoint?: number } = {}) {
     random: () => 0.5,
   })
   limiters.push(limiter)
-  /** Each endpoint is of an account of its own, unless the test says otherwise. */
+  /** Each endpoint belongs to a different account, unless the test says otherwise. */
   const acquire = (id: string, { accountId = `account of ${id}`, wasDeferred = false } = {}) =>
     limiter.acquire({ endpointId: id, accountId }, wasDeferred)
   const acquireNow = (id: string, accountId?: string, wasDeferred = false): Acquisition => {
@@ -275,7 +275,7 @@ describe('EndpointLimiter', () => {
     for (const id of ['a', 'b']) once(id, 5)
     acquireNow('a')
     expect(acquire('b')).toBeInstanceOf(Promise)
-    // These get a permit within half a second; the next one would not.
+    // These callers get a permit within half a second; the next one would not.
     for (let i = 0; i < 100; i += 1) expect(acquire('b')).toBeInstanceOf(Promise)
     expect(acquire('b')).toMatchObject({ reason: 'endpoint_full' })
     expect(limiter.size).toBe(1)

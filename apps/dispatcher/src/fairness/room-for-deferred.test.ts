@@ -2,7 +2,7 @@ import { afterEach, describe, expect, it } from '@jest/globals'
 import { EndpointLimiter, type Permit } from './endpoint-limiter.js'
 
 const limiters: EndpointLimiter[] = []
-// Whoever still waits has a timer.
+// Callers that still wait have a timer.
 afterEach(() => limiters.splice(0).forEach((limiter) => limiter.close()))
 
 function setUp({ concurrency = 100, perEndpoint = 8 } = {}) {
@@ -28,7 +28,7 @@ describe('room for deferred jobs', () => {
     const { limiter, acquire, permit, once } = setUp()
     once('a', 400)
     expect(limiter.roomFor('a', 10)).toBe(8)
-    // One each 50 ms.
+    // One permit every 50 ms.
     expect(limiter.roomFor('a', 100)).toBe(10)
     for (let i = 0; i < 8; i += 1) permit('a')
     expect(limiter.roomFor('a', 10)).toBe(0)

@@ -1,10 +1,10 @@
 import { expect, it } from '@jest/globals'
 import { CpuLimit } from './conversion-limit.js'
 
-/** The thread does nothing meanwhile, and not even other code of it runs. */
+/** Blocks the thread without using CPU time: no other code runs in it meanwhile. */
 const sleepInThread = (ms: number) => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms)
 
-// Elsewhere the thread's CPU time is not known.
+// The thread's CPU time is known only on Linux.
 const onLinux = process.platform === 'linux' ? it : it.skip
 
 onLinux('does not count time in which the thread has no CPU', () => {

@@ -6,7 +6,7 @@ import { MarkdownConverter } from './markdown-converter.js'
 
 const converter = new MarkdownConverter()
 const hurried = new MarkdownConverter({ cpuLimitMs: 20, threads: 1 })
-/** With the usual limits, what takes minutes would seem to take two seconds, and nothing would end on a busy machine. */
+/** With the usual limits, work of minutes would seem to take two seconds, and no document would finish on a busy machine. */
 const patient = new MarkdownConverter({ cpuLimitMs: 20_000, hardLimitMs: 3_600_000, threads: 1 })
 afterAll(() => Promise.all([converter.close(), hurried.close(), patient.close()]))
 
@@ -19,7 +19,7 @@ const pageOf = (bytes: number) =>
 /** The threads have a low priority: beside busy processes they get a fiftieth of a core. */
 const BUSY_MS = 900_000
 const LESS = 8
-/** Eight times the input takes 8 times the CPU time, and with garbage collection up to 14; what is quadratic takes 64 times. */
+/** Eight times the input takes 8 times the CPU time, or up to 14 times with garbage collection; quadratic work takes 64 times. */
 const MOST_TIMES = 24
 
 /** CPU time for one document. */
@@ -115,7 +115,7 @@ describe('MarkdownConverter', () => {
     'takes time in proportion to %s',
     async (_name, documentOf) => {
       const part = documentOf(1 / LESS)
-      // The first one is slower: its code is not compiled yet.
+      // The first conversion is slower, because its code is not compiled yet.
       await cpuMsOf(part)
       const partMs = await cpuMsOf(part)
       expect(await cpuMsOf(documentOf(1))).toBeLessThan(MOST_TIMES * partMs)

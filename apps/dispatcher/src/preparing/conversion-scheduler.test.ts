@@ -4,7 +4,7 @@ import { ConversionScheduler, type Convert } from './conversion-scheduler.js'
 
 const MEBIBYTE = 1024 * 1024
 
-/** Conversions that end when told, under a clock that stands still unless moved. */
+/** Conversions end only when the test ends them, and the clock stands still unless the test moves it. */
 function controlledScheduler(jobs = 100, threads = 1) {
   let time = 0
   const running: { html: string; limitMs: number; end: (result: MarkdownResult) => void }[] = []

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals
 import type { RecordingRef } from '@signet/webhook-core/stores'
 import { PartsReader } from './parts-reader.js'
 
-/** Holds each batch until the test lets it go, and notes the accounts in it. */
+/** Holds each batch until the test ends it, and records the accounts in it. */
 function heldReader() {
   const batches: { accounts: unknown; end: () => void }[] = []
   let isHeld = true

@@ -43,7 +43,7 @@ describe('attemptFailureOf', () => {
     [withCode('EPIPE'), 'connection_reset'],
     [withCode('UND_ERR_RES_CONTENT_LENGTH_MISMATCH'), 'invalid_response'],
     [withCode('UND_ERR_RES_EXCEEDED_MAX_SIZE'), 'invalid_response'],
-    // Only the beginning of a code tells whose it is.
+    // Only the beginning of a code says which library it belongs to.
     [withCode('OTHER_HPE_CODE'), 'connection_error'],
     [withCode('NO_CERT_AT_ALL'), 'connection_error'],
   ])('%p is %s', (error, reason) => {

@@ -9,7 +9,7 @@ afterEach(async () => {
   for (const cleanup of cleanups.splice(0).reverse()) await cleanup()
 })
 
-/** What a receiver does with its first connection once a request has come. */
+/** Starts a receiver that calls `answer` with its first connection once a request has come. */
 async function start(answer: (socket: Socket) => void): Promise<{ port: number; closed: Promise<unknown> }> {
   const server: Server = createServer()
   const closed = once(server, 'connection').then(async ([socket]: Socket[]) => {

@@ -7,9 +7,9 @@ import { AddressGuard, guardedAgent } from '@signet/address-guard'
 import type { SendResult } from './attempt-failure.js'
 import { post } from './http-sender.js'
 
-/** Limit of exchanges that would never end without it. */
+/** Time limit of exchanges that would never end without it. */
 const TIME_LIMIT_MS = 400
-/** Limit of all other exchanges, because a busy machine may be slow. */
+/** Time limit of all other exchanges, because a busy machine may be slow. */
 const LONG_TIMEOUT_MS = 60_000
 
 describe('post', () => {
@@ -131,7 +131,7 @@ describe('post', () => {
   it('uses a connection again after a small answer', async () => {
     receiver.hook('/reuse', { otherwise: reply(200, { body: 'ok' }) })
     const agent = agentFor()
-    // The connection is free a moment after the answer has ended, so the very next request may open another one.
+    // A connection becomes free a moment after the answer has ended, so the very next request may open another one.
     const before = receiver.connections
     for (let sent = 0; sent < 5; sent += 1) await send(receiver.url('/reuse'), { agent })
     expect(receiver.connections - before).toBeLessThan(5)
@@ -141,7 +141,7 @@ describe('post', () => {
     const port = await rawServer(() => undefined)
     const { result, facts } = await send(`https://127.0.0.1:${port}/`, { limitMs: TIME_LIMIT_MS })
     expect(result).toEqual(failed('timeout'))
-    // The connection stood, so the address is known, and not how long TLS would have taken.
+    // The connection was open, so the address is known, but not how long TLS would have taken.
     expect(facts).toEqual({ connect: expect.any(Number) as unknown, peer: '127.0.0.1' })
   })
 

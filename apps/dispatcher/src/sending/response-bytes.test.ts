@@ -67,7 +67,7 @@ describe('a receiver that sends interim responses', () => {
     for (const close of opened.splice(0).toReversed()) await close()
   })
 
-  /** Answers every request on a connection with pieces, each of them after the one before has left. */
+  /** Answers every request on a connection with pieces, each sent after the one before has left. */
   async function receiver(pieces: (request: number) => readonly string[]) {
     const sockets: Socket[] = []
     const server: Server = createServer((socket) => {
@@ -90,7 +90,7 @@ describe('a receiver that sends interim responses', () => {
   async function writeEach(socket: Socket, pieces: readonly string[]): Promise<void> {
     for (const piece of pieces) {
       await new Promise((resolve) => socket.write(piece, resolve))
-      // A turn of the event loop, so that pieces tend to arrive one by one.
+      // Waits for one turn of the event loop, so that pieces tend to arrive one by one.
       await new Promise((resolve) => setImmediate(resolve))
     }
   }

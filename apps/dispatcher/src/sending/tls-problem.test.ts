@@ -16,7 +16,7 @@ afterEach(() => {
   for (const server of opened.splice(0)) server.close()
 })
 
-/** What an attempt at a server on this machine finds. Without an authority it trusts those that Node trusts. */
+/** Makes an attempt at a server on this machine, and returns what it finds. Without `ca`, it trusts the authorities that Node trusts. */
 async function attemptAt(server: Server, ca?: string) {
   opened.push(server)
   await once(server.listen(0, '127.0.0.1'), 'listening')
