@@ -3,7 +3,8 @@ import { readEnvironment } from '@signet/config'
 import { runServiceCommands, type Command } from '@signet/http/commands'
 import { component, service } from './version.js'
 
-// What a start loads stays, and V8 would make the young generation 32 MiB large for it. So it only grows for requests.
+// What is allocated during the start stays in memory, and would make V8 grow the young generation to 32 MiB. So let it grow only once
+// requests arrive.
 setFlagsFromString('--semi-space-growth-factor=1')
 
 const environment = () => readEnvironment(process.env)
@@ -34,12 +35,12 @@ await runServiceCommands({
   readConfig: config,
   async serve(config) {
     const { serve } = await import('./serve.js')
-    // Lets the heap grow by three quarters before it is collected, where V8 alone would let it grow to several times its size
-    // (infra/decisions/0152-common-requests-cost-less-than-express.md). Unlike a limit of the heap, this ends no process.
+    // The heap may grow by three quarters before it is collected. Left alone, V8 would let it grow to several times its size
+    // (infra/decisions/0152-common-requests-cost-less-than-express.md). Unlike a limit of the heap, this never ends the process.
     setFlagsFromString('--heap-growing-percent=75')
-    // Nearly everything that a request allocates is garbage once it is answered. V8 samples objects in the middle of requests, takes them
-    // for long-lived and begins to allocate such objects in the old generation. There they keep alive what they refer to until the next
-    // full collection. This turns that off.
+    // Turns off pretenuring. Nearly everything that a request allocates is garbage once it is answered. But V8 samples objects in the
+    // middle of requests, takes them for long-lived and begins to allocate such objects in the old generation. There they keep alive what
+    // they refer to until the next full collection.
     setFlagsFromString('--no-allocation-site-pretenuring')
     return serve(config, environment(), () => setFlagsFromString('--semi-space-growth-factor=2'))
   },

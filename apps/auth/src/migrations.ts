@@ -4,7 +4,7 @@ import { tablePrefix } from './database/tables.js'
 
 const DIRECTORY = fileURLToPath(new URL('../migrations', import.meta.url))
 
-/** The settings that name the database, for messages. */
+/** The settings that name the database, for use in messages. */
 export const DATABASE_SETTING = 'AUTH_DB_DATABASE_URL or DATABASE_URL'
 
 export type MigrationTarget = { databaseUrl: string; dbNamespace: string }

@@ -19,7 +19,7 @@ const PATH_OF = {
   email_change: 'emailChange',
 } as const satisfies Record<Exclude<MailKind, 'reauthentication'>, keyof LinkConfig['urlPaths']>
 
-/** The link of an email (docs/specification.md#emails), built from settings only, never from the Host header. */
+/** Builds the link of an email (docs/specification.md#emails) from settings only, never from the Host header. */
 export function confirmationUrl(
   config: LinkConfig,
   kind: keyof typeof PATH_OF,

@@ -7,12 +7,12 @@ import en from './texts/mails.en.json' with { type: 'json' }
 type Kind = MailKind | NoticeKind
 type MailKey = keyof typeof en
 
-/** Texts of emails are templates, like those of operators: `{{ .Email }}`. */
+/** The texts of emails are templates like those of operators: `{{ .Email }}`. */
 export const mailCatalogues: Catalogues<MailKey> = { en, de }
 
 export const mailText = (language: Language, key: MailKey): string => mailCatalogues[language][key]
 
-/** What the built-in emails say in a language (docs/specification.md#emails). */
+/** The texts of the built-in emails in a language (docs/specification.md#emails). */
 export const contentsIn = (language: Language): ReadonlyMap<Kind, MailContent> =>
   new Map([...mailKinds, ...noticeKinds].map((kind) => [kind, contentOf(language, kind)]))
 
@@ -29,7 +29,8 @@ function contentOf(language: Language, kind: Kind): MailContent {
     button: optional('button'),
     recovery: optional('recovery'),
     code: mailKinds.some((withCode) => withCode === kind),
-    // An invitation names the person who invites; the address of their server means nothing.
+    // An invitation names the person who invites instead. The request usually comes from a server, whose address would mean nothing to the
+    // reader.
     ...(kind === 'invite'
       ? {}
       : { facts: [{ label: text(tellsWhatHappened ? 'happened' : 'asked'), value: '{{ .AskedBy }}' }] }),

@@ -28,10 +28,10 @@ export type NoticeKind = (typeof noticeKinds)[number]
 
 /** What templates may print. `SiteURL` is added by the mailer; unset values print as nothing. */
 export type MailVariables = {
-  /** The account's address, which is not always where the email goes. */
+  /** The account's address. The email does not always go there. */
   email?: string | undefined
   confirmationUrl?: string | undefined
-  /** Where to reset the password. */
+  /** The page on which to reset the password. */
   recoveryUrl?: string | undefined
   /** The code to type in. */
   token?: string | undefined
@@ -48,7 +48,7 @@ export type MailVariables = {
   recoveryCodesLeft?: string | undefined
   /** When the account will be deleted. */
   deletionDate?: string | undefined
-  /** Who invites, if it is a person. */
+  /** The name of the inviter, if it is a person. */
   inviter?: string | undefined
   /** user_metadata, printed as `{{ .Data.key }}`. */
   data?: Readonly<Record<string, unknown>> | undefined

@@ -2,10 +2,10 @@ import type { Brand } from '@signet/brand'
 import type { SmtpConfig } from '@signet/mail'
 import type { MailKind, NoticeKind } from './kinds.js'
 
-/** What emails say and look like. */
+/** The texts and the look of emails. */
 export type RenderConfig = {
   brand: Brand
-  /** How long links and codes work. */
+  /** How long links and codes are valid. */
   secretMs: number
   siteUrl: string
   /** Overrides by kind; a template is a URL, or a path below the site URL. */
@@ -19,10 +19,10 @@ export type MailConfig = RenderConfig & {
   smtp: SmtpConfig | undefined
   /** Enabled notices. */
   notices: ReadonlySet<NoticeKind>
-  /** When not empty, email goes to these addresses only (labels `+x` ignored). */
+  /** When not empty, only these addresses get email (labels `+x` are ignored). */
   authorizedAddresses: readonly string[]
   /** Maximum number of concurrent connections to the mail server. */
   connections: number
-  /** How long delivery is attempted: for an email with a secret, and for a notice. */
+  /** For how long to try to deliver an email: with a secret, and for a notice. */
   lifeMs: { secret: number; notice: number }
 }

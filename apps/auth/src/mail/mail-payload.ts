@@ -11,11 +11,11 @@ export type MailPayload = {
   variables: MailVariables
 }
 
-/** What depends on an email. */
+/** What has to be undone if an email is never delivered. */
 export type MailUndo = {
   mail: MailPayload['mail']
-  /** The tokens in the email; withdrawn if it is never delivered. */
+  /** The tokens in the email, which are withdrawn. */
   secrets: readonly Withdrawable[]
-  /** A sign-up that ends if this email is never delivered, like a sign-up whose confirmation is not delivered. */
+  /** The sign-up that ends, just as a sign-up does whose confirmation is not delivered. */
   signUpId?: string
 }

@@ -42,14 +42,14 @@ type Deps = {
 /** Turns a kind and its variables into subject and bodies (docs/specification.md#template-variables). */
 export class MailRenderer {
   readonly #config: RenderConfig
-  /** Built-in emails in the languages that were needed so far. */
+  /** Built-in emails, in the languages in which one was needed so far. */
   readonly #builtIn = new Map<Language, ReadonlyMap<Kind, BuiltIn>>()
   readonly #custom: ReadonlyMap<Kind, Custom>
 
   constructor(deps: Deps) {
     this.#config = deps.config
     this.#custom = new Map([...mailKinds, ...noticeKinds].map((kind) => [kind, customOf(kind, deps)]))
-    // Loaded up front, so that the first email need not wait.
+    // Load them up front, so that the first email does not have to wait.
     for (const { source } of this.#custom.values()) void source?.get()
   }
 
@@ -61,13 +61,13 @@ export class MailRenderer {
     const values = templateValues(this.#config, language, variables, origin)
     const subject = renderSubject(custom.subject ?? mail.subject, values)
     const loaded = await custom.source?.get(requestId)
-    // No text part with a custom template: ours could show the link that the template deliberately leaves out.
+    // A custom template has no text part: ours could show a link that the template leaves out on purpose.
     if (loaded) return { subject, html: renderHtml(loaded, values) }
     const attachments = logoAttachments(this.#config.brand)
     return { subject, html: renderHtml(mail.html, values), text: renderText(mail.text, values), attachments }
   }
 
-  /** Makes what the first email of each language would, texts and formats of dates. */
+  /** Does the work that the first email in each language would do: preparing texts and formatting dates. */
   async prepare(): Promise<void> {
     const at = new Date()
     for (const language of languages)

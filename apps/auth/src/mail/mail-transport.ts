@@ -11,13 +11,13 @@ import { MailRenderer } from './mail-renderer.js'
 /** Sends emails by SMTP. */
 export type MailTransport = {
   /**
-   * Does all that the first email would otherwise do, which keeps the process busy for a moment. Only a request about an existing account
-   * sends an email, so a stranger could notice that moment and learn that there is an account.
+   * Does all the work that the first email would otherwise do, and that keeps the process busy for a moment. Only requests about existing
+   * accounts send emails, so a stranger could notice that moment and conclude that there is an account.
    */
   prepare(): Promise<void>
   /**
-   * Resolves when the SMTP server accepted the email. Throws `UndeliverableError` when it permanently rejected the
-   * recipient or the email, `UnknownOutcomeError` when it may have accepted it, and other errors when a later attempt may succeed.
+   * Resolves when the SMTP server has accepted the email. Throws `UndeliverableError` when it permanently rejected the recipient or the
+   * email, `UnknownOutcomeError` when it may have accepted it, and other errors when a later attempt may succeed.
    */
   send(kind: MailKind | NoticeKind, to: string, variables: MailVariables, message: Message): Promise<void>
   close(): Promise<void>

@@ -15,7 +15,7 @@ export type SecretMail = {
   kind: MailKind
   to: string
   variables: MailVariables
-  /** All secrets of the change: one half of a change confirmed by two emails is useless. */
+  /** All secrets of the change. If two emails confirm it, one of them alone is useless. */
   secrets: readonly Withdrawable[]
 }
 
@@ -44,14 +44,17 @@ export class Mailer {
       throw authError('invalid', 'email_address_not_authorized', 'Email address not authorized')
   }
 
-  /** Refuses as `refuse` does. */
+  /** Adds an email. Throws the same errors as `refuse`. */
   async add(tx: Tx, { kind, to, variables, secrets }: SecretMail, meta: MessageOrigin): Promise<void> {
     this.refuse(to)
     const { secret: lifeMs } = this.deps.config.lifeMs
     await this.#put(tx, { mail: kind, to, variables }, { mail: kind, secrets }, lifeMs, meta)
   }
 
-  /** Adds a notice if it is enabled and the address can receive it. A sign-up given here ends if it is never delivered in the time of a confirmation. */
+  /**
+   * Adds a notice if it is enabled and the address can receive it. A notice about a sign-up has as much time as a confirmation, and the
+   * sign-up ends if it is never delivered.
+   */
   async notify(
     tx: Tx,
     kind: NoticeKind,
@@ -62,7 +65,7 @@ export class Mailer {
   ): Promise<void> {
     const { notices, lifeMs } = this.deps.config
     if (!notices.has(kind) || to === '') return
-    // Not subject to the quota: someone who exhausts it must not keep the owner from being notified.
+    // Notices are not subject to the quota. Someone who exhausts it must not keep the owner from being notified.
     if (!isDeliverable(to) || !this.#isAuthorized(to)) return
     const undo = { mail: kind, secrets: [], ...(signUpId === undefined ? {} : { signUpId }) }
     const life = signUpId === undefined ? lifeMs.notice : lifeMs.secret

@@ -9,7 +9,7 @@ const MAX_BYTES = 1_000_000
 
 type Deps = { outbound: Outbound; observer: Pick<Observer, 'mailTemplateUnavailable'>; now?: () => Date }
 
-/** An email template that lives at a URL (docs/specification.md#emails). */
+/** An email template at a URL (docs/specification.md#emails). */
 export class TemplateSource {
   #template: Template | undefined
   /** No request before this time; 0 at first. */
@@ -22,9 +22,8 @@ export class TemplateSource {
   ) {}
 
   /**
-   * The last good copy, or undefined while there never was one. An email waits for the first copy only: later copies
-   * are fetched in the background, so a slow template server never delays a sign-in. `requestId` is that of the
-   * request behind the email, if any.
+   * The last good copy, or undefined until there is one. An email waits only for the first copy. Later copies are fetched in the
+   * background, so a slow template server never delays a sign-in. `requestId` belongs to the request behind the email, if there is one.
    */
   async get(requestId?: string): Promise<Template | undefined> {
     const loading = this.#loadWhenDue(requestId)

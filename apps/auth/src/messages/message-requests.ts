@@ -12,17 +12,17 @@ type Deps = { store: MessageRequestStore; key: KeyObject; now: () => Date }
 export type MessageRequest = {
   /** What is requested; each kind has its own interval. */
   clock: 'confirmation' | 'recovery' | 'magic_link' | 'email_change' | 'phone_change'
-  /** What the request named. */
+  /** The address that the request named. */
   address: Address
-  /** Channel of the message, which does not always go to the address that the request named. */
+  /** The channel of the message, which does not always go to that address. */
   via: Address['kind']
   intervalMs: number
 }
 
 /**
- * The shortest time between two messages to an address. It is kept for every address, with or without an account, so that a 429 says
- * nothing about accounts. It is kept for each client, so that a stranger's request, for which perhaps nothing was sent, does not make the
- * owner wait.
+ * Enforces the shortest time between two messages to an address. It applies to every address, with or without an account, so that a 429
+ * reveals nothing about accounts. It applies to each client separately, so that a stranger's request, for which perhaps nothing was sent,
+ * does not make the owner wait.
  */
 export class MessageRequests {
   constructor(private readonly deps: Deps) {}
@@ -36,7 +36,7 @@ export class MessageRequests {
     if (intervalMs === 0) return null
     const { store, key, now } = this.deps
     const at = now()
-    // A keyed hash: the table must not become a list of addresses that strangers entered.
+    // A keyed hash, so that the table does not become a list of addresses that strangers entered.
     const from = client.shared ? '' : client.key
     const id = keyedHash(key, 'message request', clock, address.kind, address.value, from)
     if (await store.stamp(tx, id, new Date(at.getTime() - intervalMs), at)) return null

@@ -26,11 +26,11 @@ type LinkMail = {
   user: User
   issued: Issued
   redirectTo: string
-  /** Who invites, if it is a person. */
+  /** The name of the inviter, if it is a person. */
   inviter?: string | undefined
 }
 
-/** Where a message goes, and why. */
+/** The recipient of a message, and the reason for it. */
 export type CountedMessage = { address: Address } & Omit<MessageQuotaRequest, 'to'>
 
 type Deps = {
@@ -43,19 +43,19 @@ type Deps = {
   links: LinkConfig
 }
 
-/** Puts one-time tokens into the outbox, in the transaction that creates them. */
+/** Puts messages with one-time tokens into the outbox, in the transaction that creates the tokens. */
 export class SecretMessages {
   constructor(private readonly deps: Deps) {}
 
-  /** Throws for an address that cannot receive messages; called first, whether or not it has an account. */
+  /** Throws for an address that cannot receive messages. Call it before anything looks for an account. */
   refuseAddress(address: Address): void {
     if (address.kind === 'email') this.deps.mailer.refuse(address.value)
     else if (!this.#isTestNumber(address)) this.deps.sms.refuse()
   }
 
   /**
-   * Runs `work`, which requests these messages, within the message quotas. Afterwards this client may try the codes,
-   * no matter how often strangers have guessed.
+   * Runs `work`, which requests these messages, within the message quotas. Afterwards this client may try the codes, no matter how often
+   * strangers have guessed.
    */
   async counted<T>(
     messages: readonly CountedMessage[],
@@ -88,7 +88,7 @@ export class SecretMessages {
     await this.#addLink(tx, mail, [mail.issued], meta)
   }
 
-  /** Both halves of an email change, withdrawn together: if one is never delivered, the other is useless. */
+  /** Sends both halves of an email change. If one is never delivered, the other is useless, so they are withdrawn together. */
   async mailChange(
     tx: Tx,
     { user, halves, redirectTo }: { user: User; halves: readonly Issued[]; redirectTo: string },

@@ -3,13 +3,13 @@ import { Counter, Gauge } from 'prom-client'
 
 export type Observer = ReturnType<typeof createObserver>
 
-/** One function for each thing worth reporting: log line and metric together, so that they cannot drift apart. */
+/** One function for each thing worth reporting. It writes the log line and the metric, so that they cannot drift apart. */
 export function createObserver(log: Logger, registry: MetricsRegistry) {
   const { audited, cleanedUp, mails, mailErrors, mailRefusals, hashing, statuses, messages, givenUp } =
     createMetrics(registry)
   const limitRedis = new RepeatedWarning(log, 'the rate limit Redis is unreachable')
   let sharedLimitReported = false
-  // A series that begins with a burst shows Prometheus no increase.
+  // Start at 0: if a series begins with a burst, Prometheus sees no increase.
   for (const action of ['login', 'login_failed', 'session_revoked']) audited.inc({ action }, 0)
   return {
     audited(payload: Readonly<{ action: string }>, { requestId, ip }: RequestMeta & { readonly ip: string }) {
@@ -24,7 +24,7 @@ export function createObserver(log: Logger, registry: MetricsRegistry) {
         user_id: userId,
       })
     },
-    /** A refresh took long, and its reuse interval counts from its beginning. */
+    /** A refresh took long, and its reuse interval still counts from the beginning of the refresh. */
     reuseIntervalKept(sessionId: string, error: unknown, { requestId }: RequestMeta) {
       log.warn('the reuse interval of a slow refresh could not be restarted', {
         request_id: requestId,
@@ -61,7 +61,7 @@ export function createObserver(log: Logger, registry: MetricsRegistry) {
     mailSubjectUnusable(subject: string, error: unknown) {
       log.error('an email subject cannot be used', { subject, error })
     },
-    /** `requestId`: of the request behind the email that needed it, if any. */
+    /** `requestId` belongs to the request behind the email, if there is one. */
     mailTemplateUnavailable(url: string, error: unknown, requestId: string | undefined) {
       log.error('an email template could not be loaded', { request_id: requestId, url, error })
     },
@@ -92,7 +92,7 @@ export function createObserver(log: Logger, registry: MetricsRegistry) {
     messageGivenUp(kind: string, reason: string) {
       givenUp.inc({ kind, reason })
     },
-    /** Both ids, so that support can look the message up at the gateway. */
+    /** Logs both ids, so that support can look up the message at the gateway. */
     smsTaken(id: string, gatewayId: string, requestId: string) {
       log.info('the gateway took an SMS', {
         request_id: requestId,
@@ -109,7 +109,7 @@ export function createObserver(log: Logger, registry: MetricsRegistry) {
     limitRedisReady() {
       limitRedis.reset()
     },
-    /** Once: it may happen with every request. */
+    /** Reported only once, because it may happen with every request. */
     sharedLimitReached(requestId: string) {
       if (sharedLimitReported) return
       sharedLimitReported = true
@@ -127,7 +127,7 @@ export function createObserver(log: Logger, registry: MetricsRegistry) {
     signingKeyCreated(kid: string, alg: string) {
       log.info('signing key created', { kid, alg })
     },
-    /** At the start, and whenever the signing key or the set of accepted keys changes. */
+    /** Logged at the start, and whenever the signing key or the set of accepted keys changes. */
     signingKeysChanged(signer: string | undefined, published: readonly string[]) {
       log.info('signing keys', { signer: signer ?? 'AUTH_JWT_SECRET', published })
     },

@@ -3,7 +3,7 @@ import type { Address } from '../addresses/address.js'
 import type { Tables } from '../database/tables.js'
 import { knowsNetwork } from '../users/known-networks.js'
 
-/** Whose codes are tried, and from where. */
+/** A guess at a code: whose code it is, and from where it comes. */
 export type CodeGuess = {
   sentTo: Address
   network: string
@@ -11,25 +11,28 @@ export type CodeGuess = {
   knownSince: Date
   /** How many networks an account knows. */
   knownNetworks: number
-  /** The counter it belongs to: this network's, if the account knows it, or the one shared by all strangers. */
+  /** The counters that the guess may belong to: this network's, if the account knows it, or else the one that all strangers share. */
   ids: { known: Buffer; strangers: Buffer }
 }
 
-/** A network that requested a code, and what it uses up by that: of the networks around it, the narrowest first, and of the address. */
+/**
+ * A network that requested a code, and the allowances that it uses: those of the networks around it, the narrowest first, then the one of
+ * the address.
+ */
 export type Asker = { asker: Buffer; allowances: readonly { id: Buffer; max: number }[] }
 
 export type Window = { now: Date; endsAt: Date }
 
-/** How often codes were tried against a person. */
+/** Counts attempts at the codes of a person. */
 export class CodeAttemptStore {
   constructor(private readonly t: Tables) {}
 
-  /** Counts one more attempt and returns how many the window has seen, this one included. */
+  /** Counts one more attempt and returns how many there were in the window, including this one. */
   async count(tx: Tx, id: Buffer, window: Window): Promise<number> {
     return this.#counted(tx, 'values ($3::bytea, 1, $2::timestamptz)', [window.now, window.endsAt, id])
   }
 
-  /** The same, in the counter for this network and account. */
+  /** Does the same in the counter for this network and account. */
   async countGuess(tx: Tx, guess: CodeGuess, window: Window): Promise<number> {
     const { t } = this
     const { sentTo, network, knownSince, knownNetworks, ids } = guess
@@ -51,10 +54,10 @@ export class CodeAttemptStore {
     )
   }
 
-  /** Begins a count of guesses, unless one has begun already, or as many as are allowed have in the window of the address. */
+  /** Begins a count of guesses for the network, unless it has one already or one of the allowances is used up in this window. */
   async putAsker(db: Queryable, { asker, allowances }: Asker, { now, endsAt }: Window): Promise<void> {
     const { codeAttempts } = this.t
-    // Each is used only if the one before had something left.
+    // Takes from each allowance only if the one before had something left.
     const steps = allowances.map((_, index) => {
       const left =
         index === 0
@@ -87,7 +90,7 @@ export class CodeAttemptStore {
     return rows[0]?.attempts ?? null
   }
 
-  /** Begins a window unless one has begun; false, and nothing written, if so. */
+  /** Begins a window. Returns false and writes nothing if one has already begun. */
   async begin(db: Queryable, id: Buffer, { now, endsAt }: Window): Promise<boolean> {
     const { rowCount } = await db.query(
       `insert into ${this.t.codeAttempts} as a (id, attempts, window_ends_at) values ($1, 1, $3)

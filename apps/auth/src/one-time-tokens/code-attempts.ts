@@ -9,9 +9,9 @@ export type CodeAttemptRules = {
   /** Wrong codes for one person and purpose in one window. */
   readonly max: number
   readonly windowMs: number
-  /** Guesses for a network that requested a code, after strangers have used up theirs; never more than `max`. */
+  /** Guesses for a network that requested a code, after strangers have used up the common ones; never more than `max`. */
   readonly requesterMax: number
-  /** How many networks get them in one window, no matter what they requested: each purpose has its own quota. */
+  /** How many networks get these guesses in one window. What they requested does not matter: each purpose has its own quota. */
   readonly requesters: number
   readonly knownNetworks: number
   /** How long a network counts as known to the account after the last sign-in from it. */
@@ -20,25 +20,25 @@ export type CodeAttemptRules = {
 
 type Deps = { store: CodeAttemptStore; key: KeyObject; rules: CodeAttemptRules; now: () => Date }
 
-/** Codes are tried against the address that they went to, from a network. */
+/** Codes are tried against the address that they were sent to, from a network. */
 export type CodePlace = { address: Address; network: string }
 /** Nonces are tried against the signed-in user. */
 export type NoncePlace = { userId: string }
 
-/** Which codes one that is typed now may be compared with: all of the address, those that its network requested, or none. */
+/** Which codes to compare a typed one with: all of the address, those that its network requested, or none. */
 export type Allowed = 'all' | 'own' | 'none'
 
 /**
- * Limits how many codes can be tried against one person. The count belongs to the person, not to a code: requesting
- * another code gives no further guesses, and wrong guesses never invalidate a link. Strangers to an account share one
- * count, and each network it signed in from has its own, so strangers cannot use up the owner's. Who has yet to sign
- * in at a network is protected by asking for the code there: the first guesses of such a network at its own codes count
- * even when strangers have used up theirs (decision 0134).
+ * Limits how many codes can be tried against one person. The count belongs to the person, not to a code: requesting another code gives no
+ * further guesses, and wrong guesses never invalidate a link. Strangers to an account share one count, and each network it signed in from
+ * has its own, so strangers cannot use up the owner's. Owners who have not yet signed in from their network are protected because they
+ * request the code there: the first guesses of such a network at its own codes count even when strangers have used up theirs (decision
+ * 0134).
  */
 export class CodeAttempts {
   constructor(private readonly deps: Deps) {}
 
-  /** As {@link allowed}, for a nonce. */
+  /** The same as {@link allowed}, for a nonce. */
   async mayTryNonce(tx: Tx, { userId }: NoncePlace): Promise<boolean> {
     const { store, rules } = this.deps
     return (await store.count(tx, this.#idOfNonces(userId), this.#window())) <= rules.max
@@ -55,7 +55,7 @@ export class CodeAttempts {
     const { address: sentTo, network } = place
     const ids = this.#idsOf(place)
     const knownSince = new Date(at.getTime() - rules.knownNetworkMs)
-    // Always counted, so that the guesses that strangers left over are not given on top.
+    // Counted even while strangers have guesses left. Otherwise the network would get its own guesses on top of those.
     const asAsker = await store.countOfAsker(tx, ids.asker, at)
     const attempts = await store.countGuess(
       tx,
@@ -67,9 +67,9 @@ export class CodeAttempts {
   }
 
   /**
-   * A code for the address was requested from this network; once per window, however often that happens. Of the networks that get guesses
-   * for that, at most half are in one of the widest, and half as many in each narrower one: whoever has many addresses must not use up
-   * what is for others.
+   * Called when a code for the address is requested from this network. It counts once per window, no matter how often that happens. Of the
+   * networks that get guesses this way, at most half may be inside the same widest network, and half as many inside each narrower one, so
+   * that someone with many addresses cannot use up the share of others.
    */
   async asked(db: Queryable, { kind, value }: Address, network: string): Promise<void> {
     const { store, rules } = this.deps
@@ -84,7 +84,7 @@ export class CodeAttempts {
     await store.putAsker(db, { asker, allowances: [...around.reverse(), all] }, this.#window())
   }
 
-  /** The right code was given, or another proof. */
+  /** Forgets the attempts, once the right code or another proof was given. */
   forget(tx: Tx, place: CodePlace | NoncePlace): Promise<void> {
     const ids = 'userId' in place ? [this.#idOfNonces(place.userId)] : Object.values(this.#idsOf(place))
     return this.deps.store.forget(tx, ids)

@@ -9,15 +9,15 @@ export type StoredToken = {
   id: string
   userId: string
   slot: Slot
-  /** Where the secrets were sent, which is all they prove. */
+  /** The address that the secrets were sent to. They prove nothing else. */
   sentTo: Address
   /** The sign-up that takes effect with this token. */
   signUpId: string | null
-  /** Anyone could request it: it is not the first one of its sign-up. */
+  /** Anyone could request this token, because it is not the first one of its sign-up. */
   byAnyone: boolean
   /** The client that requested it, hashed; null for administrators. */
   requestedFrom: Buffer | null
-  /** The user of the link must hold the verifier of this challenge. */
+  /** Whoever uses the link must hold the verifier of this challenge. */
   challenge: Challenge | null
   createdAt: Date
 }
@@ -58,18 +58,18 @@ export type CodeSearch = {
   hashes: readonly Buffer[]
   slots: readonly Slot[]
   sentTo: Address
-  /** The client that it comes from, hashed. */
+  /** The hash of the client that typed it. */
   client: Buffer
-  /** The account that it must be of; null for any. */
+  /** The account that the code must belong to; null for any. */
   userId: string | null
-  /** Which codes it is compared with: all, those that no other client requested, or those that this client requested. */
+  /** Which codes to compare it with: all, those that no other client requested, or those that this client requested. */
   among: 'all' | 'not_of_others' | 'own'
 }
 
 /**
- * How many codes a typed one is compared with: at most two of each client, and six of the address, the client's own among them. Several
- * accounts may want to change to the same address, and with every further code a stranger's guess is more likely to hit one. With fewer,
- * one client's requests could disable a code that its reader types in another network than it was requested in
+ * How many codes a typed one is compared with: at most two of each client and six of the address, beginning with the client's own. Several
+ * accounts may want to change to the same address, and with every further code a stranger's guess is more likely to hit one. With fewer
+ * codes, the requests of one client could disable a code that its reader types in another network than the one where it was requested
  * (infra/decisions/0126-wrong-codes-count-against-the-person.md).
  */
 export const CODES_OF_CLIENT = 2
@@ -79,8 +79,9 @@ export class OneTimeTokenStore {
   constructor(private readonly t: Tables) {}
 
   /**
-   * Stores a token, and deletes those it replaces: in the same slot (each sign-up has its own), the earlier one of the same client, and
-   * all but the `others` newest ones of other clients. A token that a client requested leaves the one that no client requested.
+   * Stores a token and deletes those that it replaces in the same slot (each sign-up has its own slot): the earlier one of the same client,
+   * and all but the `others` newest ones of other clients. A token that a client requested does not replace the one that no client
+   * requested.
    */
   async put(tx: Tx, token: NewToken, others: number, now: Date): Promise<void> {
     await tx.query(
@@ -125,7 +126,7 @@ export class OneTimeTokenStore {
     return rows[0] ? toToken(rows[0]) : null
   }
 
-  /** The client's own token with this code, or the newest; several sign-ups of a test number share one. */
+  /** The client's own token with this code, otherwise the newest. Several sign-ups with a test number share one code. */
   async findByCode(
     db: Queryable,
     { hashes, slots, sentTo, client, userId, among }: CodeSearch,
@@ -165,19 +166,19 @@ export class OneTimeTokenStore {
     return rows[0] ? toToken(rows[0]) : null
   }
 
-  /** False when another request was first. */
+  /** False if another request was faster. */
   async remove(db: Queryable, id: string): Promise<boolean> {
     const { rowCount } = await db.query(`delete from ${this.t.oneTimeTokens} where id = $1`, [id])
     return rowCount === 1
   }
 
-  /** The link stops working, the code does not. */
+  /** Disables the link; the code still works. */
   async removeLink(tx: Tx, id: string): Promise<void> {
     const noLinkHasIt = randomBytes(32)
     await tx.query(`update ${this.t.oneTimeTokens} set link_hash = $2 where id = $1`, [id, noLinkHasIt])
   }
 
-  /** What else proves the same, to the same address or not. */
+  /** Removes all tokens that prove the same, no matter which address they were sent to. */
   async removeSlot(tx: Tx, userId: string, slot: Slot): Promise<void> {
     await tx.query(`delete from ${this.t.oneTimeTokens} where user_id = $1 and token_type = $2`, [
       userId,

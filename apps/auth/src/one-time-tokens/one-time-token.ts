@@ -56,7 +56,7 @@ export function randomDigits(length: number): string {
 
 export const isPkceLink = (token: string): boolean => token.startsWith(PKCE_PREFIX)
 
-/** Hashes as stored. The prefix of a link token only says how to answer, and is not hashed. */
+/** Makes the hashes that are stored. The prefix of a link token only says how to answer, so it is not hashed. */
 export class TokenHashes {
   constructor(private readonly key: KeyObject) {}
 
@@ -64,7 +64,7 @@ export class TokenHashes {
     return keyedHash(this.key, 'link', isPkceLink(token) ? token.slice(PKCE_PREFIX.length) : token)
   }
 
-  /** Keyed together with slot and address, so that a code proves the address it went to. */
+  /** Includes slot and address in the hash, so that a code proves the address it was sent to. */
   ofOtp(slot: Slot, address: string, otp: string): Buffer {
     return keyedHash(this.key, 'otp', slot, address, otp)
   }

@@ -27,7 +27,7 @@ export type Issued = {
   readonly address: Address
   readonly secrets: Secrets
   readonly sentAt: Date
-  /** The sign-up that started with it, and is removed if it cannot be delivered. */
+  /** The sign-up that began with this token. It is removed if the token cannot be delivered. */
   readonly beganSignUp: string | null
 }
 
@@ -37,13 +37,13 @@ export type TokenPurpose = {
   challenge?: Challenge | null
   /** The sign-up that takes effect with the token. */
   signUp?: { id: string; isNew: boolean } | null
-  /** Who requested it. Undefined for administrators, and for requests that were kept from an earlier version. */
+  /** The client that requested it. Undefined for administrators, and for requests that an earlier version stored. */
   from: Client | undefined
-  /** Anyone may request it, so it replaces only what the same client requested before. Otherwise it replaces everything. */
+  /** Anyone may request it, so it replaces only tokens that the same client requested before. Other tokens replace everything. */
   byAnyone?: true
 }
 
-/** What is needed to withdraw a token; stored in the outbox with the message. */
+/** What it takes to withdraw a token; stored in the outbox with the message. */
 export type Withdrawable = Pick<Issued, 'id' | 'userId' | 'slot' | 'beganSignUp'> & {
   readonly sentAt: string
 }
@@ -65,8 +65,8 @@ export type OneTimeTokenRules = {
 }
 
 /**
- * Live secrets of one slot that clients requested. More would make strangers' guesses at a code likelier to succeed; with
- * fewer, requests from several networks would void the owner's sooner (decision 0254).
+ * The most live secrets of one slot that clients requested. With more, strangers' guesses at a code would be likelier to succeed. With
+ * fewer, requests from several networks would void the owner's secret sooner (decision 0254).
  */
 export const MAX_LIVE = 3
 
@@ -84,7 +84,7 @@ type Deps = {
 export class OneTimeTokens {
   constructor(private readonly deps: Deps) {}
 
-  /** Fills a slot of a user whose row this transaction has locked, and stamps its sent-at. */
+  /** Fills a slot of a user and stamps the time. The user's row must be locked by this transaction. */
   async issue(
     tx: Tx,
     user: Pick<User, 'id'>,
@@ -114,7 +114,7 @@ export class OneTimeTokens {
       MAX_LIVE - 1,
       issued.sentAt,
     )
-    // Anyone may have a change's messages sent again; that must not hold up the owner, who wants to change something else.
+    // Anyone may have the messages of a change sent again. That must not make an owner wait who wants to begin another change.
     if (requestedBy === null || pendingAddressOf[slot] === undefined)
       await users.update(tx, user.id, { [sentAtOf[slot]]: issued.sentAt }, issued.sentAt)
     return issued
@@ -126,7 +126,7 @@ export class OneTimeTokens {
     if (refusal !== null) throw refusal
   }
 
-  /** The refusal of {@link checkInterval}, null when it has none. */
+  /** The error that {@link checkInterval} throws, or null. */
   intervalRefusal(user: User, slot: Slot, kind: Address['kind'], intervalMs: number): AppError | null {
     const sentAt = user[sentAtOf[slot]]
     if (sentAt === null || intervalMs === 0) return null
@@ -136,18 +136,18 @@ export class OneTimeTokens {
   }
 
   /**
-   * Withdraws a token that was never delivered, so that it neither works nor delays the next one, along with the
-   * sign-up and the user it started.
+   * Withdraws a token that was never delivered, so that it neither works nor delays the next one. Also removes the sign-up and the user
+   * that began with it.
    */
   async withdraw(tx: Tx, { id, userId, slot, sentAt, beganSignUp }: Withdrawable): Promise<void> {
     const { store, signUps, users, changes } = this.deps
     await users.lockById(tx, userId)
-    // Used, or replaced by one that may arrive.
+    // The token was used, or replaced by one that may still arrive.
     if (!(await store.remove(tx, id))) return
     if (beganSignUp !== null) await signUps.remove(tx, beganSignUp)
     await users.clearSentAt(tx, userId, sentAtOf[slot], new Date(sentAt))
     const pending = pendingAddressOf[slot]
-    // An address that no secret can confirm is no longer pending.
+    // Without a secret that can confirm it, an address is no longer pending.
     if (pending !== undefined) await changes.dropUndelivered(tx, userId, pending)
     await users.removeIfAbandoned(tx, userId)
   }

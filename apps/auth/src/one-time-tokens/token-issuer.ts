@@ -3,13 +3,13 @@ import type { User } from '../users/user.js'
 import type { Issued, OneTimeTokens, TokenPurpose } from './one-time-tokens.js'
 
 export type TokenRequest = TokenPurpose & {
-  /** Shortest time since the last message from this slot; 0 for none. */
+  /** The shortest time since the last message of this slot; 0 for none. */
   intervalMs: number
 }
 
 type Deps = { tokens: OneTimeTokens }
 
-/** Checks the interval and issues the token, before any endpoint sends a secret. */
+/** Checks the interval and issues the token, for every endpoint that sends a secret. */
 export class TokenIssuer {
   constructor(private readonly deps: Deps) {}
 

@@ -21,7 +21,7 @@ import { isUuid } from '../users/uuid.js'
 import type { Credential } from '../webauthn/credential.js'
 import type { CredentialStore } from '../webauthn/credential-store.js'
 
-/** An administrator in person, with a second factor shown. */
+/** A person who acts as an administrator and has shown a second factor. */
 export type Operator = AdminPerson
 
 type Deps = {
@@ -39,11 +39,11 @@ type Deps = {
   adminFactors: AdminFactorService
   resends: ResendService
   recoveries: RecoveryService
-  /** Where people go from links in emails that they did not ask for themselves. */
+  /** Where links lead in emails that people did not request themselves. */
   siteUrl: string
 }
 
-/** One person as operators see them. */
+/** A person as operators see them. */
 export type PersonDetail = {
   user: User
   sessions: Listed<ListedSession>
@@ -52,15 +52,18 @@ export type PersonDetail = {
   recoveryCodesLeft: number
 }
 
-/** Rows that a list shows. */
+/** The most rows that a list shows. */
 const SHOWN = 50
 const PHONE = /^\+?[1-9]\d{4,14}$/
 
-/** What the operator page does: the work of the admin API, done by a named person (docs/specification.md#the-operator-page, decision 0212). */
+/**
+ * The actions of the operator page: the same as in the admin API, but by a named person (docs/specification.md#the-operator-page, decision
+ * 0212).
+ */
 export class OperatorService {
   constructor(private readonly deps: Deps) {}
 
-  /** The person with this id, phone number or address; otherwise those whose address or name contains the text. */
+  /** Finds the person with this id, phone number or address; otherwise everyone whose address or name contains the text. */
   async search(operator: Operator, text: string): Promise<User[]> {
     const { db, users, lists } = this.deps
     const wanted = text.trim()
@@ -90,12 +93,12 @@ export class OperatorService {
     return { user, sessions, entries: about, passkeys, recoveryCodesLeft }
   }
 
-  /** The newest entries of everybody; `query` as in the admin API. */
+  /** The newest audit entries about all users; `query` has the format of the admin API. */
   auditLog(query: string): Promise<AuditEntry[]> {
     return this.deps.auditLists.newest(query, SHOWN)
   }
 
-  /** `duration` as in the admin API; `none` lifts the ban. */
+  /** `duration` has the format of the admin API; `none` lifts the ban. */
   async ban(operator: Operator, id: string, duration: string, meta: RequestMeta): Promise<void> {
     if (id === operator.live.user.id && duration !== 'none')
       throw authError('unprocessable', 'validation_failed', 'You cannot ban your own account')
@@ -115,7 +118,7 @@ export class OperatorService {
     await this.deps.adminFactors.remove(operator, id, factorId.toLowerCase(), meta)
   }
 
-  /** Another email to confirm the address, as its owner could ask for. The operator never sees the link. */
+  /** Sends another email to confirm the address, as its owner could request. The operator never sees the link. */
   async resendConfirmation(operator: Operator, id: string, meta: RequestMeta): Promise<void> {
     const { resends, siteUrl } = this.deps
     const user = await this.#withEmail(id)
@@ -125,7 +128,7 @@ export class OperatorService {
     await resends.resend({ type: 'signup', email: user.email }, { redirectTo: siteUrl }, meta, act)
   }
 
-  /** An email with which the owner of the address can choose a new password. */
+  /** Sends an email with which the owner of the address can choose a new password. */
   async sendRecovery(operator: Operator, id: string, meta: RequestMeta): Promise<void> {
     const { recoveries, siteUrl } = this.deps
     const user = await this.#withEmail(id)
@@ -143,7 +146,7 @@ export class OperatorService {
     return { ...user, email }
   }
 
-  /** What anyone could request, done by the operator and recorded. */
+  /** Runs what anyone could request as an act of the operator, and records it. */
   #noted(operator: Operator, action: AuditAction, user: User, meta: RequestMeta): Transact {
     return (work) =>
       this.deps.acts.transaction(operator, {}, meta, async ({ tx, record }) => {

@@ -109,7 +109,7 @@ export function otpRoutes(deps: Deps): Route[] {
     sending('/otp', otpFields, otpDocs, async (req, body) => {
       const unknown = unknownOf(req, body)
       await otps.send(body, { ...(await where(req)), unknown }, guard.metaOf(req))
-      // Every response has an id made here: the gateway's would reveal that something was sent.
+      // Every response has an id made here. The gateway's own id would reveal that something was sent.
       return (body.phone ?? '') !== '' && isVersioned(req) ? { message_id: randomUUID() } : {}
     }),
     sending('/magiclink', magicLinkFields, magicLinkDocs, async (req, body) => {
@@ -127,7 +127,7 @@ export function otpRoutes(deps: Deps): Route[] {
   ]
 }
 
-/** `create_user` means opposite things to the specification and to the client (docs/specification.md#versions). */
+/** `create_user` means the opposite in the specification and in the client (docs/specification.md#versions). */
 function unknownOf(req: Request, body: OtpBody): Unknown {
   if (isVersioned(req)) return body.create_user === false ? 'refuse' : 'sign_up'
   return body.create_user === true ? 'ignore' : 'sign_up'

@@ -106,8 +106,8 @@ export class OtpService {
     const { address } = how
     StorableMetadata.ofNew(address.kind, data)
     const input = { ...how, aud, redirectTo, data, signsUp: unknown === 'sign_up' }
-    // One of the answers that reveal an account, because the client asks (docs/specification.md#one-time-passwords). So it counts as if
-    // something were sent, against the quotas and the interval.
+    // This answer reveals whether there is an account, because the client asks for that (docs/specification.md#one-time-passwords). So it
+    // counts against the quotas and the interval as if something were sent.
     const isRefused = unknown === 'refuse' && (await this.#find(address)) === null
     await this.deps.accountRequests.accept(
       isRefused ? null : { what: 'code', input },
@@ -123,7 +123,7 @@ export class OtpService {
     const { address } = input
     const known = await this.#find(address)
     if (known !== null && isConfirmed(known, address)) return this.#sendSecret(known, input, meta)
-    // Without an error, which would reveal who has an account.
+    // Returns without an error, which would reveal who has an account.
     if (known === null && !input.signsUp) return this.deps.observer.accountExpected(meta)
     if (known === null && rules.disabled) return
     const registered = await registration.registerByCode({ ...input, passwordHash: null }, meta)

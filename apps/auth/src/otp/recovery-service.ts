@@ -23,7 +23,7 @@ type Deps = {
   rules: { emailEnabled: boolean; intervalMs: number }
 }
 
-/** POST /recover: the same answer whether or not the address has an account. */
+/** POST /recover. The answer is the same whether or not the address has an account. */
 export class RecoveryService {
   constructor(private readonly deps: Deps) {}
 

@@ -80,9 +80,9 @@ export class ResendService {
   }
 
   /**
-   * Sends the messages of unconfirmed sign-ups and changes again. A message that goes to another address than the request named also
-   * counts against that address, because several accounts may want to change to the same mailbox. It does not count against the client,
-   * which would learn from it that a change is pending.
+   * Sends the messages of unconfirmed sign-ups and changes again. A message to another address than the one in the request also counts
+   * against that address, because several accounts may want to change to the same mailbox. It does not count against the client, which
+   * could tell from it that a change is pending.
    */
   async fulfill({ type, address, challenge, redirectTo }: ResendWork, meta: MessageOrigin): Promise<void> {
     const { users, audit, messages } = this.deps
@@ -95,7 +95,7 @@ export class ResendService {
     const resend = (): Promise<void> =>
       audit.transaction(meta, async (tx, record) => {
         const user = (await users.lockById(tx, known.id)) ?? known
-        // A change that began meanwhile has just sent its own messages, and its address was not counted.
+        // A change that began in the meantime has just sent its own messages, and its address was not counted.
         if (newAddressOf(user, type) !== newAddressOf(known, type)) return
         const issued = await this.#issue(tx, user, type, how)
         const [first] = issued
@@ -141,7 +141,7 @@ export class ResendService {
     return issuer.issue(tx, user, { ...how, slot: 'confirmation', address, signUp })
   }
 
-  /** Only the halves not yet confirmed. */
+  /** Issues only the halves that are not confirmed yet. */
   async #issueEmailChange(tx: Tx, user: User, how: How): Promise<Issued[]> {
     const { issuer, rules } = this.deps
     if (user.newEmail === null) return []
@@ -166,7 +166,7 @@ export class ResendService {
     if (known === 'sms' && phone === '') throw invalid('Type provided requires a phone number')
     if ((email === '') === (phone === ''))
       throw invalid('Only an email address or phone number should be provided')
-    // A change may be named by the account's other address.
+    // A request may name a change by the account's other address, so both kinds of address must be enabled.
     this.#refuseDisabled(viaOf(known))
     this.#refuseDisabled(email === '' ? 'phone' : 'email')
     return email === ''
@@ -188,7 +188,7 @@ export class ResendService {
   }
 }
 
-/** The address that waits to become the account's; undefined where the message is not about a change. */
+/** The new address of a pending change; undefined if the message is not about a change. */
 function newAddressOf({ newEmail, newPhone }: User, type: ResendType): string | null | undefined {
   if (type === 'email_change') return newEmail
   return type === 'phone_change' ? newPhone : undefined

@@ -44,7 +44,7 @@ export class OutboundError extends Error {
 export type OutboundOptions = {
   /** AUTH_ALLOW_PRIVATE_PROVIDER_URLS: allows http and private addresses. For tests. */
   allowPrivateUrls: boolean
-  /** For tests: names and certificates that only exist there. */
+  /** Name resolution and certificates for tests, whose servers do not exist elsewhere. */
   resolver?: Resolver
   ca?: string
 }
@@ -52,10 +52,10 @@ export type OutboundOptions = {
 const TIMEOUT_MS = 10_000
 const MAX_BYTES = 1024 * 1024
 
-/** Private addresses are refused when connecting; redirects are not followed. */
+/** Refuses private addresses when it connects, and does not follow redirects. */
 export function createOutbound({ allowPrivateUrls, resolver, ca }: OutboundOptions): Outbound {
   const guard = new AddressGuard({ allowPrivateTargets: allowPrivateUrls, resolver })
-  // Loaded for the first call: many servers never make one.
+  // Created with the first call, because many servers never make one.
   let agent: Agent | undefined
   let closed = false
   return {

@@ -9,11 +9,11 @@ export type GivenUpReason = (typeof GIVEN_UP_REASONS)[number]
 export type MessageOrigin = Pick<RequestMeta, 'requestId' | 'route' | 'ip' | 'language'> &
   Partial<Pick<RequestMeta, 'userAgent' | 'client'>>
 
-/** What every attempt knows about its message. */
+/** What every attempt gets to know about its message. */
 export type Attempt = {
   /** The same in every attempt, so that the receiver can drop duplicates. */
   readonly id: string
-  /** 1 for the first one. */
+  /** 1 for the first attempt. */
   readonly attempt: number
   readonly createdAt: Date
   /** For log lines and the audit log. */
@@ -23,30 +23,29 @@ export type Attempt = {
 }
 
 /**
- * How messages of one kind are sent. `P` and `U` are the payload and `undo` passed to `Outbox.add`, after a round trip through
- * JSON.
- * Register a handler in `context.ts`; nothing else is needed for a new kind.
+ * How messages of one kind are sent. `P` and `U` are the payload and `undo` passed to `Outbox.add`, after a round trip through JSON. A new
+ * kind needs nothing but a handler in `context.ts`.
  */
 export type OutboxHandler<P extends object, U extends object = object> = {
   readonly kind: string
-  /** Rows written by a trigger, which has no key: the payload is plain JSON, and the request is unknown. */
+  /** A trigger writes the rows. It has no key, so the payload is plain JSON, and the request is unknown. */
   readonly plain?: true
   /** Maximum number of concurrent attempts, so that one slow receiver does not hold up the others. */
   readonly concurrency: number
-  /** Sends to each recipient in order of insertion; a message waits until the previous one is done. */
+  /** Whether each recipient gets messages in the order in which they were added. Each one waits until the previous one is done. */
   readonly ordered: boolean
-  /** Time for `send`. A message becomes due again when its sender is silent for longer than that and the time to report. */
+  /** Time for `send`. If the sender reports nothing in this time plus `reportMs`, the message becomes due again. */
   readonly attemptMs: number
   /**
-   * Time for recording the outcome after the longest attempt, 5 s by default. With less, messages of a process that died are repeated
-   * sooner, and more messages are sent twice while the database is slow.
+   * Time for recording the outcome after the longest attempt, 5 s by default. With less time, messages of a process that died are repeated
+   * sooner, but more messages are sent twice while the database is slow.
    */
   readonly reportMs?: number
   /** Time to wait after this many failed attempts. */
   retryDelayMs(attempts: number): number
   /**
-   * Least time until the next attempt if the outcome of the last one is unknown, unless the message expires before: the receiver may just
-   * have been slow, and would get it twice. 0 by default.
+   * The shortest time until the next attempt if the outcome of the last one is unknown, unless the message would expire first. The receiver
+   * may just have been slow, and would get the message twice. 0 by default.
    */
   readonly unknownDelayMs?: number
   /**
@@ -55,8 +54,8 @@ export type OutboxHandler<P extends object, U extends object = object> = {
    */
   send(payload: P, attempt: Attempt): Promise<void>
   /**
-   * Undoes what depended on the message, in the transaction that gives it up; returns the fields of the audit entry. Not called
-   * for messages without `undo`.
+   * Undoes what depended on the message, in the transaction that gives it up, and returns the fields of the audit entry. Not called for
+   * messages without `undo`.
    */
   givenUp?(tx: Tx, undo: U): Promise<Record<string, string>>
 }

@@ -4,16 +4,16 @@ import type { OutboxHandler } from './outbox-handler.js'
 import { claimMs, OutboxWorker, type OutboxWorkerDeps } from './outbox-worker.js'
 import { SenderPresence, type PresenceDeps } from './sender-presence.js'
 
-/** Timers may fire a little early, and what is not due yet would wait for the next poll. */
+/** Timers may fire a little early. A message that is not due yet would have to wait for the next poll. */
 const TIMER_TOLERANCE_MS = 5
-/** PostgreSQL's maximum. */
+/** The longest timeout that PostgreSQL accepts. */
 const MAX_TIMEOUT_MS = 2 ** 31 - 1
 
 type Deps = OutboxWorkerDeps & PresenceDeps & { pollMs: number; handlers: readonly OutboxHandler<object>[] }
 
 /**
- * Sends the messages of the outbox, in the process that answers requests. Each kind has its own worker, so a slow mail
- * server does not hold up SMS. Any number of replicas may run one: each message is claimed by one replica at a time.
+ * Sends the messages of the outbox, in the process that answers requests. Each kind has its own worker, so a slow mail server does not hold
+ * up SMS. Any number of replicas may do this, because only one of them at a time can claim a message.
  */
 export class OutboxSender {
   readonly #workers: ReadonlyMap<string, OutboxWorker>
@@ -36,12 +36,12 @@ export class OutboxSender {
   }
 
   /**
-   * Sends each message once it is committed and due, and every `pollMs` picks up retries and messages left by a process that
-   * died. The returned function finishes messages in flight, as far as they end soon, and leaves the rest to the next process.
+   * Sends each message once it is committed and due. Every `pollMs`, picks up retries and messages left by a process that died. The
+   * returned function waits for messages in flight, but not for long, and leaves the rest to the next process.
    */
   start(): () => Promise<void> {
     const { store } = this.deps
-    // Outside the async context of the request that just committed: its trace and limits end with its answer.
+    // Runs outside the async context of the request that just committed, because its trace and time limit end with its answer.
     store.onCommitted = AsyncResource.bind((kind: string, delayMs: number) => {
       const wake = () => this.#workers.get(kind)?.wake()
       if (delayMs === 0) wake()
@@ -51,7 +51,7 @@ export class OutboxSender {
     this.#polls.start()
     return async () => {
       store.onCommitted = () => undefined
-      // At once, or a worker that finishes while a poll ends would claim another message.
+      // Stop the workers first. One that finishes while a poll ends would otherwise claim another message.
       const stopped = [...this.#workers.values()].map((worker) => worker.stop())
       await this.#polls.stop()
       await Promise.all(stopped)
@@ -59,12 +59,12 @@ export class OutboxSender {
     }
   }
 
-  /** Wakes the workers that have something due. */
+  /** Wakes the workers that have due messages. */
   poll(): Promise<void> {
     return this.#polls.request()
   }
 
-  /** Resolves when everything that is due has had its attempt. */
+  /** Resolves when every due message has been attempted. */
   async settled(): Promise<void> {
     const workers = [...this.#workers.values()]
     // Sending a message of one kind may add messages of another.

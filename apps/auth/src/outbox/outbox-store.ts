@@ -6,7 +6,7 @@ export type NewRow = {
   kind: string
   recipient: Buffer
   payload: string
-  /** What to undo when it is given up: ids, because it is stored as it is. */
+  /** What to undo if the message is given up. It is stored unencrypted, so it may only contain ids. */
   undo: object | null
   delayMs: number
   expiresAt: Date | null
@@ -41,11 +41,11 @@ export type Claim = {
   now: Date
   /** When the row becomes due again if this process never reports back. */
   until: Date
-  /** The key under which this process shows that it lives; null if it does not. */
+  /** The key under which this process shows that it is alive; null if it does not show that. */
   sender: string | null
 }
 
-/** How many messages of a kind wait, and since when the oldest of them. */
+/** How many messages of a kind are waiting, and when the oldest of them was added. */
 export type Waiting = { kind: string; rows: number; since: Date }
 
 export class OutboxStore {
@@ -58,16 +58,16 @@ export class OutboxStore {
     this.#onCommitted = listener
   }
 
-  /** Has messages of a kind sent right after the commit of what a statement through `db` put there by itself. */
+  /** Has messages of a kind sent right after the commit. Needed for statements through `db` that add messages without `insert`. */
   sendAfter(db: Queryable | Tx, kind: string, delayMs = 0): void {
     if ('afterCommit' in db) db.afterCommit(() => this.#onCommitted(kind, delayMs))
     else this.#onCommitted(kind, delayMs)
   }
 
   /**
-   * Adds a message. It is `behind` if its recipient has another message that is due or itself behind, which has to go first. The lock on
-   * that other message makes a sender that wants to delete or defer it wait for this transaction, and then see this message. If a sender
-   * is already doing so, that message is skipped, so adding never waits.
+   * Adds a message. It is `behind` if its recipient has another message that is due, or itself behind: that one has to go first. The lock
+   * on that other message makes a sender that wants to delete or defer it wait for this transaction, and then see this message. If a sender
+   * is already doing so, the other message is skipped, so adding never waits.
    */
   async insert(tx: Tx, row: NewRow, now: Date): Promise<void> {
     const { id, kind, recipient, payload, undo, delayMs, expiresAt } = row
@@ -88,10 +88,11 @@ export class OutboxStore {
 
   /**
    * Claims the message that has been due longest. A transaction that is adding a message behind it may hold a lock on its key; `no key
-   * update` does not wait for that. Messages behind others are not looked at, however many there are.
+   * update` does not wait for that lock. Messages behind others are not read, no matter how many there are.
    */
   async claim(db: Queryable, { kind, ordered, busy, now, until, sender }: Claim): Promise<ClaimedRow | null> {
-    // Messages added at the same time do not see one another, so several of one recipient may be in front.
+    // Transactions that add messages at the same time do not see each other's, so several messages of one recipient may not be behind
+    // another.
     const head = `and not exists (select from ${this.t.outbox} e
       where e.kind = o.kind and e.recipient = o.recipient and e.position < o.position)`
     const { rows } = await db.query<Row>(
@@ -135,15 +136,15 @@ export class OutboxStore {
   }
 
   /**
-   * Has a row tried again later. Unless the kind is ordered, the message behind it need not wait for that. The trigger of the
-   * table does the same when a row is removed.
+   * Defers a row. Unless the kind is ordered, the message behind it does not have to wait for the next attempt. When a row is removed, the
+   * trigger of the table does the same.
    */
   async defer(
     tx: Tx,
     { id, attempts }: Pick<ClaimedRow, 'id' | 'attempts'>,
     { until, ordered }: { until: Date; ordered: boolean },
   ): Promise<void> {
-    // Waits for transactions that add a message behind it, which only the next statement sees.
+    // Wait for transactions that add a message behind this one. Only the next statement sees their messages.
     await tx.query(`select from ${this.t.outbox} where id = $1 and attempts = $2 for update`, [id, attempts])
     await tx.query(
       `with deferred as (
@@ -155,7 +156,7 @@ export class OutboxStore {
     )
   }
 
-  /** Shows others that a sender lives, until `tx` ends or the server has not heard from it for `silentMs`. */
+  /** Shows others that a sender is alive, until `tx` ends or the server has not heard from the sender for `silentMs`. */
   async showSender(tx: Tx, sender: string, silentMs: number): Promise<void> {
     await tx.query(
       `select set_config('idle_in_transaction_session_timeout', $2, true), set_config('tcp_user_timeout', $2, true),
@@ -165,8 +166,8 @@ export class OutboxStore {
   }
 
   /**
-   * Other senders with claims that do not show that they live. A server that has started since a claim knows nothing about its sender,
-   * so that claim lasts as long as it may.
+   * Other senders that have claims but do not show that they are alive. A database server that started after a claim knows nothing about
+   * its sender, so that claim lasts its full time.
    */
   async absentSenders(db: Queryable, self: string, now: Date): Promise<string[]> {
     const { rows } = await db.query<{ sender: string }>(
@@ -181,7 +182,7 @@ export class OutboxStore {
     return rows.map(({ sender }) => sender)
   }
 
-  /** Ends the claims of a sender: their messages are due at once. */
+  /** Ends the claims of a sender, so that its messages are due at once. */
   async release(db: Queryable, sender: string, now: Date): Promise<void> {
     await db.query(
       `update ${this.t.outbox} set next_attempt_at = $2 where claimed_by = $1::bigint and ${UNDER_WAY}`,
@@ -197,7 +198,7 @@ export class OutboxStore {
   }
 }
 
-/** With the time as the second parameter. */
+/** SQL for claims that are still valid; `$2` is the current time. */
 const UNDER_WAY =
   'next_attempt_at > $2 and claimed_attempt = attempts and claimed_on = pg_postmaster_start_time()'
 

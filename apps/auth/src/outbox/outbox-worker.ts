@@ -20,16 +20,16 @@ export type OutboxWorkerDeps = {
   audit: AuditLog
   observer: Observer
   now: () => Date
-  /** How long a sender that stops waits for the outcomes of its messages, 8 s by default. */
+  /** How long a sender that stops waits for the outcomes of its messages; 8 s by default. */
   stopMs?: number | undefined
 }
 
-/** How long a claim lasts if its sender is silent. */
+/** How long a claim lasts if its sender reports nothing. */
 export const claimMs = ({ attemptMs, reportMs = REPORT_MS }: OutboxHandler<object>): number =>
   attemptMs + reportMs
 
 const REPORT_MS = 5000
-/** Less than a process has to stop: what it left unfinished would be sent again at once, by others that find it dead. */
+/** Less time than a process has to stop. If the process ended with messages in flight, others would notice and send them again at once. */
 const STOP_MS = 8000
 const UNKNOWN_ORIGIN: MessageOrigin = { requestId: '', route: '', ip: '' }
 
@@ -52,7 +52,7 @@ export class OutboxWorker {
     return this.handler.kind
   }
 
-  /** Looks for due messages; when called while already looking, looks again afterwards. */
+  /** Looks for due messages. If it is already looking, it looks again afterwards. */
   wake(): void {
     this.#again = true
     this.#pumping ??= this.#pump().finally(() => {
@@ -162,7 +162,7 @@ export class OutboxWorker {
     return error instanceof UnknownOutcomeError && !isOver(expiresAt, late) ? late : new Date(usual)
   }
 
-  /** The row, what depended on it and the audit entry change in one transaction. */
+  /** Removes the row, undoes what depended on it and writes the audit entry in one transaction. */
   async #giveUp(row: ClaimedRow, meta: MessageOrigin, reason: GivenUpReason): Promise<void> {
     const { store, audit, observer } = this.deps
     const isOurs = await audit.transaction(meta, async (tx, record) => {

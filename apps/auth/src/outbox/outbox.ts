@@ -13,7 +13,8 @@ export type OutboxMessage = {
   /** What the handler's `send` gets. Encrypted in the database. */
   payload: object
   /**
-   * What the handler's `givenUp` gets. Not encrypted, so that it works with any key: ids, and nothing that is secret or personal.
+   * What the handler's `givenUp` gets. It is not encrypted, so that it can be read with any key. It may only contain ids, nothing secret or
+   * personal.
    */
   undo?: object
   /** How long after the commit it is sent; immediately by default. */

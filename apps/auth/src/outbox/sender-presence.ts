@@ -5,7 +5,7 @@ import type { Observer } from '../observers/observer.js'
 import type { OutboxStore } from './outbox-store.js'
 
 export type PresenceDeps = {
-  /** For the one connection that shows that this sender lives. */
+  /** The one connection that shows that this sender is alive. */
   presenceDb: Pick<Db, 'transaction'>
   db: Db
   store: OutboxStore
@@ -15,13 +15,13 @@ export type PresenceDeps = {
 
 const RENEW_MS = 500
 const RETRY_MS = 1000
-/** Time for a sender that lost its connection to come back. */
+/** How long a sender that lost its connection has to come back. */
 const ABSENCE_MS = 2000
 
 /**
- * Notices when a sender has died, so that its messages are not stuck until their claims expire (decision 0127). While a sender lives, it
- * holds an advisory lock in a transaction of its own. If nobody has held that lock for two seconds, other senders take over its messages.
- * A sender without the lock keeps its claims for their full time.
+ * Notices when a sender has died, so that its messages do not wait until their claims expire (decision 0127). A living sender holds an
+ * advisory lock in a transaction of its own. If nobody has held that lock for two seconds, other senders take over its messages. A sender
+ * that could not get the lock keeps its claims for their full time.
  */
 export class SenderPresence {
   readonly #key = String(randomInt(1, 2 ** 48 - 1))
@@ -34,7 +34,7 @@ export class SenderPresence {
     private readonly silentMs: number,
   ) {}
 
-  /** What new claims are marked with. */
+  /** The key that marks new claims. */
   get key(): string | null {
     return this.#isShown ? this.#key : null
   }
@@ -71,7 +71,7 @@ export class SenderPresence {
         })
       } catch (error) {
         this.deps.observer.outboxUnreachable('all', error)
-        // A lost connection is replaced at once.
+        // Replace a lost connection at once, but pause if connecting failed.
         if (!this.#isShown) await pause(RETRY_MS, stopping)
       }
       this.#isShown = false

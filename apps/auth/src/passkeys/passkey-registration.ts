@@ -85,7 +85,7 @@ export class PasskeyRegistration {
   }
 }
 
-/** Both members of an answer, which every ceremony needs. */
+/** Both members of an answer; no ceremony works without them. */
 export function complete({ challenge_id: challengeId = '', credential }: PasskeyAnswer) {
   if (challengeId === '') throw invalid('challenge_id is required')
   if (credential === undefined) throw invalid('credential is required')

@@ -216,7 +216,7 @@ function adminRoutes(deps: Deps): Route[] {
   ]
 }
 
-/** The first step of each route, so that a server without passkeys says so to everybody. */
+/** The first step of each route. A server without passkeys gives everyone the same error. */
 const whereEnabled =
   ({ config, guard }: Deps, limit?: KeyedLimit) =>
   async (req: Request): Promise<void> => {

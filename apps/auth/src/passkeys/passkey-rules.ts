@@ -3,7 +3,7 @@ import type { Credential } from '../webauthn/credential.js'
 
 export const passkeyNotFound = () => authError('not_found', 'passkey_not_found', 'Passkey not found')
 
-/** The same answer for every fault: of the key, the signature, the site, or the account that it is for. */
+/** The same answer no matter what is wrong: the key, the signature, the site, or the account that it is for. */
 export const verificationFailed = () =>
   authError('invalid', 'webauthn_verification_failed', 'This passkey could not be verified')
 

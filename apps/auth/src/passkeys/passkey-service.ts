@@ -60,7 +60,7 @@ export class PasskeyService {
     })
   }
 
-  /** Ends the other sessions that the passkey opened: it may be in the wrong hands. */
+  /** Removes a passkey and ends the other sessions that it opened, because it may be in the wrong hands. */
   async remove({ user, session }: Live, id: string, meta: RequestMeta): Promise<void> {
     const { gate, audit } = this.deps
     await audit.transaction(meta, async (tx, record) => {

@@ -26,11 +26,11 @@ type Deps = {
   now: () => Date
 }
 
-/** Signs in with a passkey, which names its owner (docs/specification.md#passkey-sign-ins). */
+/** Signs in with a passkey, which also says whose it is (docs/specification.md#passkey-sign-ins). */
 export class PasskeySignIn {
   constructor(private readonly deps: Deps) {}
 
-  /** The same for everybody: the server does not know yet who asks. */
+  /** The options are the same for everyone, because the server does not know yet who is signing in. */
   async options() {
     const challenge = this.deps.challenges.issue({ kind: 'sign_in' })
     return { challenge, options: await this.deps.relyingParty.requestOptions(challenge.bytes) }
@@ -64,7 +64,7 @@ export class PasskeySignIn {
     return outcome
   }
 
-  /** Only someone who holds the passkey learns why it is not enough. */
+  /** Only someone who holds the passkey is told why it is not enough. */
   async #refusalOf(
     tx: Tx,
     user: User,

@@ -1,4 +1,4 @@
-/** Synchronous bcrypt: only a worker thread may call it. */
+/** Synchronous bcrypt, which only a worker thread may call. */
 export type Bcrypt = {
   hash(password: string, cost: number): string
   verify(password: string, hash: string): boolean
@@ -6,7 +6,7 @@ export type Bcrypt = {
 
 export type BcryptChoice = 'auto' | 'javascript' | 'native'
 
-/** More bytes than these have no influence on a bcrypt hash. */
+/** Bytes beyond these do not affect a bcrypt hash. */
 export const BCRYPT_MAX_BYTES = 72
 
 async function javascript(): Promise<Bcrypt> {
@@ -17,7 +17,7 @@ async function javascript(): Promise<Bcrypt> {
   }
 }
 
-/** The native implementation, where its binary loads, else the JavaScript one. Both make and read the same hashes. */
+/** The native implementation if its binary loads, otherwise the one in JavaScript. Both make and read the same hashes. */
 export async function loadBcrypt(choice: BcryptChoice): Promise<Bcrypt> {
   if (choice === 'javascript') return javascript()
   try {

@@ -8,7 +8,7 @@ export function comparisonWith(hash: string | null, cost: number): Comparison {
   const decoy = `$2b$${String(cost).padStart(2, '0')}$${'.'.repeat(53)}`
   if (hash === null) return { decoy }
   const format = parseHash(hash)
-  // What other formats cost is not known, so it is taken for less.
+  // The cost of other formats is not known, so assume that they are cheaper.
   const mayBeCheaper = format?.algorithm !== 'bcrypt' || format.cost < cost
   return mayBeCheaper ? { hash, decoy } : { hash }
 }
@@ -28,7 +28,7 @@ async function matches(bcrypt: Bcrypt, hash: string, password: string): Promise<
   if (format === null) return false
   switch (format.algorithm) {
     case 'bcrypt': {
-      // Passwords that bcrypt would truncate must not match; the work is done anyway, so that timing reveals nothing.
+      // Passwords that bcrypt would truncate must not match. They are compared anyway, so that timing reveals nothing.
       const isSame = bcrypt.verify(password, hash)
       return isSame && Buffer.byteLength(password) <= BCRYPT_MAX_BYTES
     }

@@ -1,6 +1,6 @@
 /**
- * For whom a password is hashed. Networks take turns, and strangers wait in another queue than known people (decision 0031). A request
- * does not decide this itself: `src/hash-callers` does, from what the request has proven.
+ * The client for whom a password is hashed. Networks take turns, and strangers wait in a separate queue from known people (decision 0031).
+ * Requests do not decide who is known: `src/hash-callers` does, based on what the request has proven.
  */
 export type HashCaller = {
   readonly client: { readonly key: string }

@@ -47,7 +47,7 @@ function parseArgon2(hash: string): HashFormat | null {
   const [memoryKib, passes, parallelism] = match.slice(1, 4).map(Number)
   const saltBytes = decodedLength(match[4])
   const hashBytes = decodedLength(match[5])
-  // Below these RFC 9106 section 3.1 allows no Argon2 at all.
+  // RFC 9106 section 3.1 does not allow values below these minimums.
   if (!within(parallelism, 1, MAX_PARALLELISM) || !within(passes, 1, MAX_ARGON2_PASSES)) return null
   if (!within(memoryKib, 8 * (parallelism ?? 1), GIBIBYTE / 1024)) return null
   return within(saltBytes, 8, 64) && within(hashBytes, 4, 128) ? { algorithm: 'argon2' } : null

@@ -4,7 +4,7 @@ import type { HashCaller } from './hash-caller.js'
 
 type Waiting = {
   readonly caller: HashCaller
-  /** How many of its comparisons have been made. */
+  /** How many of its hashes have been compared already. */
   readonly done: number
 }
 
@@ -13,8 +13,8 @@ const TURNS = ['second', 'known', 'strangers', 'known'] as const
 
 /**
  * Tasks that wait for a thread, in three classes: passwords of known callers, passwords of strangers, and second comparisons (decision
- * 0031). Within a class, networks take turns, the widest first. If the class whose turn it is has no task, the first of the others in
- * this order that has one goes ahead.
+ * 0031). Within a class, networks take turns, the widest first. If the class whose turn it is has no task, the next of the others in this
+ * order that has one takes the turn.
  */
 export class HashQueue<Task extends Waiting> {
   readonly #known = new FairTree<Task>()
@@ -22,14 +22,14 @@ export class HashQueue<Task extends Waiting> {
   readonly #second = new FairTree<Task>()
   #turn = 0
 
-  /** As many tasks of known callers may wait, and as many others. */
+  /** At most `maxWaiting` tasks of known callers may wait, and as many others. */
   constructor(private readonly maxWaiting: number) {}
 
   push(task: Task): void {
     this.#classOf(task).push(pathOf(task), task)
   }
 
-  /** False if it does not wait here. */
+  /** Returns false if the task does not wait here. */
   remove(task: Task): boolean {
     return this.#classOf(task).remove(pathOf(task), task)
   }
@@ -37,7 +37,7 @@ export class HashQueue<Task extends Waiting> {
   shift(): Task | undefined {
     this.#turn = (this.#turn + 1) % TURNS.length
     const [known, strangers, second] = [this.#known, this.#strangers, this.#second]
-    // Otherwise second comparisons, which are never refused, would leave no room for any other.
+    // Second comparisons are never refused. If they always came last, they would leave no room for other tasks.
     const others = second.size > this.maxWaiting / 2 ? [second, strangers] : [strangers, second]
     const order = {
       known: [known, ...others],
@@ -48,8 +48,8 @@ export class HashQueue<Task extends Waiting> {
   }
 
   /**
-   * The task to refuse when too many wait: the newest one of the network with the most, so that whoever floods the queue is refused
-   * first. Second comparisons are never refused, because the first one was a guess that has to be counted.
+   * The task to refuse when too many are waiting: the newest one of the network that has most, so that a client that floods the queue is
+   * refused first. Second comparisons are never refused, because the first one was a guess that has to be counted.
    */
   takeExcess(): Task | undefined {
     if (this.#known.size > this.maxWaiting) return this.#known.takeFromLargest()
@@ -57,7 +57,7 @@ export class HashQueue<Task extends Waiting> {
     return others > this.maxWaiting ? this.#strangers.takeFromLargest() : undefined
   }
 
-  /** Takes all. */
+  /** Removes and returns all tasks. */
   drain(): Task[] {
     const tasks: Task[] = []
     for (let task = this.shift(); task !== undefined; task = this.shift()) tasks.push(task)

@@ -6,7 +6,7 @@ import type { HashAnswer, HashJob } from './hash-job.js'
 import { HashQueue } from './hash-queue.js'
 import { overCapacity } from './over-capacity.js'
 
-/** What the job with this index answered. */
+/** The result of the job with this index. */
 type Outcome = { index: number; result: string | true }
 type Task = {
   jobs: readonly HashJob[]
@@ -18,7 +18,7 @@ type Task = {
 }
 type Thread = { worker: Worker | undefined; tasks: Task[] }
 
-/** One job runs and one waits in each thread, so the thread stays busy while the main thread does something else. */
+/** Each thread has one job that runs and one that waits, so it stays busy while the main thread does something else. */
 const TASKS_PER_THREAD = 2
 
 /**
@@ -36,15 +36,15 @@ export class HashThreads {
     maxQueue: number,
     private readonly bcrypt: BcryptChoice,
   ) {
-    // One for each thread waits there.
+    // One task waits in each thread, so the queue has room for fewer.
     this.#waiting = new HashQueue(maxQueue - threads * (TASKS_PER_THREAD - 1))
     this.#threads = Array.from({ length: threads }, () => ({ worker: undefined, tasks: [] }))
   }
 
   /**
-   * The first answer that is not `false`, or null if there is none. It rejects if the queue is full or the caller leaves before the first
-   * comparison. If the caller leaves later, the rest counts as `false`: a password that was compared is a guess, and must be counted as
-   * one.
+   * The first answer that is not `false`, or null if there is none. Rejects if the queue is full, or if the caller leaves before the first
+   * comparison. If the caller leaves later, the remaining jobs count as `false`: a password that was compared is a guess and must be
+   * counted.
    */
   run(jobs: readonly HashJob[], caller: HashCaller): Promise<Outcome | null> {
     const { signal } = caller
@@ -86,8 +86,8 @@ export class HashThreads {
       const job = task?.jobs[task.done]
       if (!task || !job) return
       thread.tasks.push(task)
-      // Started only now: before its first job, because many processes hash nothing, and after a failure, because a worker that
-      // cannot start must not be restarted in a loop.
+      // Start the worker only when it has a job. Many processes never hash, and a worker that fails to start must not be restarted in a
+      // loop.
       thread.worker ??= this.#start(thread)
       thread.worker.ref()
       thread.worker.postMessage(job)
@@ -121,11 +121,11 @@ export class HashThreads {
       for (const task of thread.tasks.splice(0)) task.reject(failure)
       if (!this.#closed) this.#assign()
     })
-    // An idle thread does not keep the process alive. Listening to its messages would, so this comes last.
+    // An idle thread must not keep the process alive. Adding a listener for its messages would, so this comes last.
     worker.unref()
     return worker
   }
 }
 
-// Hashing allocates next to nothing in JavaScript; by default each thread keeps room for much more.
+// Hashing allocates hardly anything in JavaScript. By default, each thread would reserve much more.
 const resourceLimits = { maxYoungGenerationSizeMb: 2, maxOldGenerationSizeMb: 32 }

@@ -14,7 +14,7 @@ const LOWEST = 19
 // Only on Linux is this the priority of the calling thread; elsewhere it would slow the whole process.
 if (process.platform === 'linux') setPriority(Math.min(getPriority() + BELOW_THE_SERVICE, LOWEST))
 
-// Entry of the worker threads, which run one job at a time. No top-level await: from source this file is loaded with
+// The entry of the worker threads, which run one job at a time. It has no top-level await, because from source this file is loaded with
 // require.
 const loading = loadBcrypt((workerData as { bcrypt: BcryptChoice }).bcrypt)
 let last: Promise<unknown> = loading

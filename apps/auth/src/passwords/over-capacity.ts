@@ -1,7 +1,7 @@
 import { isAppError } from '@signet/errors'
 import { authError } from '../errors/auth-error.js'
 
-/** About the time it takes to work through a full queue. */
+/** Roughly the time that a full queue takes to drain. */
 const RETRY_AFTER_SECONDS = 5
 
 /** Refuses a job for which the queue has no room. Nothing was hashed or compared for it. */

@@ -8,8 +8,8 @@ import type { HashJob } from './hash-job.js'
 import { HashThreads } from './hash-threads.js'
 
 /**
- * Hashes and checks passwords off the event loop. These throw `unavailable` for a job that is refused because the queue is full, and
- * `timeout` for one whose signal was aborted before its turn came.
+ * Hashes and checks passwords off the event loop. The methods throw `unavailable` if the queue is full, and `timeout` if the signal is
+ * aborted before the job's turn comes.
  */
 export type PasswordHasher = HasherFor<[caller: HashCaller]>
 
@@ -22,9 +22,9 @@ type HasherFor<Caller extends [HashCaller?]> = {
   /** Whether the password matches the hash: bcrypt, argon2i/argon2id (PHC) or Firebase scrypt. */
   verify(hash: string, password: string, ...caller: Caller): Promise<boolean>
   /**
-   * The index of the first hash that the password matches, or -1. A hash that does not match takes at least as long as one of
-   * the service's own, even if it is cheaper or null: time does not tell a stranger which hashes exist. Once the first has
-   * been compared it no longer fails, so that every guess can be counted: for an aborted signal the others do not match.
+   * The index of the first hash that the password matches, or -1. A hash that does not match takes at least as long as one of the service's
+   * own, even if it is cheaper or null, so that timing does not tell a stranger which hashes exist. Once the first hash was compared, this
+   * no longer fails, so that every guess can be counted. If the signal is aborted after that, the other hashes do not match.
    */
   firstMatch(hashes: readonly (string | null)[], password: string, ...caller: Caller): Promise<number>
   /** True when the stored hash was not made with bcrypt at the configured cost. */
@@ -38,12 +38,12 @@ export type PasswordHasherOptions = {
   /** Worker threads; by default one for each core. */
   threads?: number
   /**
-   * As many jobs of known callers may wait, and as many others. Of more, the newest of the networks that have most waiting is refused
-   * with `unavailable`. By default 64 for each thread, or `queuePerThread`.
+   * At most this many jobs of known callers may wait, and as many others. Beyond that, the newest job of the network with the most jobs is
+   * refused with `unavailable`. By default 64 for each thread, or `queuePerThread`.
    */
   maxQueue?: number
   queuePerThread?: number
-  /** Told when a job enters and when it ends, for the counters. */
+  /** Called when a job enters and when it ends, for the counters. */
   observe?: (operation: HashJob['kind'], phase: 'submitted' | 'completed') => void
   /** `auto` uses the native implementation if it loads; the others are for tests and benchmarks. */
   bcrypt?: BcryptChoice

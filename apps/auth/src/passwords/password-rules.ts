@@ -31,9 +31,7 @@ export function checkPassword(rules: PasswordRules, password: string): PasswordP
   return { kind: 'weak', reasons: [...problems.keys()], message: [...problems.values()].join(' ') }
 }
 
-/**
- * Length in bytes of a random password that meets the rules; past 72 neither people nor this server could meet them.
- */
+/** The length in bytes of a random password that meets the rules. Beyond 72, neither people nor this server could meet them. */
 export function longestRandomPassword({ minLength, requiredCharacters }: PasswordRules): number {
   const required = requiredCharacters.map((set) =>
     Math.max(...[...set].map((character) => Buffer.byteLength(character))),

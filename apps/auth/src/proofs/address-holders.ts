@@ -15,22 +15,22 @@ type Deps = {
   now: () => Date
 }
 
-/** Which account has an address, whether it owns it, and how it loses it. */
+/** Finds out which account has an address and whether it owns it, and takes addresses from accounts. */
 export class AddressHolders {
   constructor(private readonly deps: Deps) {}
 
-  /** An address has an owner once they proved it or an administrator said so; a mere claim does not count. */
+  /** Whether an account owns the address: someone proved it, or an administrator entered it. A mere claim does not count. */
   async isTaken(db: Queryable, address: Address): Promise<boolean> {
     const holder = await this.deps.users.findByAddress(db, address)
     return holder !== null && this.#isOwner(db, holder, address.kind)
   }
 
-  /** An account that only claims the address loses it to the person who proves it. Returns the id of an owner, who keeps it. */
+  /** Takes the address from an account that only claims it. If an account owns the address, it keeps it, and its id is returned. */
   async release(tx: Tx, address: Address): Promise<string | null> {
     const { users, signUps, tokens } = this.deps
     const { kind, value } = address
     const found = await users.findByAddress(tx, address)
-    // Owners are locked too, although they keep the address: two users who swap addresses would otherwise wait for each other at the
+    // Owners are locked too, although they keep the address. Otherwise, two users who swap addresses would wait for each other at the
     // unique index.
     const holder = found && (await users.lockById(tx, found.id))
     if (holder?.[kind] !== value) return null
@@ -48,7 +48,7 @@ export class AddressHolders {
     if (owner !== null && owner !== user.id) throw addressExists(address.kind)
   }
 
-  /** The account, whose row is locked, gives up an address and the identity that belongs to it. Returns the updated user. */
+  /** Removes an address and its identity from an account, whose row is locked. Returns the updated user. */
   async drop(tx: Tx, user: User, kind: Address['kind']): Promise<User> {
     if (user[kind] === null) return user
     const { users, identities, now } = this.deps

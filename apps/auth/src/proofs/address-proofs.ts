@@ -13,7 +13,7 @@ import { isProven, type JsonObject, type User } from '../users/user.js'
 import type { AddressHolders } from './address-holders.js'
 import { Confirmations } from './confirmations.js'
 
-/** What a proof of an address adds to the account: what the sign-up brought, otherwise nothing. */
+/** What a proof of an address adds to the account: the data of the sign-up, or else nothing. */
 export type Claim = Pick<PendingSignUp, 'origin' | 'aud' | 'passwordHash' | 'userMetadata' | 'identityId'>
 
 /** An identity whose provider vouches for the account's address. */
@@ -21,11 +21,11 @@ export type Voucher = {
   identityId: string
   /** What the provider says about the user. */
   data: JsonObject
-  /** The audience of the request; null for one that cannot name it. */
+  /** The audience of the request; null if the request cannot name one. */
   aud: string | null
-  /** The account was made for it just now. */
+  /** The account was just created for this identity. */
   isNew: boolean
-  /** It was in the account before, so the account's sessions may be its own. */
+  /** The account had this identity before, so the account's sessions may be those of its owner. */
   isReturning: boolean
 }
 
@@ -68,7 +68,7 @@ export class AddressProofs {
     const administrators = await signUps.findAdministrators(tx, user.id)
     const hadForeign = hasForeignIdentity(user, claim?.identityId ?? null)
     const cleared = await this.#clear(tx, user, claim?.identityId ?? null, true)
-    // Two addresses surely belong to one person only if an administrator entered both.
+    // Only if an administrator entered both addresses is it certain that they belong to one person.
     const areOnes = KINDS.every((each) => isVouched(administrators, each))
     const rest = areOnes ? cleared : await holders.drop(tx, cleared, otherThan(kind))
     const alone = await this.#withIdentity(tx, rest, kind)
@@ -95,7 +95,7 @@ export class AddressProofs {
     if (!isHolders || value === null) return this.prove(tx, user, kind, null)
     const { signUps, tokens } = this.deps
     const said = await signUps.findAdministrators(tx, user.id)
-    // Others may have signed up with the address meanwhile, and requested links.
+    // In the meantime, others may have signed up with the address and requested links.
     await signUps.removeAll(tx, user.id)
     await tokens.removeAll(tx, user.id)
     return this.#confirmations.set(tx, user, { kind, value }, passwordOf(said))
@@ -106,7 +106,7 @@ export class AddressProofs {
     return this.#confirmations.refresh(tx, user)
   }
 
-  /** A new account whose address counts as proven without a message. */
+  /** Confirms the address of a new account without a message. */
   confirmNew(tx: Tx, user: User, kind: Kind, claim: Claim): Promise<User> {
     const metadata = StorableMetadata.stated(
       StorableMetadata.fitting(user, claim.userMetadata),
@@ -115,7 +115,7 @@ export class AddressProofs {
     return this.#confirmations.confirm(tx, user, kind, { passwordHash: claim.passwordHash, metadata })
   }
 
-  /** A provider vouches for the account's email address. If the account had no owner, only this address and this identity stay. */
+  /** A provider vouches for the account's email address. If the account had no owner, it keeps only this address and this identity. */
   async proveByProvider(
     tx: Tx,
     user: User,
@@ -137,9 +137,9 @@ export class AddressProofs {
   }
 
   /**
-   * Refuses to change the address of an account that someone signed up for, and an administrator later entered the address of: the
-   * administrator may have meant someone else, so that address has to be proven first. An anonymous account has only ever had one user,
-   * so there the administrator can only have meant that person.
+   * Refuses to change the address if someone signed up for the account and an administrator entered the address later. The administrator
+   * may have meant someone else, so that address has to be proven first. An anonymous account has only ever had one user, so there the
+   * administrator can only have meant that person.
    */
   async requireAdoptable(tx: Tx, user: User): Promise<void> {
     if (isProven(user) || user.isAnonymous) return
@@ -172,7 +172,7 @@ export class AddressProofs {
     await holders.take(tx, user, address)
     const said = isFirst ? await signUps.findAdministrators(tx, user.id) : null
     if (confirmed && isFirst) await signUps.removeAll(tx, user.id)
-    // The links and sign-ups were for the previous address.
+    // Existing links and sign-ups were for the previous address.
     else if (user[kind] !== null) await signUps.removeUnvouched(tx, user.id)
     const entered =
       confirmed && isFirst
@@ -182,8 +182,8 @@ export class AddressProofs {
   }
 
   /**
-   * The identity that an address came with was removed, and the address goes with it. The account takes the address of another identity;
-   * if there is none, it no longer has an owner.
+   * The identity that an address came with was removed, so the account loses that address. It gets the address of another identity instead;
+   * without one, it no longer has an owner.
    */
   async withdraw(
     tx: Tx,
@@ -209,7 +209,7 @@ export class AddressProofs {
     return { user: await holders.drop(tx, user, otherThan(kind)), ...passwordOf(administrators) }
   }
 
-  /** Never the current audience of the account, which a stranger may have chosen by signing up. */
+  /** Never uses the current audience of the account, which a stranger may have chosen by signing up. */
   #audienceOf(...named: readonly (Pick<PendingSignUp, 'aud'> | null)[]): string {
     return named.find((each) => each?.aud != null)?.aud ?? this.deps.audience
   }
@@ -249,13 +249,13 @@ const KINDS = ['email', 'phone'] as const
 
 const otherThan = (kind: Kind): Kind => (kind === 'email' ? 'phone' : 'email')
 
-/** The password that an administrator gave an account; otherwise it keeps its own. */
+/** The password that an administrator gave to an account. If there is none, the account keeps its password. */
 const passwordOf = (administrators: PendingSignUp | null): { passwordHash?: string } =>
   administrators?.passwordHash == null ? {} : { passwordHash: administrators.passwordHash }
 
 /**
- * The metadata that administrators entered. The rest may have come from a stranger, through a provider. The size limit was checked
- * together with `app_metadata`, so it is here too.
+ * The metadata that administrators entered. Other metadata may have come from a stranger, through a provider. The size limit was checked
+ * together with `app_metadata`, so `app_metadata` counts here too.
  */
 const saidBy = (
   administrators: PendingSignUp | null,
@@ -270,7 +270,7 @@ function refuseVouched(user: User, administrators: PendingSignUp | null): void {
     throw authError('unprocessable', 'phone_not_confirmed', 'Please verify your phone first.')
 }
 
-/** Since this transaction freed the address, someone else signed up with it or was given it. */
+/** Restarts the transaction if someone else got the address, by a sign-up or otherwise, after this transaction freed it. */
 function restartIfTaken(error: unknown): never {
   throw isUniqueViolation(error) ? new RestartError() : error
 }

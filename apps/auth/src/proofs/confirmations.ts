@@ -9,13 +9,13 @@ type Deps = { users: UserStore; identities: IdentityStore; now: () => Date }
 type Brought = Pick<UserChanges, 'aud' | 'passwordHash' | 'metadata'>
 
 /**
- * Writes the results of a proof to the database. It makes no decisions: only {@link AddressProofs}, which knows what has to be removed
- * first, creates one. Every method requires the user's row to be locked, and returns the updated user.
+ * Writes the results of a proof to the database. It makes no decisions. Only {@link AddressProofs} creates one, because it knows what has
+ * to be removed first. Every method requires the user's row to be locked, and returns the updated user.
  */
 export class Confirmations {
   constructor(private readonly deps: Deps) {}
 
-  /** The current address of this kind; a second time changes nothing but the metadata. */
+  /** Confirms the current address of this kind. If it is confirmed already, only the metadata changes. */
   confirm(tx: Tx, user: User, kind: Address['kind'], brought: Brought = {}): Promise<User> {
     return kind === 'email' ? this.#confirmEmail(tx, user, brought) : this.#confirmPhone(tx, user, brought)
   }
@@ -50,7 +50,7 @@ export class Confirmations {
     return this.#confirmEmail(tx, { ...user, email, emailConfirmedAt: now() }, brought)
   }
 
-  /** Sets an address and leaves open whether it is confirmed. While no address is proven, the account keeps no password. */
+  /** Sets an address and leaves its confirmation as it is. While no address is proven, the account keeps no password. */
   async replace(tx: Tx, user: User, { kind, value }: Address, verified: boolean): Promise<User> {
     const { users, now } = this.deps
     const password = isProven(user) ? {} : { passwordHash: null }
@@ -59,7 +59,7 @@ export class Confirmations {
     return (await users.findById(tx, user.id)) ?? user
   }
 
-  /** Takes addresses out of the account. The password goes with the last proof: it would open an account without an owner. */
+  /** Removes addresses from the account. The password goes with the last proven one, because it would open an account without an owner. */
   withdraw(tx: Tx, user: User, lost: readonly Address['kind'][], instead: string | null): Promise<User> {
     const isProvedAnyway = instead === null ? null : (user.emailConfirmedAt ?? this.deps.now())
     const changes: AddressChanges = {
@@ -129,7 +129,7 @@ export class Confirmations {
     await identities.updateData(tx, identity.id, { ...identity.identityData, ...data }, now())
   }
 
-  /** `stated`: members of `user_metadata`. */
+  /** `stated` are members of `user_metadata`. */
   async #finish(
     tx: Tx,
     before: User,
