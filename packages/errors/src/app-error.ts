@@ -1,7 +1,7 @@
 /**
- * Kinds of errors, independent of any transport. `packages/http` maps them to HTTP status codes. `invalid`: bad input;
- * `unprocessable`: well formed but violates a rule; `gone`: deleted permanently; `limited`: retry later; `unavailable`: a
- * dependency is down; `late`: the caller took too long; `timeout`: we did; `internal`: our fault.
+ * Kinds of errors, independent of any transport. `packages/http` maps them to HTTP status codes. `invalid`: bad input; `unprocessable`:
+ * well formed but violates a rule; `gone`: deleted permanently; `limited`: retry later; `unavailable`: a dependency is down; `late`:
+ * the caller took too long; `timeout`: we took too long; `internal`: our fault.
  */
 export type ErrorKind =
   | 'invalid'

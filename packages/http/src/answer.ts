@@ -4,8 +4,8 @@ const JSON_TYPE = 'application/json; charset=utf-8'
 const TEXT_TYPE = 'text/plain; charset=utf-8'
 
 /**
- * Sends text and bytes unchanged and anything else as JSON. Express's own `send` does more than these APIs need, at a cost: entity tags,
- * and a copy of the body as bytes, which turns head and body into two writes.
+ * Sends text and bytes unchanged and anything else as JSON. Express's own `send` does more than these APIs need, and that costs time:
+ * it computes entity tags, and copies the body into bytes, which splits head and body into two writes.
  */
 export function sendBody(res: Response, status: number, body: unknown): void {
   const isRaw = typeof body === 'string' || body instanceof Uint8Array

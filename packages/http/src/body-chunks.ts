@@ -1,19 +1,19 @@
-/** Shorter chunks are copied together. */
+/** Shorter chunks are copied into shared blocks. */
 const SHORT_BYTES = 1024
 const BLOCK_BYTES = 8 * 1024
 
 /**
- * The chunks of a body. A buffer costs about two hundred bytes besides its content, and clients choose how long chunks are, so short ones
- * share blocks: what is kept stays about as large as what has arrived.
+ * The chunks of a body. A buffer takes about two hundred bytes in addition to its content, and clients choose the size of chunks. Short
+ * chunks therefore share blocks, so that the memory used stays about as large as what has arrived.
  */
 export class BodyChunks {
   #pieces: Buffer[] = []
   #block = Buffer.alloc(0)
-  /** The part of the block that is in no piece yet. */
+  /** Start and end of the part of the block that is not in a piece yet. */
   #from = 0
   #to = 0
 
-  /** How many buffers it keeps. */
+  /** How many buffers this keeps. */
   get pieces(): number {
     return this.#pieces.length + (this.#to > this.#from ? 1 : 0)
   }
@@ -34,7 +34,7 @@ export class BodyChunks {
     this.#to += chunk.copy(this.#block, this.#to)
   }
 
-  /** The first bytes, so many if they are there. */
+  /** Returns the first `bytes` bytes, or fewer if not so many have arrived. */
   beginning(bytes: number): Buffer {
     this.#cut()
     return Buffer.concat(this.#pieces, Math.min(bytes, this.#length()))
@@ -57,7 +57,7 @@ export class BodyChunks {
     return this.#pieces.reduce((sum, { length }) => sum + length, 0)
   }
 
-  /** Makes a piece of what is in the block. The next ones go into the rest of it. */
+  /** Makes a piece of the new part of the block. Later chunks are copied behind it. */
   #cut(): void {
     if (this.#to > this.#from) this.#pieces.push(this.#block.subarray(this.#from, this.#to))
     this.#from = this.#to

@@ -9,7 +9,10 @@ import { failure, readBytes } from './read-bytes.js'
 import { contextOf } from './request-context.js'
 import { compileSchema } from './schema.js'
 
-/** Reads, parses and validates bodies of one kind; created once per route. Throws the error renderer's body error. */
+/**
+ * Returns a function that reads, parses and validates bodies of one kind; create it once per route. It throws the error renderer's body
+ * error.
+ */
 export function bodyReader(
   spec: BodySpec,
   errorRenderer: ErrorRenderer,
@@ -33,13 +36,13 @@ export function bodyReader(
     }
     if (isUnparsed) return req.body as Buffer
     const value = check(req.body)
-    // The request stays in memory until it is answered, and must not keep what `prepare` dropped.
+    // The request stays in memory until it is answered, and must not keep alive what `prepare` dropped.
     if (req.body !== undefined) req.body = value
     return value
   }
 }
 
-/** Validates parsed bodies; undefined is an absent one. */
+/** Returns a function that validates parsed bodies; undefined means that there is no body. */
 export function bodyChecker(spec: BodySpec, errorRenderer: ErrorRenderer): (parsed: unknown) => object {
   const validate = spec.schema && !UNPARSED.has(spec.as) ? compileSchema(spec.schema) : () => null
   return (parsed) => {
@@ -75,13 +78,13 @@ function contentTypeFits(req: Request, as: BodySpec['as']): boolean {
   return as === 'any-json' || as === 'json-or-form' || req.is(CONTENT_TYPE[as]) !== false
 }
 
-/** Reads a body whole, and sets `req.body` to its bytes or to what they say. */
+/** Returns a function that reads a whole body and sets `req.body` to its bytes or to the parsed value. */
 function parserOf({ as, maxBytes, makeRoom }: BodySpec): (req: Request, res: Response) => Promise<void> {
   const read = PARSERS[as]
   return async (req, res) => {
     const { end } = contextOf(res)
     const bytes = await readBytes(req, { maxBytes, end, makeRoom })
-    // An empty chunked body gets here, and is no `{}`.
+    // An empty chunked body gets here, and does not count as `{}`.
     if (bytes.length === 0) throw failure(EMPTY)
     req.body = read(bytes, req)
   }
@@ -92,7 +95,7 @@ const PARSERS: Readonly<Record<BodySpec['as'], (bytes: Buffer, req: Request) => 
   'any-json': parseJson,
   'json-or-form': parseJsonOrForm,
   'json-bytes': (bytes, req) => (textOf(bytes, req, UTF8), bytes),
-  // Each line is valid or invalid on its own; the code that splits the lines checks them.
+  // Lines are valid or invalid individually, so the code that splits them checks them.
   'ndjson-bytes': (bytes) => bytes,
   form: (bytes, req) => parseForm(textOf(bytes, req, UTF8_OR_ASCII)),
 }
@@ -101,7 +104,7 @@ function parseJson(bytes: Buffer, req: IncomingMessage): unknown {
   return JSON.parse(textOf(bytes, req, UTF8))
 }
 
-/** Many tools send JSON with the content type of forms by default, so the text decides. */
+/** Many tools send JSON with the content type of forms by default, so this looks at the text to decide. */
 function parseJsonOrForm(bytes: Buffer, req: Request): unknown {
   if (req.is(CONTENT_TYPE.form) === false) return parseJson(bytes, req)
   const text = textOf(bytes, req, UTF8_OR_ASCII).trim()
@@ -110,7 +113,7 @@ function parseJsonOrForm(bytes: Buffer, req: Request): unknown {
 
 const MAX_PARAMETERS = 200
 
-/** A parameter that is repeated becomes a list, which no schema of ours takes for one. */
+/** A repeated parameter becomes an array, which none of our schemas accepts. */
 function parseForm(text: string): Record<string, unknown> {
   if (text.split('&', MAX_PARAMETERS + 1).length > MAX_PARAMETERS) throw failure('parameters.too.many')
   if (!isPercentEncodedUtf8(text)) throw failure(NOT_UTF8)
@@ -123,14 +126,14 @@ function parseForm(text: string): Record<string, unknown> {
 }
 
 const UTF8 = /^utf-?8$/i
-/** Forms are ASCII with UTF-8 in percent-encoding, whatever some clients call that. */
+/** Forms are ASCII with percent-encoded UTF-8, regardless of which of these charsets a client names. */
 const UTF8_OR_ASCII = /^(utf-?8|us-ascii|iso-8859-1)$/i
 const CHARSET = /;\s*charset\s*=\s*["']?([^\s;"']+)/i
 const BYTE_ORDER_MARK = '\uFEFF'
 
 /**
- * The text of a body. JSON and forms are UTF-8 (RFC 8259 section 8.1); decoding would replace every invalid byte with U+FFFD, so that two
- * different passwords could become the same.
+ * Decodes a body. JSON and forms are UTF-8 (RFC 8259 section 8.1), and invalid bytes are rejected: decoding would replace each with
+ * U+FFFD, so that two different passwords could become the same.
  */
 function textOf(bytes: Buffer, { headers }: IncomingMessage, charsets: RegExp): string {
   const charset = CHARSET.exec(headers['content-type'] ?? '')?.[1]

@@ -3,14 +3,14 @@ import { reportOutputFailures } from './output-failures.js'
 /** A command of a service. If it rejects, the message is printed and the process exits with 1. */
 export type Command = {
   summary: string
-  /** For commands that print for a person. Unless set, arguments after the command are an error, and its output is a log. */
+  /** For commands whose output a person reads. Unless this is set, arguments after the command are an error, and its output is a log. */
   takesArguments?: boolean
   run: (args: readonly string[]) => Promise<void>
 }
 
 type CommandLine = {
   service: { readonly name: string; readonly version: string }
-  /** What people type to run it; the name of the service if it has no command of its own. */
+  /** What people type to run it. By default, the name of the service. */
   program?: string | undefined
   commands: Readonly<Record<string, Command>>
   /** Runs when no command is given. */
@@ -20,7 +20,7 @@ type CommandLine = {
 /** The exit code that shells use for usage errors. */
 const USAGE_EXIT_CODE = 2
 
-/** The command line of every service: its own commands, `version` and `--help`. */
+/** Runs the command line that every service has: its own commands, `version` and `--help`. */
 export async function runCommandLine(line: CommandLine, args: readonly string[]): Promise<void> {
   const [name, ...rest] = args
   if (rest.length === 0 && name !== undefined && HELP.has(name)) return print(usageOf(line))

@@ -11,21 +11,21 @@ export type ServiceCommands<Config> = {
   program?: string
   /** Value of `component` in log lines. */
   component: string
-  /** Throws, or rejects, with every problem of the configuration. */
+  /** Throws or rejects with every problem of the configuration. */
   readConfig: () => Config | Promise<Config>
   /** What `serve` does, for `--help`. */
   summary: string
   serve: (config: Config) => Promise<Service>
-  /** Only for the owner of a database. */
+  /** Only for a service that owns a database. */
   migrate?: (log: Logger) => Promise<unknown>
   /** Further commands. */
   commands?: Readonly<Record<string, Command>>
 }
 
 /**
- * The process of a service. Without a command it migrates its database, if it owns one, and serves. The configuration is read first,
- * so that an invalid one changes nothing. Each command loads its modules when it runs, because loading a service takes longer than
- * running `--help`, `version` or `migrate`.
+ * Runs the process of a service. Without a command, it migrates its database, if it owns one, and serves. The configuration is read
+ * first, so that nothing happens if it is invalid. Each command loads its modules when it runs, because loading a service takes longer
+ * than running `--help`, `version` or `migrate`.
  */
 export async function runServiceCommands<Config>(options: ServiceCommands<Config>): Promise<void> {
   const { service, program, component, summary, readConfig, serve, migrate, commands } = options

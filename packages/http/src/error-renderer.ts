@@ -1,7 +1,7 @@
 import type { AppError, ErrorKind } from '@signet/errors'
 import type { Request } from 'express'
 
-/** The one table from kind of error to HTTP status. */
+/** The only table that maps kinds of errors to HTTP statuses. */
 const STATUS: Record<ErrorKind, number> = {
   invalid: 400,
   unauthenticated: 401,
@@ -21,7 +21,7 @@ const STATUS: Record<ErrorKind, number> = {
 
 export const statusOf = (error: AppError): number => STATUS[error.kind]
 
-/** Why a request's body or query cannot be used, before any API gives it its own code. */
+/** Why a request's body or query cannot be used, before each API assigns its own code. */
 export type BodyProblem =
   | { kind: 'query'; message: string }
   | { kind: 'missing' | 'malformed' | 'content_type' | 'too_large'; message: string }

@@ -19,12 +19,12 @@ export function errorHandler({
     const error = isAppError(thrown) ? thrown : (translate(thrown) ?? routerError(thrown, errorRenderer))
     const status = statusOf(error)
     const context = contextOf(res)
-    // Work that was given up because its client is gone: nothing took too long.
+    // Work was abandoned because its client has disconnected: nothing took too long.
     const isGivenUp = error.kind === 'timeout' && context.end.isGone
     if (!isGivenUp) context.fields['error_code'] = error.code
-    // Not for 4xx: their messages are for the caller, and some quote the request.
+    // Not logged for 4xx, whose messages are for the caller and may quote the request.
     if (status >= 500 && !isGivenUp) context.fields['error'] = error.cause ?? error
-    // Part of the response was already sent. Destroy the connection so that nobody takes it for complete.
+    // Part of the response was already sent. Destroy the connection so that the client does not take the response for complete.
     if (res.headersSent) return next(thrown)
     const { headers = {}, body } = errorRenderer.render(error, req)
     // We no longer wait for the rest of the body (RFC 9110 section 15.5.9).

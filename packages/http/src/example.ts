@@ -29,8 +29,8 @@ const BY_TYPE: ReadonlyMap<string, unknown> = new Map(
 )
 
 /**
- * A value of a schema, made of the examples that its parts have. Members that may be left out are there if they have one.
- * Throws if a text has nothing to make an example of.
+ * Builds a value of a schema from the examples of its parts. Optional members are included if they have an example. Throws if there is
+ * nothing to build a text from.
  */
 export function exampleOf(schema: JsonSchema, schemas: Schemas): unknown {
   const value = find(schema, schemas)
@@ -59,7 +59,7 @@ function objectOf({ properties = {}, required = [] }: Shape, schemas: Schemas): 
   return Object.fromEntries(members.filter(([, value]) => value !== undefined))
 }
 
-/** The schema that a reference of the document points to. */
+/** Returns the schema that a reference in the document points to. */
 export function componentOf(reference: string, schemas: Schemas): JsonSchema {
   const schema = schemas[reference.replace('#/components/schemas/', '')]
   if (schema === undefined) throw new Error(`There is no schema ${reference}`)

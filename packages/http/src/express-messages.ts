@@ -17,9 +17,9 @@ export function messageClassesOf(app: RequestListener): MessageClasses | undefin
 }
 
 /**
- * Both are functions, not classes, so they can be called on an object that another constructor made. It inherits from the base, from
- * which V8 learns how many properties its objects get: an answer with many more than expected becomes a dictionary, and every access to
- * it is slow.
+ * Node's classes are functions, so they can be called on an object that another constructor made. The new constructor inherits from the
+ * base, which tells V8 how many properties its objects get: an answer with many more than expected becomes a dictionary, and every
+ * access to it is slow.
  */
 function withPrototype<Base extends typeof IncomingMessage | typeof ServerResponse>(
   base: Base,

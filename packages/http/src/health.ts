@@ -6,9 +6,9 @@ import type { Drain } from './drain.js'
 type Checks = Readonly<Record<string, () => unknown>>
 
 export type HealthOptions = {
-  /** What the service cannot work without: each throws or rejects while it cannot be reached. */
+  /** Dependencies that the service cannot work without. Each check throws or rejects while its dependency cannot be reached. */
   required: Checks
-  /** Dependencies it can do without for a while. */
+  /** Dependencies that the service can do without for a while. */
   optional?: Checks | undefined
   drain?: Drain
   /** Gets one line whenever the status changes. */
@@ -18,8 +18,9 @@ export type HealthOptions = {
 type Status = 'ready' | 'degraded' | 'unavailable' | 'draining'
 
 /**
- * `/healthz` reports that the process runs. `/readyz` says whether it should get requests: 200 if it is `ready`, or `degraded`, which is
- * without something optional; 503 if it is `unavailable`, without something required, or `draining`. `failed` names what is missing.
+ * `/healthz` reports that the process runs. `/readyz` says whether it should get requests: 200 if it is `ready`, or `degraded` because
+ * an optional dependency is missing; 503 if it is `unavailable` because a required one is missing, or `draining`. `failed` names what
+ * is missing.
  */
 export function healthHandlers({ required, optional = {}, drain, log }: HealthOptions): {
   live: RequestHandler

@@ -1,8 +1,8 @@
 import type { NextFunction, Request, RequestHandler, Response } from 'express'
 
 /**
- * Several middleware as one. For each layer that a request passes, Express matches the path and makes closures, which for
- * a handful of one-line middleware costs more than what they do.
+ * Combines several middleware into one. For each layer that a request passes, Express matches the path and creates closures, which
+ * costs more than a handful of one-line middleware do.
  */
 export function inOrder(...handlers: readonly RequestHandler[]): RequestHandler {
   const run = (index: number, req: Request, res: Response, next: NextFunction): void => {

@@ -19,9 +19,9 @@ export type ListenOptions = {
   host?: string | undefined
   /** Names of the environment variables to mention in errors. */
   settings?: { port: string; host: string }
-  /** A third of how long, in milliseconds, a client may take nothing of an answer before its connection is closed. */
+  /** A third of the time, in milliseconds, after which a connection is closed if its client reads nothing of an answer. */
   stallTimeoutMs?: number
-  /** Once it begins, each connection ends with the answer to its next request. */
+  /** Once draining begins, each connection ends with the answer to its next request. */
   drain?: Drain
 }
 
@@ -63,7 +63,7 @@ export async function listen(handler: RequestListener, options: ListenOptions): 
       const closed = once(server, 'close')
       server.close()
       server.closeIdleConnections()
-      // A keep-alive connection would otherwise stay open after its last response for as long as its client likes.
+      // Otherwise a keep-alive connection would stay open after its last response for as long as its client likes.
       const sweep = setInterval(() => server.closeIdleConnections(), SWEEP_MS)
       const timer = setTimeout(() => server.closeAllConnections(), graceMs)
       await closed
@@ -74,14 +74,14 @@ export async function listen(handler: RequestListener, options: ListenOptions): 
 }
 
 /**
- * Ends connections whose clients take nothing for about two minutes: an answer stays in memory until it has been taken, and nothing
- * else limits how long that is. Node restarts a socket's timer with everything that is sent or received. One time is not
- * enough: the kernel asks for more only when a good part of what it holds has been read, which may be megabytes.
+ * Ends connections whose clients read nothing for about two minutes: an answer stays in memory until it has been read, and nothing else
+ * limits how long that takes. Node restarts a socket's timer whenever something is sent or received. One timeout is not enough: the
+ * kernel asks for more only when a good part of what it holds has been read, which may be megabytes.
  */
 function endStalled(server: Server, stallTimeoutMs: number): void {
   const stalls = new WeakMap<Socket, { left: string; count: number }>()
   server.setTimeout(stallTimeoutMs, (socket) => {
-    // Between two requests the timer has a different limit, and nothing else ends the connection. During one, the response may
+    // Between two requests the timer has a different limit, and nothing else ends the connection. During a request, the response may
     // take a while.
     const isIdle = socket.timeout !== stallTimeoutMs
     if (isIdle) return socket.destroy()
@@ -91,12 +91,12 @@ function endStalled(server: Server, stallTimeoutMs: number): void {
     const count = before?.left === left ? before.count + 1 : 1
     if (count >= MAX_STALLS) return socket.destroy()
     stalls.set(socket, { left, count })
-    // It runs out once; only what is sent or received would start it again.
+    // The timer fires only once. Otherwise it would start again only when something is sent or received.
     return socket.setTimeout(stallTimeoutMs)
   })
 }
 
-/** Changes with all that the kernel takes, of one large write too, which for Node is waiting until all of it has been taken. */
+/** Changes whenever the kernel takes data, even part of one large write, which Node counts as waiting until all of it has been taken. */
 function leftOf(socket: Socket): string {
   const { _handle: handle } = socket as { _handle?: { writeQueueSize?: number } | null }
   return [socket.bytesWritten, socket.writableLength, handle?.writeQueueSize].join(' ')

@@ -1,12 +1,12 @@
 import type { RequestHandler } from 'express'
 
-/** Name and port. */
+/** Captures name and port. */
 const LOOPBACK = /^(localhost|127\.0\.0\.1|\[::1\])(?::(\d+))?$/i
 
 /**
- * Redirects browsers that opened this machine under one loopback name to the name that the service is known by, because cookies, forms and
- * passkeys belong to a single name. Applies only between loopback names on the same port. Which other names lead here is up to the proxy in
- * front (decision 0235).
+ * Redirects browsers that opened this machine under one loopback name to the name that the service is known by, because cookies, forms
+ * and passkeys belong to a single name. Applies only between loopback names on the same port. Other names are up to the proxy in front
+ * (decision 0235).
  */
 export function underOneLoopbackName(knownAs: string): RequestHandler {
   const { host, origin } = new URL(knownAs)

@@ -14,7 +14,7 @@ export type MountOptions = {
   timeoutMs?: number
   /** Headers of every response of these routes, including errors. */
   headers?: Readonly<Record<string, string>>
-  /** Runs before a 405, for APIs that tell unauthenticated callers nothing but 401. */
+  /** Runs before a 405, for APIs that answer unauthenticated callers only with 401. */
   authenticate?: (req: Request, context: RequestContext) => Promise<unknown>
 }
 
@@ -22,9 +22,9 @@ export type MountOptions = {
 export type ExactRoutes = ReadonlyMap<string, RequestHandler>
 
 /**
- * Mounts a list of routes. One pipeline serves all of them: limit, authenticate, guard, check the query,
- * read the body, authenticate again, handle, send.
- * A known path with another method answers 405 with `Allow`, as the error renderer words it. Returns what {@link withShortcut} needs.
+ * Mounts a list of routes. One pipeline serves all of them: limit, authenticate, guard, check the query, read the body, authenticate
+ * again, handle, send. A known path with another method answers 405 with `Allow`, in the error renderer's format. Returns what
+ * {@link withShortcut} needs.
  */
 export function mountRoutes(router: IRouter, routes: readonly Route[], options: MountOptions): ExactRoutes {
   const handlers = routes.map((spec) => ({ ...spec, handler: pipeline(spec, options) }))
@@ -35,7 +35,7 @@ export function mountRoutes(router: IRouter, routes: readonly Route[], options: 
   })
   for (const { method, path, handler } of handlers) router[method](path, handler)
   for (const [path, methods] of methodsByPath(routes)) {
-    // On a route, because an application's `all` makes a handler for every HTTP method.
+    // Registered on a route, because `all` of an application creates a handler for every HTTP method.
     router.route(path).all(async (req, res) => {
       contextOf(res).route = path
       setHeaders(res, options.headers)
@@ -48,8 +48,8 @@ export function mountRoutes(router: IRouter, routes: readonly Route[], options: 
 }
 
 /**
- * Looked up by their exact path. Everything else (parameters, different case, a trailing slash, HEAD) goes to the router,
- * which tries the routes one by one.
+ * Routes that are looked up by their exact path. Everything else (parameters, different case, a trailing slash, HEAD) goes to the
+ * router, which tries the routes one by one.
  */
 const exactRoutes = (
   routes: readonly (Pick<Route, 'method' | 'path'> & { handler: RequestHandler })[],

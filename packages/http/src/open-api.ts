@@ -14,7 +14,7 @@ export type OpenApiOptions = {
   routes: readonly Route[]
   /** What each tag is about, in the order of the document. */
   tags: Readonly<Record<string, string>>
-  /** Parameters of paths by name; others are plain texts. */
+  /** Path parameters by name. Those that are not listed are plain strings. */
   pathParameters?: Readonly<Record<string, Pick<ParameterDoc, 'schema' | 'description'>>>
   securitySchemes?: Readonly<Record<string, JsonSchema>>
   /** Shared schemas, referenced as `#/components/schemas/<name>`. */
@@ -23,7 +23,7 @@ export type OpenApiOptions = {
   webhooks?: Readonly<Record<string, JsonSchema>>
 }
 
-/** True of every route table that `mountRoutes` mounts. */
+/** Applies to every route table that `mountRoutes` mounts. */
 const METHODS =
   'Any other method on a known path returns 405 with `Allow`; where there is `GET`, `HEAD` returns the same without a body.'
 
@@ -53,7 +53,7 @@ export function openApiDocument(options: OpenApiOptions): JsonSchema {
   }
 }
 
-/** Lets a start fail for this without building the document. */
+/** Lets a service fail at start for this reason, without building the document. */
 export function requireUniqueIds(routes: readonly Route[]): void {
   const seen = new Map<string, Route>()
   for (const route of routes) {
@@ -67,7 +67,7 @@ export function requireUniqueIds(routes: readonly Route[]): void {
   }
 }
 
-/** Those in use; a tag without a description is a mistake that linters report. */
+/** Returns the tags in use. A tag without a description is a mistake that linters report. */
 function tagsOf({ routes, tags }: OpenApiOptions): object[] {
   const used = new Set(routes.map(({ docs }) => docs.tag))
   return Object.entries(tags)
@@ -104,7 +104,7 @@ function operation(route: Route, { pathParameters = {}, schemas = {} }: OpenApiO
   }
 }
 
-/** The schema that documents the body of a route; undefined if it has none. */
+/** The schema that documents the body of a route, or undefined if it has none. */
 export const bodySchemaOf = ({ docs, body }: Route): JsonSchema | undefined => docs.body ?? body?.schema
 
 function responseOf(
@@ -147,7 +147,7 @@ const linksOf = (links: NonNullable<ResponseDoc['links']>) =>
     ]),
   )
 
-/** Only JSON has an example: the schema of NDJSON describes one line, and pages have no schema. */
+/** Only JSON gets an example: the schema of NDJSON describes one line, and pages have no schema. */
 function contentOf(
   mediaType: string,
   schema: JsonSchema,

@@ -1,6 +1,6 @@
 /**
- * Ends a command in a line instead of a stack trace when what it prints cannot be written. For output that a person reads: with
- * `… --help | head` nothing has failed, so the command goes on and ends with its own exit code.
+ * Ends a command with one line instead of a stack trace when its output cannot be written. For output that a person reads: with `…
+ * --help | head` nothing has failed, so the command continues and ends with its own exit code.
  */
 export function reportOutputFailures(): void {
   for (const stream of [process.stdout, process.stderr])

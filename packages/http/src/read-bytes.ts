@@ -4,24 +4,24 @@ import zlib from 'node:zlib'
 import { BodyChunks } from './body-chunks.js'
 import type { RequestEnd } from './request-end.js'
 
-/** What has arrived of a body, decompressed. */
+/** What has arrived of a body so far, decompressed. */
 export type BodySoFar = {
   end: RequestEnd
   bytes: number
-  /** At most this many of its first bytes. */
+  /** Returns at most this many of the first bytes. */
   beginning: (bytes: number) => Buffer
-  /** Refuses the body while nothing of it arrives. */
+  /** Refuses the body when no more of it is arriving. */
   refuse: (error: Error) => void
 }
 
 type Options = {
   maxBytes: number
   end: RequestEnd
-  /** Called with everything that arrives. Nothing more is read until the promise resolves; a rejection refuses the body. */
+  /** Called whenever something arrives. Reading pauses until the promise resolves; a rejection refuses the body. */
   makeRoom?: ((soFar: BodySoFar) => Promise<void> | undefined) | undefined
 }
 
-/** Reads a whole body. The `type` of an error says what is wrong with it. */
+/** Reads a whole body. Rejects with an error whose `type` says what is wrong with the body. */
 export function readBytes(req: IncomingMessage, options: Options): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     new BodyReader(req, options, { resolve, reject }).start()
@@ -53,7 +53,7 @@ class BodyReader {
     end.onceGone(this.#abort)
     this.#source.on('error', () => this.#refuse(failure('encoding.malformed')))
     this.#source.once('end', () => this.#complete())
-    // A length is known before anything is read.
+    // The length is known before anything is read.
     if (!this.#decoder && Number(this.req.headers['content-length'] ?? 0) > maxBytes)
       return this.#refuseTooLarge()
     this.#source.on('data', this.#add)
@@ -70,7 +70,7 @@ class BodyReader {
       const room = this.options.makeRoom?.(this.#soFar())
       if (room !== undefined) this.#pauseUntil(room)
     } catch (error) {
-      // Thrown in a listener of the socket, it would end the process.
+      // An error thrown in a socket's listener would end the process.
       this.#refuse(error as Error)
     }
   }
@@ -101,7 +101,7 @@ class BodyReader {
       return this.#refuse(failure('encoding.malformed'))
     this.#stop()
     this.outcome.resolve(this.#chunks.all())
-    // The request may stay open for a long time, and must not keep what its handler drops.
+    // The request may stay open for a long time, and must not keep alive what its handler drops.
     this.#chunks.clear()
   }
 
@@ -112,13 +112,13 @@ class BodyReader {
   readonly #refuse = (error: Error): void => {
     if (this.#isOver) return
     this.#stop()
-    // A connection may outlive its request, and must not keep what nobody will use.
+    // A connection may outlive its request, and must not keep alive what nobody will use.
     this.#chunks.clear()
     this.outcome.reject(error)
   }
 
   readonly #abort = (): void => {
-    // Also called when a request ends that was read long ago, and then needs no error with a stack.
+    // Also called at the end of a request that was read long ago, which does not need to create an error with a stack.
     if (!this.#isOver) this.#refuse(failure('request.aborted'))
   }
 
@@ -150,5 +150,5 @@ const DECODERS: ReadonlyMap<string, () => Decoder> = new Map(
   }),
 )
 
-/** An error about a body, told apart by its `type`. */
+/** An error about a body, identified by its `type`. */
 export const failure = (type: string) => Object.assign(new Error(type), { type })

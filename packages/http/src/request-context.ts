@@ -4,19 +4,19 @@ import { Histogram, type Registry } from 'prom-client'
 import { refusedStatusOf } from './bad-http.js'
 import { RequestEnd } from './request-end.js'
 
-/** What belongs to one request and is not HTTP: made by the first middleware, read with {@link contextOf}. */
+/** Data of one request that is not HTTP: created by the first middleware, read with {@link contextOf}. */
 export type RequestContext = RequestMeta & {
-  /** Path pattern of the matching route; empty until one matched. */
+  /** Path pattern of the matching route. Empty until a route has matched. */
   route: string
   /** Values of the path parameters. */
   params: Readonly<Record<string, string | string[]>>
   /** Additional members of the request's log line. The error handler sets `error_code` and, for 5xx, `error`. */
   readonly fields: Record<string, unknown>
-  /** How many characters of a response are useful, if there is a limit: a longer one can be cut or left out. */
+  /** Maximum useful length of a response in characters, if there is a limit: a longer one can be cut or left out. */
   readonly maxAnswerLength?: number
   /**
-   * For the pipeline, which times the request out, for resources held until the response is finished or abandoned, and for work that
-   * should end with the request: `end.signal`.
+   * Used by the pipeline to time the request out, for resources held until the response is finished or abandoned, and for work that
+   * should stop with the request: `end.signal`.
    */
   readonly end: RequestEnd
 }
@@ -42,7 +42,7 @@ export function requestContext(options: RequestContextOptions): RequestHandler {
   const observe = durationObserver(options.registry)
   return (req, res, next) => {
     const startedAt = performance.now()
-    // A socket remembers its peer only if it was asked while it was connected.
+    // A socket remembers its peer's address only if it was read while connected.
     void req.socket.remoteAddress
     const inherited = options.requestIdHeader === undefined ? undefined : req.get(options.requestIdHeader)
     const requestId = pickRequestId(inherited)
@@ -82,8 +82,8 @@ export function contextOf(res: Response): RequestContext {
 export const contextOfRequest = (req: Request): RequestContext => contextOf(req.res as Response)
 
 /**
- * What the client saw: 499, as proxies report it, if it disconnected before the response. Only an answer that has left the process is
- * taken off its connection; one to a connection that is gone looks finished too.
+ * The status that the client saw: 499, as proxies report it, if it disconnected before the response. Only an answer that has left the
+ * process is detached from its socket; one to a connection that is gone looks finished too.
  */
 export const statusSeen = (res: Response): number =>
   res.writableFinished && res.socket === null ? res.statusCode : (refusedStatusOf(res) ?? 499)
@@ -95,7 +95,7 @@ const levelOf = (status: number): LogLevel => (status >= 500 ? 'error' : status 
 
 type Duration = Histogram<'method' | 'route' | 'status_class'>
 
-/** Looks up a series of the histogram once, not for every request. */
+/** Looks up each series of the histogram once, not for every request. */
 function durationObserver(registry: Registry) {
   const histogram = durationHistogram(registry)
   const series = new Map<string, ReturnType<Duration['labels']>>()

@@ -1,14 +1,14 @@
 import { AppError } from '@signet/errors'
 import type { Response } from 'express'
 
-/** How a request ends. Its abort signal is created on first use: it is not cheap, and most handlers never need it. */
+/** The end of a request. The abort signal is created on first use, because creating it is slow and most handlers never need it. */
 export class RequestEnd {
   #controller: AbortController | undefined
   #aborted = false
   /** Set while waiting for the client to send the body. */
   awaitsBody = false
 
-  /** `report` gets what a listener throws. */
+  /** `report` receives errors that listeners throw. */
   constructor(
     private readonly res: Response,
     private readonly report: (error: unknown) => void,
@@ -29,22 +29,22 @@ export class RequestEnd {
     return controller.signal
   }
 
-  /** Whether the request has timed out or the client has disconnected; needs no signal. */
+  /** Whether the request has timed out or the client has disconnected. Does not create the signal. */
   get isOver(): boolean {
     return this.#aborted || (this.isGone && !this.res.writableFinished)
   }
 
   /**
-   * Whether nobody reads the response any more. A response that waits behind another one on its connection is not closed when the
-   * connection ends, so the socket is checked too.
+   * Whether nobody reads the response any more. The socket is checked too, because a response that is queued behind another one on its
+   * connection is not closed when the connection ends.
    */
   get isGone(): boolean {
     return this.res.closed || this.res.req.socket.destroyed
   }
 
   /**
-   * Calls `act` once, when the response is closed or its connection is, whichever comes first. What it throws is reported: thrown in a
-   * listener of a socket, it would end the process, and the other listeners would not run.
+   * Calls `act` once, when the response or its connection is closed, whichever comes first. Errors of `act` are reported: if they were
+   * thrown in a socket's listener, the process would end, and the other listeners would not run.
    */
   onceGone(act: () => void): void {
     const { res } = this
@@ -54,7 +54,7 @@ export class RequestEnd {
       // When a connection ends, it closes the response first and then still calls this listener.
       if (isTold) return
       isTold = true
-      // A connection that is kept alive would otherwise collect one for each of its requests.
+      // Otherwise a keep-alive connection would collect a listener for each of its requests.
       res.off('close', gone)
       socket.off('close', gone)
       try {
@@ -63,7 +63,7 @@ export class RequestEnd {
         this.report(error)
       }
     }
-    // A client may let any number of requests wait on one connection, which is not a leak to warn about.
+    // A client may queue any number of requests on one connection, so many listeners are not a leak to warn about.
     socket.setMaxListeners(0)
     res.once('close', gone)
     socket.once('close', gone)
@@ -75,7 +75,7 @@ export class RequestEnd {
   }
 }
 
-/** Blames the side that the time was spent waiting for. */
+/** The error blames the side that the request was waiting for. */
 export const requestTimeout = ({ awaitsBody }: RequestEnd): AppError =>
   awaitsBody
     ? new AppError('late', 'request_timeout', 'The body of the request did not arrive in time')

@@ -3,8 +3,8 @@ import type { IncomingMessage } from 'node:http'
 const ABSOLUTE = /^https?:\/\/([^/?#]*)(.*)$/is
 
 /**
- * Makes a request with the whole URL in its first line one for its path, at the host of that URL instead of the one in the header
- * (RFC 9112 section 3.2.2). A URL in place of a path would break every address that is built from it.
+ * Rewrites a request whose first line contains a whole URL into one for the URL's path, with the URL's host instead of the one in the
+ * header (RFC 9112 section 3.2.2). A URL in place of a path would break every address that is built from it.
  */
 export function toOriginForm(req: IncomingMessage): void {
   const { url = '' } = req

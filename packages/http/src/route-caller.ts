@@ -5,17 +5,17 @@ import { contextOf, type RequestContext } from './request-context.js'
 import type { Answer, Route } from './route.js'
 import { runSteps } from './run-steps.js'
 
-/** Stands in for the path, the query and the body of a request. */
+/** Replaces the path, the query and the body of a request. */
 export type RouteCall = {
   params: Readonly<Record<string, string>>
   query: Readonly<Record<string, string>>
-  /** undefined: none. */
+  /** Undefined if there is no body. */
   body: Readonly<Record<string, unknown>> | undefined
 }
 
 /**
- * Runs a route for another interface than its own path, such as a tool of an MCP server: all of its steps, in their order, for the
- * caller of the request that is being answered, whose credentials and address they see. Throws what they throw.
+ * Runs a route for an interface other than its own path, such as a tool of an MCP server. It runs all steps of the route, in their
+ * order, for the caller of the request that is being answered, whose credentials and address the steps see. Throws what they throw.
  */
 export function routeCaller(
   spec: Route,
@@ -23,10 +23,10 @@ export function routeCaller(
   { maxAnswerLength = Infinity } = {},
 ): (call: RouteCall, res: Response) => Promise<Answer> {
   const check = spec.body && bodyChecker(spec.body, errorRenderer)
-  // Nothing is waited for between the credential and the body, which is there already.
+  // The body is already there, so there is no wait after which to authenticate again.
   const { authenticateAgain: _, ...steps } = spec
   return async ({ params, query, body }, res) => {
-    // Values are handed over as they are: nothing in them can become another path or another parameter.
+    // Passes values on as they are, so nothing in them can become another path or another parameter.
     const req = Object.create(res.req, {
       method: { value: spec.method.toUpperCase() },
       params: { value: params },

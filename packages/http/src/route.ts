@@ -15,9 +15,7 @@ export type BodySpec = {
   maxBytes: number
   schema?: JsonSchema
   optional?: boolean
-  /**
-   * For bytes only: called with everything that arrives. Nothing more is read until the promise resolves; a rejection refuses the body.
-   */
+  /** For bytes only. Called whenever something arrives. Reading pauses until the promise resolves; a rejection refuses the body. */
   makeRoom?: (soFar: BodySoFar) => Promise<void> | undefined
   /** Runs between parsing and validation, e.g. to drop null members. Must not modify its argument. */
   prepare?: (value: Record<string, unknown>) => Record<string, unknown>
@@ -31,7 +29,7 @@ export type HandlerInput<Caller, Body> = {
   context: RequestContext
 }
 
-/** The response of a handler. Defaults to status 204 without a body. An object is sent as JSON. */
+/** The response of a handler. By default, status 204 without a body. An object is sent as JSON. */
 export type Answer = { status?: number; headers?: Record<string, string>; body?: unknown }
 
 export type ParameterDoc = {
@@ -43,22 +41,22 @@ export type ParameterDoc = {
 }
 
 /**
- * `read` changes nothing. `add` makes something new, each time. `restore` puts something right. `replace` writes over what was there.
- * `remove` takes something away; once it is gone, another call does nothing. `renew` takes something away each time.
+ * `read` changes nothing. `add` creates something new with each call. `restore` repairs something. `replace` overwrites what was there.
+ * `remove` takes something away, and further calls do nothing. `renew` takes something away with each call.
  */
 export type Effect = 'read' | 'add' | 'restore' | 'replace' | 'remove' | 'renew'
 
-/** Without a schema the response has no body, or none with a shape. */
+/** Without a schema, the response has no body, or one without a fixed shape. */
 export type ResponseDoc = {
   description: string
   schema?: JsonSchema
   mediaType?: string
   /** Browsers get it as an HTML page. */
   orPage?: boolean
-  /** In place of the example that the schema's own examples make. */
+  /** Used instead of the example that the schema's own examples make. */
   example?: unknown
   headers?: Readonly<Record<string, { description: string; required?: boolean; schema: JsonSchema }>>
-  /** Operations that can be called with values of the response, and which member of the body each of their parameters takes. */
+  /** Operations that can be called with values from the response, and which member of the body each of their parameters takes. */
   links?: Readonly<Record<string, Readonly<Record<string, string>>>>
 }
 
@@ -69,16 +67,14 @@ export type RouteDocs = {
   summary: string
   description?: string
   tag: string
-  /** Names of the security schemes, any one of which is enough; empty for a public route. */
+  /** Names of the security schemes, any one of which is sufficient; empty for a public route. */
   security?: readonly string[]
   parameters?: readonly ParameterDoc[]
-  /**
-   * What a call does, for hosts of tools that ask a person first. Absent: the route is not offered as a tool.
-   */
+  /** What a call does, for tool hosts that ask a person first. If it is absent, the route is not offered as a tool. */
   effect?: Effect
-  /** Describes the body, where the handler checks more than the `schema` of `body` says. */
+  /** Describes the body if the handler checks more than the `schema` of `body` says. */
   body?: JsonSchema
-  /** In place of the example that the schema's own examples make. */
+  /** Used instead of the example that the schema's own examples make. */
   bodyExample?: unknown
   /** By status. A schema may be a `$ref` to the document's components. */
   responses: Readonly<Record<number, ResponseDoc>>
@@ -93,9 +89,9 @@ export type RouteSpec<Caller, Body> = {
   limit?: (req: Request, context: RequestContext) => Promise<void> | void
   authenticate?: (req: Request, context: RequestContext) => Promise<Caller> | Caller
   /**
-   * Decides about the credential again once the body is there. One that still holds must not count against limits again; one that
-   * no longer does is a failure like any other. A client can withhold a body for as long as a request may take, and what was revoked
-   * in the meantime must not take effect.
+   * Checks the credential again once the body has arrived. One that is still valid must not count against limits again; one that is no
+   * longer valid is a failure like any other. A client can withhold a body for as long as a request may take, and a credential that was
+   * revoked in the meantime must not take effect.
    */
   authenticateAgain?: (req: Request, context: RequestContext) => Promise<Caller> | Caller
   /** For errors that take precedence over a bad body, such as 404 for the resource in the path. */

@@ -5,7 +5,10 @@ import type { Answer, Route } from './route.js'
 
 type Exchange = { req: Request; res: Response; context: RequestContext }
 
-/** The one order of the steps of every route: limit, authenticate, guard, read the body, authenticate again, handle. */
+/**
+ * Runs the steps of a route in the order that applies to all routes: limit, authenticate, guard, read the body, authenticate again,
+ * handle.
+ */
 export async function runSteps(
   spec: Route,
   { req, res, context }: Exchange,
@@ -18,7 +21,7 @@ export async function runSteps(
   const body = await readInput(req, res)
   context.end.awaitsBody = false
   const caller = spec.body && spec.authenticateAgain ? await spec.authenticateAgain(req, context) : admitted
-  // The client was told that it took too long, or has disconnected: the request must not take effect after that.
+  // The client was told that the request took too long, or has disconnected, so the request must not take effect any more.
   if (context.end.isOver) throw requestTimeout(context.end)
   return spec.handle({ caller, body, req, res, context })
 }

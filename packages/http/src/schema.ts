@@ -6,13 +6,13 @@ export type JsonSchema = Readonly<Record<string, unknown>>
 
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
 
-/** The formats that bodies may have, and how a refusal names them. */
+/** The formats that schemas of bodies may use, and their names in error messages. */
 const FORMATS = {
   uuid: { check: UUID, name: 'a UUID such as 8e0f9b52-6c1d-4f3a-9b7e-2d5c4a1f0e63' },
   'date-time': { check: isDateTime, name: 'a date and time such as 2026-01-31T09:00:00Z' },
 }
 
-// `strict` catches typos in our own schemas at start, and formats that are not above. Coercion is off: a wrong type is the
+// `strict` reports typos in our own schemas at start, and formats that are not in the list above. Coercion is off: a wrong type is the
 // caller's error.
 const ajv = new Ajv({
   verbose: true,
@@ -35,7 +35,10 @@ export function compileSchema(schema: JsonSchema): (value: unknown) => BodyProbl
   }
 }
 
-/** Keyed by content: schemas that depend on settings are created again for each app, and compiling them is the slowest part of its start. */
+/**
+ * Caches by content: schemas that depend on settings are created again for each app, and compiling them is the slowest part of its
+ * start.
+ */
 function compileOnce(schema: JsonSchema): ValidateFunction {
   const text = JSON.stringify(schema)
   const known = compiled.get(text)
@@ -53,14 +56,14 @@ function describe(error: ErrorObject): BodyProblem {
   return { kind: 'schema', field, keyword: error.keyword, message }
 }
 
-/** As people write it: `summaries[0].label`. */
+/** The member's name in the usual notation: `summaries[0].label`. */
 const memberName = (pointer: string): string =>
   pointer
     .replace(/\/(\d+)(?=\/|$)/g, '[$1]')
     .replaceAll('/', '.')
     .replace(/^\./, '')
 
-/** Our own error text: the library's is for programmers and may contain a regular expression. */
+/** Our own error text: the library's text is for programmers and may contain a regular expression. */
 function reasonOf({ keyword, schema, parentSchema = {}, params }: ErrorObject): string {
   const { minimum, maximum, minLength = 0, maxLength, minItems = 0, maxItems } = parentSchema as Limits
   switch (keyword) {

@@ -4,19 +4,19 @@ import type { Drain } from './drain.js'
 
 /** A running service. `close` lets requests finish and releases resources in reverse order. */
 export type Service = {
-  /** Comes before `close` when SIGTERM asks the process to go. */
+  /** Runs before `close` when SIGTERM asks the process to stop. */
   readonly drain?: Drain
   close(): Promise<void>
 }
 
-/** Longer than the 10 s that a listener gives to requests: after them, the resources they used must close. */
+/** Longer than the 10 s that a listener gives to requests, because the resources they used must be closed after them. */
 const STOP_LIMIT_MS = 13_000
 
 /**
- * The life of a process: start, wait for SIGINT, SIGTERM or the end of the parent that forked us, drain, close, exit. Only
- * SIGTERM drains, because that is how a platform moves requests elsewhere, and a second signal ends the wait. A start
- * that fails says why (for a `ConfigError` the whole list of problems) and exits with 1; so does a stop that
- * takes longer than 13 s, because a stuck connection must not hold a deploy.
+ * Runs a process from start to exit: start, wait for SIGINT, SIGTERM or the end of the parent that forked us, drain, close, exit. Only
+ * SIGTERM drains, because platforms use it to move requests elsewhere, and a second signal ends the wait. A failed start says why (for
+ * a `ConfigError`, it lists all problems) and exits with 1. A stop that takes longer than 13 s also exits with 1, because a stuck
+ * connection must not delay a deploy.
  */
 export async function runService(component: string, start: () => Promise<Service>): Promise<void> {
   const processLog = createProcessLog(component)
@@ -50,7 +50,7 @@ export async function runService(component: string, start: () => Promise<Service
   }
 }
 
-/** A piece of work that ends, such as a migration, with the same kind of lines as a service. A failure ends in exit code 1. */
+/** Runs a task that ends, such as a migration, and logs like a service. A failure ends in exit code 1. */
 export async function runTask(component: string, run: (log: Logger) => Promise<unknown>): Promise<void> {
   const processLog = createProcessLog(component)
   try {
@@ -71,7 +71,7 @@ export async function withLogger(component: string, run: (log: Logger) => Promis
   }
 }
 
-/** Errors that need only their message, with one problem per line. All others are logged with their stack. */
+/** Errors for which the message is enough, with one problem per line. All others are logged with their stack. */
 const FOR_OPERATORS: ReadonlySet<string> = new Set(['ConfigError', 'ConnectError', 'ListenError'])
 
 function logFailure(log: Logger, error: unknown): void {

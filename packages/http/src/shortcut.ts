@@ -3,20 +3,20 @@ import type { ErrorRequestHandler, Express, Request, RequestHandler, Response } 
 import { inOrder } from './in-order.js'
 import type { ExactRoutes } from './mount.js'
 
-/** For `listen`, which learns from it the prototypes of its requests and answers. */
+/** What `listen` serves. It takes the prototypes of requests and answers from here. */
 export type Application = RequestListener & Pick<Express, 'request' | 'response'>
 
 type Parts = {
-  /** The middleware that the application runs before its routes, all of it and in its order. */
+  /** All middleware that the application runs before its routes, in its order. */
   before: readonly RequestHandler[]
   routes: ExactRoutes
   onError: ErrorRequestHandler
 }
 
 /**
- * The application with a shortcut to its routes without parameters: same middleware, same pipeline, same error handler, without
- * Express's router around them, which costs about as much as a whole response of `node:http` (decision 0152). The application
- * handles every other request, including those without its prototypes, which `listen` sets.
+ * Returns the application with a shortcut to its routes without parameters. The shortcut runs the same middleware, pipeline and error
+ * handler without Express's router around them, which takes about as long as a whole response of `node:http` (decision 0152). The
+ * application handles every other request, including those without its prototypes, which `listen` sets.
  */
 export function withShortcut(app: Express, { before, routes, onError }: Parts): Application {
   const shortcuts = new Map(
@@ -44,7 +44,7 @@ const pathOf = (url = ''): string => {
   return end === -1 ? url : url.slice(0, end)
 }
 
-/** What Express sets on each request, and its router for a route without parameters. */
+/** Sets what Express sets on each request, and what its router sets for a route without parameters. */
 function takeOver(req: Request, res: Response): void {
   req.res = res
   res.req = req

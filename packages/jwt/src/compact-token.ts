@@ -2,10 +2,10 @@ import { decodeProtectedHeader } from 'jose'
 import { JwtError } from './jwt-error.js'
 import { demand, type JwtHeader } from './key.js'
 
-/** Longest accepted token, in characters. Node refuses longer request headers by itself, response bodies it does not. */
+/** Length of the longest accepted token, in characters. Node itself limits the size of request headers, but not of response bodies. */
 export const MAX_TOKEN_LENGTH = 65_536
 
-/** Reads the header of a JWS in compact form; throws a `malformed` JwtError when form or header are not what we sign. */
+/** Reads the header of a JWS in compact form. Throws a `malformed` JwtError if the form or the header is not one that we sign. */
 export function parseHeader(token: unknown): JwtHeader {
   try {
     demand(typeof token === 'string' && token.length <= MAX_TOKEN_LENGTH)
@@ -18,7 +18,7 @@ export function parseHeader(token: unknown): JwtHeader {
     demand(typeof alg === 'string' && (kid === undefined || typeof kid === 'string'))
     // A typed token of another kind (`at+jwt`, `dpop+jwt`) is not a user token (RFC 8725 section 3.11).
     demand(typeof typ === 'string' && typ.toUpperCase() === 'JWT')
-    // RFC 7515 section 4.1.11: an extension that is not understood makes the token invalid; none is understood here.
+    // RFC 7515 section 4.1.11: an extension that the verifier does not understand makes the token invalid. This one understands none.
     demand(!Object.hasOwn(header, 'crit') && !Object.hasOwn(header, 'b64'))
     return { alg, kid }
   } catch {
@@ -26,11 +26,12 @@ export function parseHeader(token: unknown): JwtHeader {
   }
 }
 
-// Decoders skip foreign characters and drop the unused bits of the last one: without this check a token has many spellings.
+// Decoders skip foreign characters and drop the unused bits of the last one, so without this check a token could be written in many
+// ways.
 const isCanonical = (segment: string): boolean =>
   segment !== '' && Buffer.from(segment, 'base64url').toString('base64url') === segment
 
-// The members of a valid JSON object: one colon each, outside of strings and of nested values.
+// Counts the members of a valid JSON object: each has one colon outside strings and nested values.
 function countMembers(segment = ''): number {
   const marks = Buffer.from(segment, 'base64url')
     .toString()

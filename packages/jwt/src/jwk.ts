@@ -17,7 +17,7 @@ export const isKid = (kid: unknown): kid is string =>
   typeof kid === 'string' && /^[\x20-\x7e]{1,255}$/.test(kid)
 
 /**
- * Imports what verifies: a secret, or the public half of a key. Throws a TypeError about what is wrong with it. Uses
+ * Imports a verification key: a secret, or the public half of a key. Throws a TypeError that says what is wrong with it. Uses
  * node:crypto, whose import is synchronous, unlike that of jose: settings are checked in one pass that reports every problem.
  */
 export function importJwk(jwk: unknown): NamedKey {
@@ -35,7 +35,7 @@ export function importJwk(jwk: unknown): NamedKey {
 }
 
 function importOct({ k }: JWK): KeyObject {
-  // Node's decoder skips what it does not know, so a mistyped secret would silently be another one.
+  // Node's decoder skips characters that it does not know, so a mistyped secret would silently become a different one.
   demand(typeof k === 'string' && /^[\w-]+$/.test(k), 'must have k in base64url')
   return importSecret(Buffer.from(k, 'base64url')).verifyKey
 }
@@ -54,7 +54,7 @@ function importPublicHalf({ kty, n, e, crv, x, y }: JWK): KeyObject {
   return key
 }
 
-/** Imports the keys of a list; problems name the position and the rule, never a value, which may be a secret. */
+/** Imports a list of keys. Problems name the position and the rule, never a value, which may be a secret. */
 export function importJwks(jwks: readonly unknown[], importOne = importJwk) {
   const keys = new Map<string, NamedKey>()
   const problems: string[] = []
@@ -70,7 +70,7 @@ export function importJwks(jwks: readonly unknown[], importOne = importJwk) {
   return { keys: [...keys.values()], problems }
 }
 
-/** The elements of a JSON array of JWKs or of a JWK Set; undefined for anything else. */
+/** Returns the elements of a JSON array of JWKs or of a JWK Set, or undefined for anything else. */
 export function parseJwks(json: string): unknown[] | undefined {
   try {
     const value: unknown = JSON.parse(json)

@@ -5,12 +5,12 @@ import { demand, type JwtHeader, type JwtKey, KeySet, type KeySource } from './k
 
 export type JwksClientOptions = {
   readonly url: string | URL
-  /** Milliseconds for the whole exchange, body included. Default 5 seconds. */
+  /** Time limit of the whole exchange, including the body, in milliseconds. Default 5 seconds. */
   readonly timeoutMs?: number
   /** Called for every failed request, for logs and metrics. Tokens may still verify with the current copy. */
   readonly onRefreshFailed?: (error: unknown) => void
   readonly fetch?: typeof fetch
-  /** Milliseconds that never go back, for ages and pauses. Default `performance.now`. */
+  /** A clock in milliseconds that never goes back, for ages and pauses. Default `performance.now`. */
   readonly monotonicMs?: () => number
 }
 
@@ -23,18 +23,18 @@ const UNAVAILABLE = 'The signing keys of the token issuer could not be fetched'
 const PUBLISHED_ALGORITHMS = ['RS256', 'ES256', 'EdDSA']
 const MAX_AGE_MS = 600_000
 const COOLDOWN_MS = 30_000
-// Without any copy every token fails, so the first one is retried sooner: services start in any order.
+// Without any copy, every token fails, so the first fetch is retried sooner: services start in any order.
 const FIRST_COPY_COOLDOWN_MS = 1_000
 const MAX_BYTES = 128 * 1024
 
 /**
- * Verification keys from a JWK Set URL. An unknown key name makes it ask again after a pause, so that invented names cost
- * the issuer nothing. jose fetches; the pauses are kept here, because its own ones do not cover failures.
+ * Verification keys from a JWK Set URL. An unknown key name triggers a new request after a pause, so that invented names cause no load
+ * on the issuer. jose fetches the keys, but this class keeps the pauses, because those of jose do not cover failures.
  */
 export class JwksClient implements KeySource {
   readonly #remote: ReturnType<typeof createRemoteJWKSet>
   readonly #now = (): number => this.options.monotonicMs?.() ?? performance.now()
-  /** The last good one; it stays in use while requests fail. */
+  /** The last valid keys, which stay in use while requests fail. */
   #copy: KeySet | undefined
   #fetchedAt = -Infinity
   #attemptedAt = -Infinity
@@ -59,14 +59,14 @@ export class JwksClient implements KeySource {
     throw new JwksUnavailableError(UNAVAILABLE, { cause: this.#failure })
   }
 
-  /** Does nothing during the pause. Concurrent callers share one request. */
+  /** Fetches the keys, except during the pause. Concurrent callers share one request. */
   async #refresh(): Promise<void> {
     const pauseMs = this.#copy ? COOLDOWN_MS : FIRST_COPY_COOLDOWN_MS
     if (!this.#remote.reloading && this.#now() - this.#attemptedAt < pauseMs) return
     this.#attemptedAt = this.#now()
     try {
       await this.#remote.reload()
-      // Leaves out keys of other purposes and algorithms, and weak ones.
+      // Leaves out weak keys and keys for other purposes and algorithms.
       const { keys } = importJwks(this.#remote.jwks()?.keys ?? [])
       this.#copy = new KeySet(keys.filter(({ alg }) => alg !== 'HS256'))
       this.#fetchedAt = this.#now()
@@ -80,7 +80,7 @@ export class JwksClient implements KeySource {
 async function readLimited({ body, status }: Response): Promise<Response> {
   const chunks: Uint8Array[] = []
   let size = 0
-  // Counted while it arrives: a length header may be missing or wrong, and compressed bodies grow.
+  // Counts the bytes as they arrive: a length header may be missing or wrong, and compressed bodies grow.
   for await (const chunk of (body ?? []) as AsyncIterable<Uint8Array>) {
     size += chunk.length
     if (size > MAX_BYTES) throw new Error(`The JWK Set is larger than ${MAX_BYTES} bytes`)

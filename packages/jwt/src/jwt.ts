@@ -10,11 +10,11 @@ export type JwtClaims = JWTPayload
 
 /** What a token must satisfy in addition to its signature. */
 export type VerifyOptions = {
-  /** The token's `aud` must contain this value or one of these; an empty list accepts nothing. */
+  /** The token's `aud` must contain this value, or one of these values. An empty list accepts nothing. */
   readonly audience?: string | readonly string[]
   /** The token's `iss` must be exactly this value or one of these. */
   readonly issuer?: string | readonly string[]
-  /** Refuse tokens without `exp`. Off by default: service tokens are long-lived. */
+  /** Refuses tokens without `exp`. Off by default: service tokens are long-lived. */
   readonly requireExp?: boolean
   /** How far the issuer's clock may be off, in seconds, for `exp` and `nbf`. Default 0. */
   readonly clockSkewSeconds?: number
@@ -24,8 +24,8 @@ export type VerifyOptions = {
 const SIGNATURE_ONLY = { ignoreExpiration: true, ignoreNotBefore: true }
 
 /**
- * Signs claims as they are with the ring's signing key; header `alg`, `typ: "JWT"` and the key's `kid` if it has one.
- * Nothing is added: the caller sets `iat` and `exp`. Throws a TypeError for time claims that are not whole seconds.
+ * Signs claims unchanged with the ring's signing key. The header contains `alg`, `typ: "JWT"`, and the key's `kid` if it has one. Adds
+ * no claims: the caller sets `iat` and `exp`. Throws a TypeError for time claims that are not whole seconds.
  */
 export async function signJwt({ signingKey }: { signingKey: JwtKey }, claims: JwtClaims): Promise<string> {
   const { alg, kid, signKey } = signingKey
@@ -33,17 +33,17 @@ export async function signJwt({ signingKey }: { signingKey: JwtKey }, claims: Jw
   const { iat = 0, exp = 0, nbf = 0 } = claims
   for (const [name, time] of Object.entries({ iat, exp, nbf }))
     demand(Number.isSafeInteger(time) && time >= 0, `The claim ${name} must be whole seconds since 1970`)
-  const header = { alg, typ: 'JWT', kid } // JSON has no `kid` that is undefined
-  const text = JSON.stringify(claims) // to an object the library would add `iat`
+  const header = { alg, typ: 'JWT', kid } // JSON leaves out a `kid` that is undefined
+  const text = JSON.stringify(claims) // the library would add `iat` to an object
   if (alg === 'HS256' || alg === 'ES256') return jsonwebtoken.sign(text, signKey, { algorithm: alg, header })
-  // jsonwebtoken has no EdDSA, and RS256 would block its event loop for most of a millisecond: jose signs in libuv's pool.
-  // For ES256 handing the job over costs twice the signature (decision 0020).
+  // jsonwebtoken does not support EdDSA, and would block the event loop for most of a millisecond with RS256, so jose signs in libuv's
+  // pool. For ES256, passing the job to the pool takes twice as long as the signature itself (decision 0020).
   return new CompactSign(Buffer.from(text)).setProtectedHeader(header).sign(signKey)
 }
 
 /**
- * Verifies form and header, key and algorithm, signature, claims, in this order, and returns the claims; throws a JwtError,
- * and what the key source throws. Of two claims with the same name the last one counts (RFC 7519 section 4).
+ * Verifies form and header, key and algorithm, signature, claims, in this order, and returns the claims. Throws a JwtError, or what the
+ * key source throws. If two claims have the same name, the last one counts (RFC 7519 section 4).
  */
 export async function verifyJwt(keys: KeySource, token: string, options: VerifyOptions = {}) {
   const key = await keys.findKey(parseHeader(token))
@@ -53,7 +53,7 @@ export async function verifyJwt(keys: KeySource, token: string, options: VerifyO
   return claims
 }
 
-/** Checks the signature with the key's own algorithm and returns the decoded payload; no claim is looked at. */
+/** Checks the signature with the key's own algorithm and returns the decoded payload, without checking its claims. */
 async function verifySignature({ alg, verifyKey }: JwtKey, token: string): Promise<unknown> {
   try {
     if (alg !== 'EdDSA')
@@ -61,7 +61,7 @@ async function verifySignature({ alg, verifyKey }: JwtKey, token: string): Promi
     const { payload } = await compactVerify(token, verifyKey, { algorithms: [alg] })
     return JSON.parse(Buffer.from(payload).toString())
   } catch (cause) {
-    // jsonwebtoken reads the payload before it checks the signature, and the parser's message quotes it.
+    // jsonwebtoken parses the payload before it checks the signature, and the parser's message quotes the payload.
     if (cause instanceof SyntaxError) throw new JwtError('malformed')
     throw new JwtError('bad_signature', { cause })
   }

@@ -1,15 +1,15 @@
 import { createSecretKey, type KeyObject } from 'node:crypto'
 import { JwtError } from './jwt-error.js'
 
-/** The JWS algorithms Signet signs and verifies with (EdDSA with Ed25519 only); `none` has no place in the type. */
+/** The JWS algorithms that Signet signs and verifies with (EdDSA with Ed25519 only). The type excludes `none`. */
 export const JWT_ALGORITHMS = ['HS256', 'RS256', 'ES256', 'EdDSA'] as const
 export type JwtAlgorithm = (typeof JWT_ALGORITHMS)[number]
 export type AsymmetricAlgorithm = Exclude<JwtAlgorithm, 'HS256'>
 
-/** The header fields that choose a key. Everything else in a header (`jku`, `jwk`, `x5u`, …) is never looked at. */
+/** The header fields that choose a key. All others (`jku`, `jwk`, `x5u`, …) are ignored. */
 export type JwtHeader = { readonly alg: string; readonly kid?: string | undefined }
 
-/** A key bound to its one algorithm. For HS256 both KeyObjects are the secret; without `signKey` it only verifies. */
+/** A key that is bound to one algorithm. For HS256, both KeyObjects are the secret. Without `signKey`, it only verifies. */
 export type JwtKey = JwtHeader & {
   readonly alg: JwtAlgorithm
   readonly verifyKey: KeyObject
@@ -19,13 +19,13 @@ export type JwtKey = JwtHeader & {
 export type NamedKey = JwtKey & { readonly kid: string }
 
 export interface KeySource {
-  /** The key that must have signed a token with this header; throws a JwtError `unknown_key` or `algorithm`. */
+  /** Returns the key that must have signed a token with this header. Throws a JwtError `unknown_key` or `algorithm`. */
   findKey(header: JwtHeader): JwtKey | Promise<JwtKey>
 }
 
 /**
- * Verification keys by `kid`; only tokens of the `algorithms` are accepted. The `secret` verifies HS256 tokens that name
- * no key: without one, a token must name a key. A set never changes.
+ * Verification keys by `kid`; only tokens with one of the `algorithms` are accepted. The `secret` verifies HS256 tokens that name no
+ * key. Without a secret, a token must name a key. A set never changes.
  */
 export class KeySet implements KeySource {
   constructor(
@@ -37,7 +37,7 @@ export class KeySet implements KeySource {
     const { secret, algorithms = JWT_ALGORITHMS } = this.rules
     if (!algorithms.includes(alg)) throw new JwtError('algorithm')
     const named = [...this.keys, secret].find((key) => key?.kid !== undefined && key.kid === kid)
-    // Tokens minted elsewhere with the shared secret often carry no kid, or a different one.
+    // Tokens that others sign with the shared secret often have no kid, or a different one.
     const key = named ?? (alg === 'HS256' ? secret : undefined)
     if (!key) throw new JwtError('unknown_key')
     // The key decides, never the token (RFC 8725 section 3.1).
@@ -50,7 +50,7 @@ export function demand(condition: unknown, problem?: string): asserts condition 
   if (!condition) throw new TypeError(problem)
 }
 
-/** The key of an HS256 secret; throws a TypeError if it is too weak (RFC 7518 section 3.2: not shorter than the hash). */
+/** Makes the key of an HS256 secret. Throws a TypeError if the secret is too weak (RFC 7518 section 3.2: not shorter than the hash). */
 export function importSecret(bytes: Buffer, kid?: string): JwtKey {
   demand(bytes.length >= 32, 'an HS256 secret needs at least 32 bytes (RFC 7518 section 3.2)')
   demand(new Set(bytes).size >= 8, 'an HS256 secret must not repeat a few characters; use a random value')

@@ -5,7 +5,10 @@ import { DEFAULT_LANGUAGE, languages, type Language } from './languages.js'
 type Messages = Readonly<Record<string, string>>
 type Element = ReturnType<IntlMessageFormat['getAst']>[number]
 
-/** For tests: what is missing from catalogues, superfluous, malformed, or takes other arguments than in English. */
+/**
+ * For tests. Returns what is wrong with the catalogues: messages that are missing, superfluous or malformed, or that take other
+ * arguments than in English.
+ */
 export function catalogueFaults(catalogues: Readonly<Record<Language, Messages>>): string[] {
   const original = catalogues[DEFAULT_LANGUAGE]
   return languages.flatMap((language) => {
@@ -35,7 +38,7 @@ function faultsOf(message: string, original: string | undefined, language: Langu
 const argumentsOf = (message: string, language: Language): string =>
   [...new Set(namesIn(new IntlMessageFormat(message, language).getAst()))].sort().join(', ')
 
-/** Names of arguments and tags, also inside plurals and selections. */
+/** Names of arguments and tags, including those inside plurals and selections. */
 const namesIn = (elements: readonly Element[]): string[] =>
   elements.flatMap((element) => [
     ...('value' in element && isNamed(element) ? [element.value] : []),
@@ -48,8 +51,8 @@ const LITERAL = 0
 const isNamed = ({ type }: Element): boolean => Number(type) !== LITERAL
 
 /**
- * For tests: keys that no source file below a folder names. Keys that are put together in the code, such as
- * `error.${kind}`, count as named by what they begin with.
+ * For tests. Returns the keys that no source file below a folder names. Keys that code builds, such as `error.${kind}`, count as named
+ * if they start with one of `composed`.
  */
 export function unusedKeys(keys: readonly string[], folder: URL, composed: readonly string[] = []): string[] {
   const code = readdirSync(folder, { recursive: true, encoding: 'utf8' })

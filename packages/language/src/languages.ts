@@ -1,4 +1,4 @@
-/** The languages that every catalogue has. */
+/** The languages of every catalogue. */
 export const languages = ['en', 'de'] as const
 export type Language = (typeof languages)[number]
 
@@ -13,14 +13,14 @@ type Wishes = {
   acceptLanguage?: string | undefined
 }
 
-/** More than people list. The rest is ignored, because anyone can send a long header. */
+/** More languages than people list. The rest is ignored, because anyone can send a long header. */
 const MAX_WISHES = 20
 
-/** The language to answer in: what the application asked for comes before what the browser prefers. */
+/** The language to answer in. The application's choice takes precedence over the browser's. */
 export const preferredLanguage = ({ uiLocales = '', acceptLanguage = '' }: Wishes): Language =>
   askedLanguage(uiLocales) ?? bestOf(acceptLanguage) ?? DEFAULT_LANGUAGE
 
-/** The first known language of `ui_locales`. */
+/** The first known language in `ui_locales`. */
 export const askedLanguage = (uiLocales: string): Language | null =>
   uiLocales
     .split(' ', MAX_WISHES)
@@ -44,7 +44,7 @@ const weightOf = (parameters: readonly string[]): number => {
   return written === undefined ? 1 : Number(/^q=([01](?:\.\d{0,3})?)$/i.exec(written)?.[1] ?? 0)
 }
 
-/** The language of a locale as accounts have it, such as `de-AT` or `de_AT`; null for one that no catalogue has. */
+/** The language of an account's locale, such as `de-AT` or `de_AT`. Null if there is no catalogue for it. */
 export const languageOfLocale = (locale: unknown): Language | null =>
   typeof locale === 'string' ? knownLanguage(locale.replaceAll('_', '-')) : null
 

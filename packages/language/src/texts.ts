@@ -11,15 +11,15 @@ export type Texts<Key extends string> = {
   readonly language: Language
   (key: Key, values?: MessageValues): string
   /**
-   * The parts of a message in order: texts, and what `values` holds or makes of them. `<b>…</b>` in a message calls the
-   * value named `b` with the parts inside. Texts are as they are in the catalogue or the values: not escaped.
+   * The parts of a message in order: texts, and the values from `values`. For `<b>…</b>` in a message, calls the value named `b` with
+   * the parts inside. Texts are not escaped: they are as they are in the catalogue or the values.
    */
   parts<Made>(key: Key, values: Readonly<Record<string, PartValue<Made>>>): readonly (string | Made)[]
 }
 
 type PartValue<Made> = MessageValue | Made | ((inside: readonly (string | Made)[]) => Made)
 
-/** The messages of a catalogue, by language; each is parsed when it is first needed. */
+/** Returns the messages of a catalogue, by language. Each message is parsed when it is first needed. */
 export function textsOf<Key extends string>(catalogues: Catalogues<Key>): (language: Language) => Texts<Key> {
   const made = new Map<Language, Texts<Key>>()
   return (language) => {

@@ -6,7 +6,7 @@ const DAY = 24 * HOUR
 
 type Unit = 'second' | 'minute' | 'hour' | 'day'
 
-/** Making a formatter takes forty times as long as using it, and a page of a list uses one a hundred times. */
+/** Creating a formatter takes forty times as long as using it, and a page with a list uses one a hundred times. */
 function kept<Key, Format>(make: (key: Key) => Format): (key: Key) => Format {
   const made = new Map<Key, Format>()
   return (key) => {
@@ -35,7 +35,7 @@ const timestamps = kept(
 export const unitText = (language: Language, count: number, unit: Unit): string =>
   units(language)(unit).format(count)
 
-/** A length of time in words, in the largest unit that fits it: `90` is `90 seconds`, `3600` is `1 hour`. */
+/** Writes a duration in words, in the largest unit that fits: `90` is `90 seconds`, `3600` is `1 hour`. */
 export function durationText(language: Language, seconds: number): string {
   const [unit, length] = unitOf(seconds)
   return unitText(language, Math.ceil(seconds / length), unit)
@@ -48,10 +48,10 @@ function unitOf(seconds: number): [unit: Unit, length: number] {
   return seconds > 2 * MINUTE || (seconds > 0 && seconds % MINUTE === 0) ? ['minute', MINUTE] : ['second', 1]
 }
 
-/** Date and time as people write them, in UTC and marked as such: the service does not know the reader's time zone. */
+/** Date and time as people write them, in UTC and labeled as such, because the service does not know the reader's time zone. */
 export const dateTimeText = (language: Language, at: Date): string => `${dateTimes(language).format(at)} UTC`
 
-/** A moment to the second, for lists of what happened: `2026-03-04 05:06:07 UTC`, `04.03.2026, 05:06:07 UTC`. */
+/** A time to the second, for lists of what happened: `2026-03-04 05:06:07 UTC`, `04.03.2026, 05:06:07 UTC`. */
 export function timestampText(language: Language, at: Date): string {
   if (language === 'en') return `${at.toISOString().slice(0, 19).replace('T', ' ')} UTC`
   return `${timestamps(language).format(at)} UTC`

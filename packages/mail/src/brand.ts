@@ -6,7 +6,7 @@ export type Attachment = { cid: string; filename: string; contentType: string; c
 const LOGO_ID = 'logo@brand'
 const FONT = "font-family:-apple-system,BlinkMacSystemFont,'Segoe UI',Roboto,Helvetica,Arial,sans-serif"
 
-/** The logo goes along with the email: nothing is fetched when it is read. Mail programs show no SVG. */
+/** Attaches the logo to the email, so that nothing is fetched when it is read. Mail programs do not show SVG. */
 export const logoAttachments = ({ logo }: Brand): readonly Attachment[] =>
   logo?.type === 'image/png'
     ? [{ cid: LOGO_ID, filename: 'logo.png', contentType: logo.type, content: logo.bytes }]
@@ -48,6 +48,6 @@ export const footerText = (brand: Brand, t: LayoutTexts): string =>
     .map(([label, url]) => `${label}: ${url.replace('mailto:', '')}`)
     .join('\n')
 
-// Settings are not templates: nothing in them is filled in.
+// Settings are not templates, so braces are escaped too and nothing in them is replaced.
 const escaped = (text: string): string =>
   text.replace(/[&<>"'{}]/g, (character) => `&#${character.charCodeAt(0)};`)

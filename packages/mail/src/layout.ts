@@ -3,17 +3,17 @@ import type { Language } from '@signet/language'
 import { footerText, mailFooter, mailHeader } from './brand.js'
 import { layoutTextsIn } from './texts.js'
 
-/** Whose email it is, and in which language. */
+/** The brand and the language of an email. */
 export type MailLook = { brand: Brand; language: Language }
 
 const OURS: MailLook = { brand: SIGNET, language: 'en' }
 
-/** What an email says. All texts are templates, so that values are escaped where they are printed. */
+/** The content of an email. All texts are templates, so that values are escaped where they are printed. */
 export type MailContent = {
   subject: string
   heading: string
   sentence: string
-  /** What the email is about, line by line. */
+  /** What the email is about, one fact per line. */
   facts?: readonly { label: string; value: string }[]
   /** What to do. */
   advice?: string | undefined
@@ -21,13 +21,14 @@ export type MailContent = {
   button?: string | undefined
   /** Label of a link that opens the RecoveryURL. */
   recovery?: string | undefined
-  /** Shows the Token to type in. */
+  /** Shows the Token for the reader to type in. */
   code?: boolean
   /** What to do if someone else triggered the email. */
   closing: string
 }
 
-// Mail programs know little CSS: tables for the frame, styles on the elements, one block for small screens and dark mode.
+// Mail programs support little CSS, so there are tables for the frame, styles on the elements, and one block for small screens and dark
+// mode.
 const styleOf = ({ light, dark }: ReturnType<typeof palettes>) => `
   body { margin: 0; padding: 0; width: 100%; background: ${light.bg}; -webkit-text-size-adjust: 100%; }
   @media (max-width: 600px) {

@@ -16,7 +16,7 @@ export type OutgoingMail = {
   html: string
   text?: string
   attachments?: readonly Attachment[]
-  /** Part of the Message-ID, by which mailboxes drop duplicates. */
+  /** Part of the Message-ID, which mailboxes use to drop duplicates. */
   id: string
 }
 
@@ -25,13 +25,13 @@ export type SmtpTransport = {
   /** Loads and configures everything except the connection, so that the first email is not slow. */
   prepare(): Promise<void>
   /**
-   * Resolves when the server accepted the email. Throws {@link MailRefusedError} when it permanently rejected the
-   * recipient or the email, {@link MailUnansweredError} when it may have accepted it, and other errors when a later attempt may succeed.
-   * Once connected, only `signal` limits how long the server may take: a server that has received an email may need minutes to answer, and
-   * an email that is sent again in the meantime arrives twice (RFC 5321 section 4.5.3.2.6).
+   * Resolves when the server has accepted the email. Throws {@link MailRefusedError} if it permanently rejected the recipient or the
+   * email, {@link MailUnansweredError} if it may have accepted it, and other errors if a later attempt may succeed. Once connected,
+   * only `signal` limits how long the server may take: a server that has received an email may need minutes to answer, and an email
+   * that is sent again in the meantime arrives twice (RFC 5321 section 4.5.3.2.6).
    */
   send(mail: OutgoingMail, signal: AbortSignal): Promise<void>
-  /** Ends all connections, even in the middle of an email. */
+  /** Closes all connections, even in the middle of an email. */
   close(): void
 }
 
@@ -47,15 +47,15 @@ export class MailRefusedError extends Error {
   override name = 'MailRefusedError'
 }
 
-/** The connection ended after all of the email was sent and before the server answered, so nobody knows whether it has it. */
+/** The connection ended after the whole email was sent and before the server answered, so it is unknown whether the server has it. */
 export class MailUnansweredError extends Error {
   override name = 'MailUnansweredError'
 }
 
 const IMPLICIT_TLS_PORT = 465
-/** For DNS, the connection, TLS and the greeting. */
+/** Time limit for DNS, the connection, TLS and the greeting together. */
 const CONNECT_TIMEOUT_MS = 4000
-/** How long a connection is kept for the next email. */
+/** How long a connection stays open for the next email. */
 const IDLE_TIMEOUT_MS = 5000
 /** The longest delay that a timer supports. */
 const NEVER_MS = 2 ** 31 - 1
@@ -92,7 +92,7 @@ export function openSmtpTransport(smtp: SmtpConfig, options: Options): SmtpTrans
   }
 }
 
-/** Loaded for the first email or by `prepare`, because most processes never send one. Connects with the first email only. */
+/** Loads the library for the first email or for `prepare`, because most processes never send one. Connects only with the first email. */
 async function openPool(smtp: SmtpConfig, { connections, ca }: Options) {
   const { createTransport } = await import('nodemailer')
   const { adminEmail, senderName } = smtp
@@ -117,14 +117,14 @@ async function openPool(smtp: SmtpConfig, { connections, ca }: Options) {
     },
   )
   const onSent = new WeakMap<object, () => void>()
-  // Each email has its own list of attachments, which identifies the email: nodemailer copies everything else.
+  // Each email has its own array of attachments, which identifies it: nodemailer copies everything else.
   transport.use('stream', ({ data, message }, done) => {
     const act = onSent.get(data.attachments ?? [])
     message.processFunc((stream) => (act ? stream.once('end', act) : stream))
     done()
   })
   return {
-    /** Calls `sent` when all of the email is on its way to the server. */
+    /** Calls `sent` when the whole email is on its way to the server. */
     submit: (mail: SendMailOptions & { attachments: Attachment[] }, sent: () => void) => {
       onSent.set(mail.attachments, sent)
       return transport.sendMail(mail)
@@ -136,7 +136,10 @@ async function openPool(smtp: SmtpConfig, { connections, ca }: Options) {
 /** Commands whose replies are about this recipient or email, not about the server or us. */
 const MESSAGE_COMMANDS = new Set(['RCPT TO', 'DATA'])
 
-/** RFC 5321 section 4.2.1: do not repeat the same request after a 5yz reply. */
+/**
+ * Turns a permanent rejection into an error that stops further attempts: RFC 5321 section 4.2.1 says not to repeat a request after a
+ * 5yz reply.
+ */
 function asFailure(error: unknown, isSent: boolean): unknown {
   const { responseCode, command } = error as { responseCode?: unknown; command?: unknown }
   if (typeof responseCode !== 'number')
@@ -151,8 +154,8 @@ function asFailure(error: unknown, isSent: boolean): unknown {
 const THIS_MACHINE = /^(?:localhost|127(?:\.\d{1,3}){3}|::1)$/i
 
 /**
- * TLS from the start on port 465, otherwise STARTTLS if offered; credentials only with a user, and then STARTTLS has to be offered:
- * someone on the way can take the offer out (decision 0258).
+ * Uses TLS from the start on port 465, otherwise STARTTLS if the server offers it. With a user, credentials are sent and STARTTLS is
+ * required, because an attacker on the network could remove the offer (decision 0258).
  */
 export const connectionOptions = ({ host, port, user, pass }: SmtpConfig) => ({
   host,

@@ -1,13 +1,13 @@
-/** What `{{ .Name }}` and `{{ .Data.key }}` may refer to (apps/auth/docs/specification.md#emails); nested only below `Data`. */
+/** The values for `{{ .Name }}` and `{{ .Data.key }}` (apps/auth/docs/specification.md#emails). Only `Data` has nested values. */
 export type TemplateValues = Readonly<Record<string, unknown>>
 
-/** A parsed template: literal text and paths of names. */
+/** A parsed template: literal texts and paths of names. */
 export type Template = readonly (string | { path: readonly string[] })[]
 
 const ACTION = /\{\{(.*?)\}\}/gs
 const PATH = /^\s*((?:\.[A-Za-z_][\w-]*)+)\s*$/
 
-/** Parses a template; throws an Error that names the first unsupported action. */
+/** Parses a template. Throws an Error that names the first unsupported action. */
 export function parseTemplate(text: string): Template {
   const parts: (string | { path: readonly string[] })[] = []
   let end = 0
@@ -22,14 +22,14 @@ export function parseTemplate(text: string): Template {
   return [...parts, rest]
 }
 
-/** For bodies: every value is escaped, so no value can add markup or leave an attribute. */
+/** For bodies. Escapes every value, so no value can add markup or leave an attribute. */
 export const renderHtml = (template: Template, values: TemplateValues): string =>
   render(template, values, escapeHtml)
 
 export const renderText = (template: Template, values: TemplateValues): string =>
   render(template, values, (value) => value)
 
-/** For subjects: one line, so no value can add a header. */
+/** For subjects. Returns one line, so no value can add a header. */
 export const renderSubject = (template: Template, values: TemplateValues): string =>
   render(template, values, (value) => value).replace(/[\r\n]+/g, '')
 
@@ -39,7 +39,7 @@ function render(template: Template, values: TemplateValues, encode: (value: stri
     .join('')
 }
 
-/** Own members only: `{{ .Data.constructor }}` prints nothing, like every unknown name. */
+/** Looks up own members only, so `{{ .Data.constructor }}` prints nothing, like every unknown name. */
 function lookUp(values: TemplateValues, path: readonly string[]): string {
   let value: unknown = values
   for (const name of path) {
