@@ -8,8 +8,8 @@ const drawn = (accent: string) =>
   `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 24 24" fill="none" stroke="${accent}" stroke-width="2.4"><circle cx="12" cy="12" r="9" fill="#fff"/><path d="M8 12.5l2.7 2.7L16 9.5" stroke-linecap="round" stroke-linejoin="round"/></svg>`
 
 /**
- * The logo, or the built-in mark in the color of the brand; to be served by the service, also at `/favicon.ico`, which browsers
- * request by default. An SVG opened on its own could run scripts, so its policy forbids them.
+ * The logo, or the built-in mark in the brand's color. The service should also serve it at `/favicon.ico`, which browsers request by
+ * default. An SVG opened on its own could run scripts, so its policy forbids them.
  */
 export const brandIcon = ({ logo, accent }: Brand = SIGNET): Answer => ({
   headers: {
@@ -21,13 +21,13 @@ export const brandIcon = ({ logo, accent }: Brand = SIGNET): Answer => ({
   body: logo?.bytes ?? drawn(accent),
 })
 
-/** Name and logo above a page; `icon` is where the logo is served. */
+/** Name and logo above a page. `icon` is the URL of the logo. */
 export function brandHeader({ name, logo }: Brand, icon: string | undefined): Html {
   const image = icon === undefined ? null : html`<img src="${icon}" alt="" />`
   return html`<p class="brand">${logo === null ? SEAL : image}${html`<span>${name}</span>`}</p>`
 }
 
-/** Help and legal links at the foot of a page; nothing if the operator set none. */
+/** Help and legal links at the foot of a page. Renders nothing if the operator set none. */
 export function legalFooter(
   { support, imprintUrl, privacyUrl, termsUrl }: Brand,
   language: Language,

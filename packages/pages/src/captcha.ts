@@ -7,9 +7,9 @@ type Widget = {
   script: string
   /** Class of the element that the script replaces with the widget. */
   marker: string
-  /** The form field it adds. */
+  /** The form field that the widget adds. */
   field: string
-  /** Sources that the Content-Security-Policy has to allow. */
+  /** Sources that the Content-Security-Policy must allow. */
   allow: Readonly<Record<string, readonly string[]>>
 }
 

@@ -5,7 +5,7 @@ import type { PageTexts } from './page-texts.js'
 export type ErrorView = {
   title: string
   message: string
-  /** Where a person can start again; without it, only the application knows. */
+  /** Where a person can start again. If this is absent, only the application knows. */
   home?: { href: string; label: string } | undefined
 }
 

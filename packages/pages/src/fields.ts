@@ -9,7 +9,7 @@ type Field = {
   autocomplete: string
   inputmode?: 'numeric'
   value?: string
-  /** Characters that it takes. */
+  /** Maximum number of characters. */
   maxLength?: number
   hint?: string
   /** The field that the notice of the page is about. */
@@ -44,7 +44,7 @@ export function field(t: PageTexts, options: Field): Html {
     ${hint === undefined ? null : html`<p class="hint" id="${name}-hint">${hint}</p>`}`
 }
 
-/** What the script of forms calls its button. */
+/** The labels that the script of forms gives its button. */
 const showable = (t: PageTexts): Html =>
   html`data-show="${t('kit.password.show')}" data-hide="${t('kit.password.hide')}"`
 
@@ -65,7 +65,7 @@ export const codeField = (t: PageTexts, { fault, first = true }: CodeField = {})
       ${fieldState({ name: 'code', fault, first })}
     />`
 
-/** Attributes of a field. If it has an error, screen readers read the error with it, and it gets the focus. */
+/** Attributes of a field. If it has an error, screen readers read the error with the field, which also gets the focus. */
 export function fieldState({
   name,
   hint,
@@ -80,8 +80,8 @@ export function fieldState({
 }
 
 /**
- * A button for what cannot be done again at once. It says how long that takes, and with a script counts down. The
- * service refuses a press that comes too early.
+ * A button for an action that cannot be repeated at once. It says how long to wait, and a script counts down. The service rejects a
+ * request that comes too early.
  */
 export const waitingButton = (
   t: PageTexts,

@@ -1,9 +1,9 @@
 import { pageScript } from './page-script.js'
 
-/** In milliseconds. Longer than any response takes; afterwards a form that got none can be submitted again. */
+/** In milliseconds, longer than any response takes. After this time, a form without a response can be submitted again. */
 const RESUBMIT_AFTER_MS = 10_000
 const POLL_EVERY_MS = 3000
-/** As long as links work by default. */
+/** For as long as links are valid by default. */
 const POLL_FOR_MS = 3_600_000
 
 /**

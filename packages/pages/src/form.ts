@@ -1,10 +1,7 @@
 import { NOTICE_ID } from './fields.js'
 import { html, type Html } from './html.js'
 
-/**
- * A message above a form. Screen readers announce it at once, and it gets the focus unless it is about a field, which
- * then has it.
- */
+/** A message above a form. Screen readers announce it at once, and it gets the focus, unless it is about a field, which gets it instead. */
 export const notice = (text: string | Html | undefined, fault?: string): Html | null =>
   text === undefined
     ? null

@@ -3,7 +3,7 @@ import type { PageTexts } from './page-texts.js'
 import { time } from './tables.js'
 
 export type LivePart = {
-  /** Address of the page itself. */
+  /** Path of the page itself. */
   here: string
   now: Date
   /** Whether there is anything to wait for. */
@@ -11,8 +11,8 @@ export type LivePart = {
 }
 
 /**
- * A part of a page about work in progress. The script of forms keeps it up to date on pages that poll; without a script,
- * the link does. It says as of when it is.
+ * A part of a page about work in progress. On pages that poll, the script of forms keeps it up to date; without a script, readers
+ * use the link. The part says how current it is.
  */
 export const live = (t: PageTexts, { here, now, isUnderWay = true }: LivePart, content: Html): Html =>
   html`<div ${isUnderWay && html`data-live`}>

@@ -5,12 +5,12 @@ import en from './texts/en.json' with { type: 'json' }
 
 type KitKey = keyof typeof en
 
-/** `<a>` in a message: what it does with the text inside. */
+/** Renders a tag in a message, such as `<a>`, around the text inside it. */
 type Tag = (inside: Html) => Html
 
 /** The messages of an app's pages, and those of the kit. */
 export type PageTexts<Key extends string = never> = Texts<Key | KitKey> & {
-  /** A message as HTML. Texts and values are escaped; of tags, those of `TAGS` and those in `values` work. */
+  /** A message as HTML. Texts and values are escaped. The allowed tags are those of `TAGS` and those in `values`. */
   html(key: Key | KitKey, values?: Readonly<Record<string, MessageValue | Html | Tag>>): Html
 }
 

@@ -14,7 +14,7 @@ export type Page = {
   script?: string
   /** URLs of further scripts that the page loads. */
   load?: readonly string[]
-  /** The page asks this server whether it is time to continue. */
+  /** The page polls this server to find out when to continue. */
   polls?: boolean
   /** Rules that come after the style sheet of all pages. */
   style?: string
@@ -111,7 +111,7 @@ function contentSecurityPolicy(
     .join('; ')
 }
 
-/** For keyboards, past the navigation to the {@link contentHeading}. */
+/** Lets keyboard users skip the navigation and go to the {@link contentHeading}. */
 export const skipLink = (language: Language): Html =>
   html`<a class="skip" href="#content">${kitTexts(language)('kit.skip')}</a>`
 

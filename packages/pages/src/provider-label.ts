@@ -1,6 +1,6 @@
 import labels from './provider-labels.json' with { type: 'json' }
 
-/** External providers (the file is generated from their definitions in apps/auth), and the ways to sign in that need none. */
+/** External providers (the file is generated from their definitions in apps/auth), and the sign-in methods that need none. */
 const LABELS: ReadonlyMap<string, string> = new Map(
   Object.entries({
     ...labels,

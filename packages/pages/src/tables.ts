@@ -2,14 +2,14 @@ import { DEFAULT_LANGUAGE, timestampText, type Language } from '@signet/language
 import { html, type Html } from './html.js'
 import { kitTexts, type PageTexts } from './page-texts.js'
 
-/** To the second and in UTC, which operators compare with logs. */
+/** A time to the second and in UTC, because operators compare it with logs. */
 export function time(at: Date, language?: Language): Html
 export function time(at: Date | null, language?: Language): Html | null
 export function time(at: Date | null, language: Language = DEFAULT_LANGUAGE): Html | null {
   return at && html`<time datetime="${at.toISOString()}">${timestampText(language, at)}</time>`
 }
 
-/** Facts as a list: what is absent is left out. */
+/** Facts as a list, without those that are absent. */
 export const facts = (
   pairs: readonly (readonly [label: string, value: Html | string | number | null])[],
 ): Html =>
@@ -19,7 +19,7 @@ export const facts = (
     )}
   </ul>`
 
-/** On a phone each row becomes a block with the names of its columns; the roles keep it a table for screen readers. */
+/** A table. On a phone, each row becomes a block with the names of its columns, and the roles keep it a table for screen readers. */
 export const table = (
   label: string,
   columns: readonly string[],

@@ -1,7 +1,7 @@
 /**
- * For names: control characters and lone surrogates, and all that is there to reorder, join or hide text, could make one
- * name look like another. So could invisible letters, such as the fillers of Hangul or the blank of Braille, and code
- * points that mean nothing (noncharacters) or depend on the font (private use).
+ * Removes characters that could make one name look like another: control characters, lone surrogates, everything that reorders, joins
+ * or hides text, invisible letters such as the Hangul fillers or the Braille blank, and code points that mean nothing (noncharacters)
+ * or depend on the font (private use).
  */
 export const withoutInvisible = (text: string): string =>
   text.replace(
@@ -9,5 +9,5 @@ export const withoutInvisible = (text: string): string =>
     '',
   )
 
-/** For what must be read as it was sent, such as URLs. */
+/** For text that must be read as it was sent, such as URLs. */
 export const hasInvisible = (text: string): boolean => withoutInvisible(text) !== text

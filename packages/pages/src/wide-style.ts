@@ -1,4 +1,7 @@
-/** For pages with tables, plots and navigation, after the style of all pages. Colors come from there, so light and dark do too. */
+/**
+ * Style for pages with tables, plots and navigation, placed after the style of all pages. Its colors come from there, including dark
+ * ones.
+ */
 export const wideStyle = `
 main { max-width: 62rem }
 body { place-items: start center; grid-template-columns: minmax(0, 1fr) }

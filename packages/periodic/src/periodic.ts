@@ -1,15 +1,15 @@
 export type PeriodicOptions = {
-  /** Between the end of a run and the next one. */
+  /** Milliseconds between the end of a run and the next one. */
   everyMs: number
-  /** Delay before the first run; none by default. */
+  /** Milliseconds before the first run; none by default. */
   firstMs?: number
-  /** `stopping` is aborted when no further work should begin: a run that can stop half-way should. */
+  /** `stopping` is aborted when no further work should begin. A run that can stop part-way should do so. */
   run: (stopping: AbortSignal) => Promise<unknown>
-  /** Gets the error of a failed run. The next run still starts on time. */
+  /** Called with the error of a failed run. The next run still starts on time. */
   onError: (error: unknown) => void
 }
 
-/** Work that is done again and again until it is stopped, one run at a time. Its timer keeps no process alive. */
+/** Repeats work until it is stopped, one run at a time. Its timer does not keep the process alive. */
 export class Periodic {
   readonly #stop = new AbortController()
   #isStarted = false
@@ -31,8 +31,8 @@ export class Periodic {
   }
 
   /**
-   * Runs now, or once more after a run that is under way, because that one may have looked too early. Resolves when no run is left.
-   * Works before `start` too, and does nothing after `stop`.
+   * Runs now. If a run is in progress, runs once more after it, because that one may have looked too early. Resolves when no run is
+   * left. Works before `start` too, and does nothing after `stop`.
    */
   async request(): Promise<void> {
     if (!this.stopping.aborted) {
@@ -42,7 +42,7 @@ export class Periodic {
     await this.#running
   }
 
-  /** Begins nothing more, and waits for a run that is under way. */
+  /** Starts no more runs, and waits for a run that is in progress. */
   async stop(): Promise<void> {
     this.#stop.abort()
     clearTimeout(this.#timer)
@@ -60,7 +60,7 @@ export class Periodic {
     if (this.#isStarted) this.#wait(this.options.everyMs)
   }
 
-  /** Rejects where `run` itself throws. */
+  /** Rejects even if `run` throws synchronously. */
   async #run(): Promise<void> {
     await this.options.run(this.stopping)
   }

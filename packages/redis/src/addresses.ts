@@ -1,6 +1,6 @@
 import { isIPv6 } from 'node:net'
 
-/** `host:port`, an IPv6 address in brackets. The error says what is wrong without repeating the value. */
+/** Parses `host:port`, with an IPv6 address in brackets. The error says what is wrong without repeating the value. */
 export function parseRedisNode(node: string): { host: string; port: number } {
   const [, v6, name, digits] = /^(?:\[([^\]]*)\]|([\w.-]+)):(\d{1,5})$/.exec(node.trim()) ?? []
   const host = v6 ?? name
@@ -11,7 +11,7 @@ export function parseRedisNode(node: string): { host: string; port: number } {
   return { host, port }
 }
 
-/** What the URL says about a connection. The error says what is wrong without repeating the value, which contains a password. */
+/** Parses a Redis URL. The error says what is wrong without repeating the value, which contains a password. */
 export function parseRedisUrl(raw: string) {
   // oxlint-disable-next-line no-restricted-properties -- of settings, and this package imports no other
   const url = /^rediss?:\/\//i.test(raw) && URL.canParse(raw) ? new URL(raw) : undefined

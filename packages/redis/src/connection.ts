@@ -2,8 +2,8 @@ import { createRequire } from 'node:module'
 import type { Cluster, Redis, RedisOptions } from 'ioredis'
 import { parseRedisNode, parseRedisUrl } from './addresses.js'
 
-// Required and not imported. Before Node imports CommonJS it reads all files of the library to find the names it exports, which takes as
-// long as running them.
+// Loaded with `require`, not `import`: before Node imports CommonJS, it reads all files of the library to find its exports, which takes
+// as long as running them.
 const ioredis = createRequire(import.meta.url)('ioredis') as typeof import('ioredis')
 
 export type RedisSettings = {
@@ -14,13 +14,13 @@ export type RedisSettings = {
   url: string
   /** `host:port` of each sentinel, IPv6 addresses in brackets. With `rediss://` they are asked over TLS, too. */
   sentinels?: readonly string[]
-  /** What the sentinels themselves ask for; the credentials of the URL are for the servers behind them. */
+  /** Password of the sentinels themselves. The URL's credentials are for the servers behind them. */
   sentinelPassword?: string | undefined
   /** `host:port` of some nodes of a cluster. The others are discovered. */
   clusterNodes?: readonly string[]
 }
 
-/** From settings, which have the same names in each service that has them. */
+/** Maps an app's settings, which have the same names in every service with Redis. */
 export const redisSettings = (config: {
   redisUrl: string
   redisSentinels: readonly string[]
@@ -34,8 +34,8 @@ export const redisSettings = (config: {
 })
 
 /**
- * `worker` waits for Redis without limit, as BullMQ's blocking reads require. `request` is for work that someone waits for: commands
- * fail at once without a connection and within two seconds with one. What a caller does then: decision 0155.
+ * `worker` waits for Redis without limit, as BullMQ's blocking reads require. `request` is for work that a caller waits for: commands
+ * fail at once without a connection, and within two seconds with one. Decision 0155 says what callers do then.
  */
 export type RedisRole = 'worker' | 'request'
 
@@ -48,7 +48,7 @@ export function connectRedis(settings: RedisSettings, role: RedisRole): Redis | 
     redisOptions: { ...sharedOptions(settings.url, role), db: undefined },
     enableOfflineQueue: role === 'worker',
     clusterRetryStrategy: reconnectDelayMs,
-    // Nodes are dialed by the name that their certificate has. ioredis would look up the address and check that.
+    // Connects to nodes by the name in their certificate. ioredis would look up the address and check the certificate against that.
     dnsLookup: (name, found) => {
       found(null, name)
     },
@@ -67,23 +67,24 @@ export function redisOptions(settings: RedisSettings, role: RedisRole): RedisOpt
           sentinels: sentinels.map(parseRedisNode),
           name: hostname,
           sentinelPassword,
-          // Otherwise ioredis ignores `tls`, and sends the password in plain text.
+          // Without this, ioredis ignores `tls` and sends the password in plain text.
           sentinelTLS: shared.tls,
           enableTLSForSentinelMode: shared.tls !== undefined,
         }
       : { host: hostname.replace(/^\[(.*)\]$/, '$1'), port }),
     enableOfflineQueue: role === 'worker',
     retryStrategy: reconnectDelayMs,
-    // Behind one address, another server may be the master by now. The command fails, and its caller decides (decision 0155).
-    // In scripts, which BullMQ uses for writing, Redis 6 puts more text before the command's message.
+    // Another server behind the same address may have become the master. The command fails, and its caller decides (decision 0155). In
+    // scripts, which BullMQ uses for writes, Redis 6 puts more text before the command's message.
     reconnectOnError: ({ message }) => message.includes('READONLY'),
   }
 }
 
 /**
- * Closes Redis connections that stop responding. Otherwise a crashed machine would go unnoticed until TCP gives up, about a
- * quarter of an hour later, and after lost packets TCP may wait for as long again. Blocking reads must end earlier
- * (apps/dispatcher/src/queues/queue-worker.ts). Commands of a `request` connection time out before, but that does not close it.
+ * Closes Redis connections that stop responding. Otherwise a crashed machine would go unnoticed until TCP gives up, after about a
+ * quarter of an hour, and after lost packets TCP may wait for as long again. Blocking reads must end earlier
+ * (apps/dispatcher/src/queues/queue-worker.ts). Commands of a `request` connection time out sooner, but that does not close the
+ * connection.
  */
 const SOCKET_TIMEOUT_MS = 5_000
 const CONNECT_TIMEOUT_MS = 2_000

@@ -1,6 +1,6 @@
 /**
- * Collects the lines of one turn of the event loop and writes them at once: a busy server logs several requests per turn, and
- * each write is a system call. Also writes when the process exits, so that a crash loses no line.
+ * Collects the lines of one turn of the event loop and writes them together: a busy server logs several requests per turn, and each
+ * write is a system call. Also writes when the process exits, so that a crash loses no line.
  */
 export class LineBatch {
   #lines: string[] = []
@@ -22,7 +22,7 @@ export class LineBatch {
     this.write(text)
   }
 
-  /** Writes what is left. No line may be added afterwards. */
+  /** Writes the remaining lines. No line may be added afterwards. */
   close(): void {
     process.off('exit', this.#writeNow)
     this.flush()

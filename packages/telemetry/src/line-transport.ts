@@ -1,11 +1,11 @@
 import Transport from 'winston-transport'
 import { LineBatch } from './line-batch.js'
 
-/** Where winston keeps the finished line of a record. */
+/** The key under which winston stores the finished line of a record. */
 export const LINE = Symbol.for('message')
 type Finished = { readonly [LINE]: string }
 
-/** A winston transport that hands on each line as it is, for tests. */
+/** A winston transport that passes on each line unchanged, for tests. */
 export class LineTransport extends Transport {
   constructor(private readonly handOn: (line: string) => void) {
     super()
@@ -17,7 +17,7 @@ export class LineTransport extends Transport {
   }
 }
 
-/** A winston transport that writes the lines of one turn of the event loop at once (decision 0151). */
+/** A winston transport that writes the lines of one turn of the event loop together (decision 0151). */
 export class BatchTransport extends LineTransport {
   readonly #batch: LineBatch
 

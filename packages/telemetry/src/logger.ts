@@ -6,10 +6,10 @@ import { redact } from './redact.js'
 /** Most severe first. Includes `panic` and `fatal` because supabase/auth accepts them in LOG_LEVEL. */
 export const logLevels = ['panic', 'fatal', 'error', 'warn', 'info', 'debug'] as const
 export type LogLevel = (typeof logLevels)[number]
-/** Two names are taken by winston. */
+/** winston reserves two names. */
 type LogFields = Readonly<Record<string, unknown>> & { readonly level?: never; readonly message?: never }
 
-/** Structured logging: a constant message and fields. The logger redacts fields; callers do not have to. */
+/** Structured logging with a constant message and fields. The logger redacts fields, so callers need not. */
 export type Logger = {
   log(level: LogLevel, message: string, fields?: LogFields): void
   error(message: string, fields?: LogFields): void
@@ -24,22 +24,22 @@ export type LoggerOptions = {
   level: LogLevel
   /** Value of `component` in each line. */
   component: string
-  /** Write to this file instead of standard output. */
+  /** Writes to this file instead of standard output. */
   file?: string | undefined
-  /** Write to this stream instead of standard output. */
+  /** Writes to this stream instead of standard output. */
   stream?: NodeJS.WritableStream
-  /** For tests: receives each line instead. */
+  /** For tests. Receives each line instead. */
   sink?: (line: string) => void
 }
 
 const LEVELS = Object.fromEntries(logLevels.map((level, index) => [level, index])) as Record<LogLevel, number>
 
-/** Level names in log lines, where they differ from the setting. */
+/** Level names in log lines that differ from those in the setting. */
 const WORDS: ReadonlyMap<string, string> = new Map(Object.entries({ warn: 'warning' }))
 
 /**
- * Names the members of a line, puts them in order and removes secrets. The result has no cycles and no large integers, so it
- * needs none of what winston's JSON format adds (decision 0151).
+ * Names the members of a line, orders them and removes secrets. The result has no cycles and no big integers, so it does not need
+ * winston's JSON format (decision 0151).
  */
 const jsonLine = winston.format((info) => {
   const { level, message, ...fields } = info
@@ -60,9 +60,9 @@ export function createLogger(options: LoggerOptions): Logger {
   const { component } = options
   let closed = false
   const log = (level: LogLevel, message: string, fields?: LogFields) => {
-    // Anything logged after `close`, such as a connection that breaks then, is dropped.
+    // Drops anything logged after `close`, for example when a connection then breaks.
     if (closed || !logger.isLevelEnabled(level)) return
-    // Level and message first: appended to a spread they more than double the cost of a line.
+    // Level and message come first: placed after a spread, they more than double the time that a line takes.
     logger.log({ level, message, component, ...fields })
   }
   return {

@@ -2,8 +2,8 @@ import { format } from 'node:util'
 import { createLogger, type Logger, type LogLevel } from './logger.js'
 
 /**
- * A process's second log, besides the one of its work: library output, Node's warnings and uncaught errors become lines
- * of JSON on standard error. One for each process, and only for services: it takes over the console.
+ * Creates a process's second log, in addition to the one of its work: library output, Node's warnings and uncaught errors become JSON
+ * lines on standard error. Use it once per process, and only in services, because it takes over the console.
  */
 export function createProcessLog(component: string): Logger {
   const log = createLogger({ level: 'info', component, stream: process.stderr })
@@ -19,7 +19,7 @@ export function createProcessLog(component: string): Logger {
     warn: print('warn'),
     error: print('error'),
   })
-  // Node's own listener prints prose.
+  // Node's own listener prints plain text.
   process.removeAllListeners('warning')
   process.on('warning', (warning) => log.warn('Node.js warning', { warning }))
   process.on('uncaughtException', (error, origin) => {

@@ -2,14 +2,14 @@ const SECRET_KEY =
   /^(authorization|cookie|set-cookie|x-api-key|apikey)$|password|passwd|secret|(^|_)token(s|_hash)?$|[a-z]Token$|^(code|otp|nonce|csrf|verifier|private_?key|auth_?code)$|code_?verifier|_nonce$|_otp$/i
 const SECRET_TEXT =
   /\b(?:sv[acrsp]_[0-9A-Za-z]{8,}|whsec_[0-9A-Za-z+/_-]{8,}=*|eyJ[0-9A-Za-z_-]{6,}\.[0-9A-Za-z_-]+\.[0-9A-Za-z_-]*)|\b(?:Bearer|Basic)\s+[0-9A-Za-z._~+/=-]{8,}|(?<=\b[a-z][a-z0-9+.-]*:\/\/[^\s:@/]*:)[^\s@/]+(?=@)/gi
-/** Every alternative of SECRET_TEXT contains one of these. Most strings contain none and need no closer look. */
+/** Every alternative of SECRET_TEXT contains one of these. Most strings contain none and need no further check. */
 const SECRET_HINT = /sv[acrsp]_|whsec_|eyJ|bearer|basic|:\/\//i
 const HIDDEN = '[redacted]'
 const MAX_DEPTH = 6
 
 /**
- * Copies a log record without secrets: hides members with a secret-sounding name, and removes token-shaped text from every
- * string, so that a caller who logs too much leaks nothing. Errors become `{name, message, code?, stack}`.
+ * Copies a log record without secrets. Hides members with a secret-sounding name, and removes token-shaped text from every string, so
+ * that a caller who logs too much leaks nothing. Errors become `{name, message, code?, stack}`.
  */
 export function redact(value: unknown, depth = 0): unknown {
   if (typeof value === 'string') return redactText(value)
@@ -23,7 +23,7 @@ export function redact(value: unknown, depth = 0): unknown {
   return redactMembers(value as Record<string, unknown>, depth)
 }
 
-/** Member by member into an object of the same shape, since every request's line passes here. */
+/** Copies member by member into an object of the same shape, because every request's line passes through here. */
 function redactMembers(value: Readonly<Record<string, unknown>>, depth: number): Record<string, unknown> {
   const copy: Record<string, unknown> = {}
   for (const key of Object.keys(value)) {
@@ -39,7 +39,7 @@ const redactText = (text: string): string =>
 const MAX_KNOWN_KEYS = 1000
 const knownKeys = new Map<string, boolean>()
 
-/** Log lines repeat the same few keys. */
+/** Caches results, because log lines repeat the same few keys. */
 function isSecretKey(key: string): boolean {
   const known = knownKeys.get(key)
   if (known !== undefined) return known

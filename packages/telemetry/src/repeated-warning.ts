@@ -1,14 +1,17 @@
 import type { Logger } from './logger.js'
 
 const INTERVAL_MS = 60_000
-/** One outage causes only a few messages. If there are more, they contain something that differs each time. */
+/**
+ * Messages are forgotten beyond this number. One outage causes only a few, so more of them must contain something that differs each
+ * time.
+ */
 const MAX_MESSAGES = 20
 
 type Seen = { loggedAt: number; unlogged: number }
 
 /**
- * A warning that may occur many times a second while something is unavailable: each error message is logged when it is new, and then at
- * most once a minute, with `repeats` for how often it came since. Messages that differ only in milliseconds are one.
+ * A warning that may occur many times a second during an outage. Each error message is logged when it is new, and then at most once a
+ * minute, with `repeats` for how often it has occurred since. Messages that differ only in milliseconds count as the same.
  */
 export class RepeatedWarning {
   readonly #seen = new Map<string, Seen>()
@@ -22,7 +25,7 @@ export class RepeatedWarning {
   warn(error: unknown, fields: Readonly<Record<string, unknown>> = {}): void {
     const message = error instanceof Error ? error.message : String(error)
     const now = this.now().getTime()
-    // ioredis says in each message how long it waits, and waits longer each time.
+    // Each message of ioredis says how long it waits, and it waits longer each time.
     const key = message.replaceAll(/\d+ms\b/g, '')
     const seen = this.#seen.get(key)
     if (seen && now < seen.loggedAt + INTERVAL_MS) {

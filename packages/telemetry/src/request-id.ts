@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 
-/** What a service knows about its request. Passed as the last argument; observers need it for the log line. */
+/** What a service knows about its request. Passed as the last argument, because observers need it for the log line. */
 export type RequestMeta = { readonly requestId: string }
 
 const newRequestId = (): string => randomUUID()

@@ -2,13 +2,13 @@ import { createRequire } from 'node:module'
 import { fileURLToPath } from 'node:url'
 import { Worker, type WorkerOptions } from 'node:worker_threads'
 
-/** What a pool (Piscina) needs to start its threads. */
+/** Options that a pool (Piscina) needs to start its threads. */
 export type ThreadEntry = { filename: string; execArgv: string[] }
 
 /**
- * The entry of worker threads: the file `name` beside the module `moduleUrl` (its `import.meta.url`). Built threads import and do not
- * require: Node aborts the process when a thread is terminated while it requires an ES module. From source (tests, development), the file
- * is TypeScript and needs its own loader.
+ * The entry point of worker threads: the file `name` next to the module `moduleUrl` (its `import.meta.url`). Built threads use
+ * `import`, not `require`: Node aborts the process when a thread is terminated while it requires an ES module. When running from source
+ * (tests, development), the file is TypeScript and needs its own loader.
  */
 export function threadEntry(moduleUrl: string, name: string): ThreadEntry {
   const fromSource = isSource(moduleUrl)
@@ -20,7 +20,7 @@ export function threadEntry(moduleUrl: string, name: string): ThreadEntry {
   }
 }
 
-/** Starts one thread of such an entry, without a pool. */
+/** Starts one thread with such an entry point, without a pool. */
 export function startThread(
   moduleUrl: string,
   name: string,
@@ -29,7 +29,8 @@ export function startThread(
   const { filename, execArgv } = threadEntry(moduleUrl, name)
   if (!isSource(moduleUrl))
     return new Worker(new URL(filename), { execArgv, workerData: workerData as unknown, resourceLimits })
-  // A thread gets the loader for `require` only, so its file must not use top-level await. The loader needs more memory than the limits.
+  // A thread gets the loader for `require` only, so its file must not use top-level await. The loader needs more memory than the limits
+  // allow.
   const { resolve } = createRequire(import.meta.url)
   const files = [resolve('tsx/cjs'), fileURLToPath(filename)]
   return new Worker(files.map((file) => `require(${JSON.stringify(file)})`).join('\n'), {
@@ -39,5 +40,5 @@ export function startThread(
   })
 }
 
-/** In watch mode, tests see module URLs that end in a query. */
+/** In watch mode, module URLs in tests end in a query. */
 const isSource = (moduleUrl: string) => /\.ts(\?|$)/.test(moduleUrl)

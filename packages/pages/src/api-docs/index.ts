@@ -15,20 +15,20 @@ export { tryScript } from './try-script.js'
 export type ApiDocs = Components & {
   title: string
   brand: Brand
-  /** Path of the brand's icon below the public URL, where the service has one. */
+  /** Path of the brand's icon below the public URL, if the service has one. */
   icon?: string | undefined
   /** Public URL of the service. The page is at `/docs` and its script at `/docs.js` below it. */
   baseUrl: string
-  /** What a reader needs before the first call, in a section with the id `start`. */
+  /** Introduction for readers before their first call, in a section with the id `start`. */
   introduction: Html
   routes: readonly Route[]
-  /** Names of tags in the order of the page. Routes with others are left out. */
+  /** Names of tags in the order of the page. Routes with other tags are left out. */
   tags: readonly string[]
 }
 
 export const SCRIPT_PATH = '/docs.js'
 
-// The script sends requests to this service only, and the style is the page's own: nothing comes from elsewhere.
+// The script sends requests only to this service, and the style is part of the page: nothing comes from elsewhere.
 const policyFor = (style: string): string =>
   [
     "default-src 'none'",

@@ -4,7 +4,7 @@ import { html, type Html } from '../html.js'
 import { asSentence, prose, type SchemaTables } from './schema-table.js'
 import { templateOf, tryForm } from './try-form.js'
 
-/** What operations refer to by name. */
+/** The parts of the document that operations refer to by name. */
 export type Components = {
   schemas: Readonly<Record<string, JsonSchema>>
   pathParameters: Readonly<Record<string, Pick<ParameterDoc, 'schema' | 'description'>>>
@@ -57,7 +57,7 @@ const parameters = (title: string, list: readonly ParameterDoc[], tables: Schema
   html`<h4>${title}</h4>
     ${tables.table(list.map((one) => tables.row(one.name, one.schema, one.required === true, one.description)))}`
 
-/** The members of a success can be opened; errors have the same form everywhere. */
+/** The reader can open the members of a successful answer. Errors look the same everywhere, so theirs are not shown. */
 function answer(status: string, { description, schema }: ResponseDoc, tables: SchemaTables): Html {
   const title = html`<strong>${status}</strong> ${prose(description)}`
   const members = schema && status < '300' ? tables.tables(schema) : []

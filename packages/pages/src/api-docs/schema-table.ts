@@ -23,7 +23,7 @@ type Shape = {
   description?: string
 }
 
-/** Tables of members and parameters; references are looked up in the components of the document. */
+/** Tables of members and parameters. References are looked up in the components of the document. */
 export class SchemaTables {
   constructor(private readonly schemas: Schemas) {}
 
@@ -66,7 +66,7 @@ export class SchemaTables {
     </tr>`
   }
 
-  /** One row for each member, those of objects and of items inside it by their dotted path. */
+  /** One row for each member, including members of nested objects and of array items by their dotted path. */
   #members(schema: JsonSchema, path = '', seen: readonly JsonSchema[] = []): Html[] {
     const shape = this.#resolve(schema)
     if (seen.includes(shape)) return []

@@ -49,5 +49,5 @@ input:not([type=hidden]), textarea { font: .9rem/1.5 var(--mono) }
 .try > button { width: auto; margin-top: .75rem; padding: .5rem 1.2rem }
 `
 
-/** The whole style of the page, inline, so that it loads nothing. */
+/** The complete style of the page, inlined so that the page loads nothing. */
 export const docsStyle = (accent: string): string => tokenRules(accent) + styles + wideStyle + OWN

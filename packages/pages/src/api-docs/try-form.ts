@@ -4,7 +4,7 @@ import { html, type Html } from '../html.js'
 
 export const templateOf = ({ path }: Route): string => path.replace(/:(\w+)/g, '{$1}')
 
-/** A form that sends the operation; the script of the page shows it, and shows the answer below it. */
+/** A form that sends the operation. The page's script reveals it, and shows the answer below it. */
 export function tryForm(
   route: Route,
   inPath: readonly ParameterDoc[],

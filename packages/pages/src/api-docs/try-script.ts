@@ -1,8 +1,8 @@
 import { pageScript } from '../page-script.js'
 
 /**
- * Sends the requests that readers put together on the page, to the service that served it. Without the script the forms stay
- * hidden, and a sentence says why. The token stays in the memory of the page: it is in no storage and in no address.
+ * Sends the requests that readers compose on the page to the service that served it. Without the script, the forms stay hidden, and a
+ * sentence says why. The token stays in the page's memory: it is never put into storage or a URL.
  */
 const SCRIPT = `{
   const base = document.body.dataset.base

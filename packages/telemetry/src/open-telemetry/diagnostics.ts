@@ -5,8 +5,8 @@ import type { Logger } from '../logger.js'
 const REPEAT_AFTER_MS = 60_000
 
 /**
- * Forwards messages of the SDK to the process log: all of them with `debug`, otherwise only failures, each kind at most once a
- * minute, because a collector that is down fails every few seconds.
+ * Forwards messages of the SDK to the process log: all of them with `debug`, otherwise only failures. Each kind is logged at most once
+ * a minute, because when a collector is down, exports fail every few seconds.
  */
 export function useDiagnostics(log: Logger, debug: boolean): void {
   const seldom = throttle()
@@ -30,7 +30,7 @@ function throttle(): (key: string) => boolean {
   return (key) => {
     const now = performance.now()
     if (now - (last.get(key) ?? -Infinity) < REPEAT_AFTER_MS) return false
-    // The messages contain counts, so the number of kinds has to be bounded here.
+    // The messages contain counts, so the number of kinds must be limited here.
     if (last.size > 100) last.clear()
     last.set(key, now)
     return true

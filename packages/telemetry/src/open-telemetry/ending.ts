@@ -1,7 +1,7 @@
 import pTimeout from 'p-timeout'
 import type { Logger } from '../logger.js'
 
-/** Well below the ten seconds that a process has to stop. */
+/** Well below the ten seconds that a process has for stopping. */
 const FLUSH_LIMIT_MS = 3000
 
 /** Waits briefly for the last export: a collector that is down must not block a deploy. */

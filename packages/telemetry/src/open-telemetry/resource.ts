@@ -3,6 +3,6 @@ import { defaultResource, resourceFromAttributes, type Resource } from '@opentel
 
 export type ResourceAttributes = Readonly<Record<string, string>>
 
-/** Describes the process in every span and metric. `attributes` override what is detected. */
+/** Describes the process in every span and metric. `attributes` override detected values. */
 export const resourceOf = (attributes: ResourceAttributes): Resource =>
   defaultResource().merge(resourceFromAttributes({ 'service.instance.id': randomUUID(), ...attributes }))

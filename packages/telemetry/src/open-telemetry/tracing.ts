@@ -30,7 +30,7 @@ export type TracingOptions = {
   exporter: OtlpOptions
   resource: ResourceAttributes
   sampler: { name: SamplerName; ratio: number }
-  /** Longest time a span waits for others before it is sent. */
+  /** Maximum time in milliseconds that a span waits for others before it is sent. */
   delayMs: number
   debug: boolean
   log: Logger
@@ -54,7 +54,7 @@ export async function startTracing(options: TracingOptions): Promise<Tracing> {
 const KINDS: Record<SpanKind, Kind> = { server: Kind.SERVER, client: Kind.CLIENT, internal: Kind.INTERNAL }
 
 class OpenTelemetryTracing implements Tracing {
-  // Not the library's global provider: two services in one process keep their traces apart.
+  // Not the library's global provider, so that two services in one process keep their traces apart.
   readonly #contexts = new AsyncLocalStorage<Context>()
 
   constructor(
@@ -110,7 +110,7 @@ function continued(traceparent: string | undefined): Context | undefined {
   return remote ? trace.setSpanContext(ROOT_CONTEXT, { ...remote, isRemote: true }) : undefined
 }
 
-/** A code such as `57014` or `email_exists` if there is one, otherwise the class. Never the message. */
+/** Returns a code such as `57014` or `email_exists` if there is one, otherwise the class. Never returns the message. */
 function typeOf(error: unknown): string {
   const { code } = (error ?? {}) as { code?: unknown }
   if (typeof code === 'string' && /^\w{1,64}$/.test(code)) return code
