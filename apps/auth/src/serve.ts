@@ -12,8 +12,8 @@ import { startMetrics, startTracing } from './telemetry/exporters.js'
 type Environment = Readonly<Record<string, string | undefined>>
 
 /**
- * Starts the server; the returned service stops it after requests in flight have finished. `env` is what the configuration was
- * read from: variables without an effect are named in the log. `loaded` is called when nothing more is loaded in advance.
+ * Starts the server. The returned service stops it after requests in flight have finished. `env` is the source of the configuration;
+ * variables without an effect are named in the log. `loaded` is called when nothing more is loaded in advance.
  */
 export async function serve(
   config: AuthConfig,
@@ -32,14 +32,13 @@ export async function serve(
   }
   try {
     warnAboutSettings(context, env)
-    // So that the first request and the first reader of the JWK Set find a key. Without a database, that happens
-    // later.
+    // Creates keys for the first request and the first reader of the JWK Set. Without a database, that happens later.
     await context.clock
       .adjust()
       .then(() => context.keys.forSigning())
       .catch(() => undefined)
     metrics = await startMetrics(config, context.registry, log)
-    // Closed after the listener, so that messages of the last requests still go out.
+    // Closed after the listener, so that the messages of the last requests are still sent.
     open.push(followClock(context))
     const listener = await listen(createApp(context), {
       port: config.apiPort,
@@ -48,10 +47,11 @@ export async function serve(
       drain: context.drain,
     })
     const stopCleanup = config.dbCleanupEnabled ? context.cleanup.start() : undefined
-    // In parallel: neither requests nor a batch of the clean-up may use up the other's time to finish.
+    // In parallel, so that neither the requests nor the clean-up's batch use up the other's time to finish.
     open.push(() => Promise.all([listener.close(), stopCleanup?.()]))
     context.observer.started(listener.port)
-    // Beside the first requests, so that starts stay short. What fails here fails again for the first email, which reports it.
+    // Runs alongside the first requests, so that starts stay short. If something fails here, it fails again for the first email, which
+    // reports it.
     void context
       .prepare()
       .catch(() => undefined)
@@ -63,7 +63,10 @@ export async function serve(
   }
 }
 
-/** Sends messages as soon as the time is known: by a wrong clock, all that wait may be too old to be sent. Returns how to stop. */
+/**
+ * Starts sending messages as soon as the time is known. By a wrong clock, all waiting messages might be too old to send. Returns a function
+ * that stops it.
+ */
 function followClock({ clock, outboxSender }: AuthContext): () => Promise<unknown> {
   let stopSender: (() => Promise<unknown>) | undefined
   const readings = new Periodic({
@@ -72,7 +75,7 @@ function followClock({ clock, outboxSender }: AuthContext): () => Promise<unknow
       await clock.adjust()
       if (!stopping.aborted) stopSender ??= outboxSender.start()
     },
-    // The clock keeps its last offset, and readiness reports the database.
+    // Ignore errors: the clock keeps its last offset, and readiness reports the database.
     onError: () => undefined,
   })
   readings.start()

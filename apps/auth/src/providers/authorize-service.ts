@@ -19,11 +19,11 @@ export type AuthorizeRequest = {
   linkingTarget: Live | null
 }
 
-/** Where to send the browser, and what it must come back with. */
+/** Where to send the browser, and the state that it must bring back. */
 export type Departure = {
   readonly url: string
   readonly state: string
-  /** The provider returns with a form post. */
+  /** Whether the provider returns with a form post. */
   readonly posted: boolean
 }
 
@@ -33,17 +33,17 @@ type Deps = {
   invitations: Invitations
   hashes: TokenHashes
   registry: ProviderRegistry
-  /** Anyone may begin a sign-in, and each one stores a row. */
+  /** Limits how often anyone may begin a sign-in, because each one stores a row. */
   limit: KeyedLimit
   encryption: KeyObject
   now: () => Date
 }
 
-/** Ours, or not for callers to set (docs/specification.md#providers); compared in lower case. */
+/** Parameters that are ours, or that callers must not set (docs/specification.md#providers); compared in lower case. */
 const RESERVED = new Set([
   ...['client_id', 'client_secret', 'redirect_uri', 'response_type', 'state', 'scope'],
   ...['code_challenge', 'code_challenge_method', 'code_verifier', 'response_mode'],
-  // A request object would replace everything that is said here (RFC 9101).
+  // A request object would replace all parameters that we send (RFC 9101).
   ...['request', 'request_uri', 'registration'],
   ...['provider', 'scopes', 'redirect_to', 'invite_token', 'skip_http_redirect', 'workos_provider'],
 ])
@@ -52,7 +52,7 @@ const RESERVED = new Set([
 export class AuthorizeService {
   constructor(private readonly deps: Deps) {}
 
-  /** Where to send the browser. The flow's row is stored before the redirect. */
+  /** Returns where to send the browser. The flow's row is stored before the redirect. */
   async begin(
     { query, redirectTo, linkingTarget }: AuthorizeRequest,
     meta: Pick<RequestMeta, 'client' | 'requestId'>,
@@ -91,7 +91,7 @@ export class AuthorizeService {
         },
       )
       .catch((cause: unknown) => {
-        // A database that fails is not the provider's fault.
+        // If the database fails, that is not the provider's fault.
         if (notSaved instanceof Error) throw notSaved
         throw authError('internal', 'unexpected_failure', 'The provider could not be reached', { cause })
       })

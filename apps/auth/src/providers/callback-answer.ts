@@ -36,11 +36,11 @@ export async function successTarget(
   })
 }
 
-/** Before the flow is known the only target is the site: a target named by the caller must not be trusted. */
+/** Before the flow is known, errors can only go to the site: a target that the caller names cannot be trusted. */
 export const stateErrorTarget = (siteUrl: string, error: AppError): string =>
   withQuery(siteUrl, errorParameters(error))
 
-/** In the query for servers, and in the fragment for clients that read it there. */
+/** Puts the error into the query for servers, and into the fragment for clients that read it there. */
 export const errorTarget = (referrer: string, error: unknown): string =>
   withBoth(referrer, isAppError(error) ? errorParameters(error) : UNEXPECTED)
 

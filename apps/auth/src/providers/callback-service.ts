@@ -34,8 +34,7 @@ type Deps = {
   encryption: KeyObject
   flowLifeMs: number
   /**
-   * Time for all calls to a provider together: less than a request may take, so that the browser is still redirected
-   * back.
+   * Time for all calls to a provider together. It is less than a request may take, so that there is time left to redirect the browser back.
    */
   providerBudgetMs: number
   now: () => Date
@@ -57,7 +56,7 @@ export class CallbackService {
     return claim.flow
   }
 
-  /** Signs the user of a claimed flow in, or links, or accepts an invitation. */
+  /** Signs in the user of a claimed flow, links the identity, or accepts an invitation. */
   async complete(
     flow: OAuthFlow,
     parameters: CallbackParameters,
@@ -82,7 +81,7 @@ export class CallbackService {
     }
   }
 
-  /** A PKCE flow waits for its code to be exchanged, or for its clean-up. */
+  /** Removes a flow that is over. With PKCE, the flow stays until its code is exchanged or the clean-up removes it. */
   async abandon(flow: OAuthFlow): Promise<void> {
     if (flow.challenge === null) await this.deps.flows.remove(this.deps.db, flow.id)
   }

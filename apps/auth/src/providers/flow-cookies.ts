@@ -6,8 +6,8 @@ import { keyedHash, sha256 } from '../secrets/derived-keys.js'
 type Deps = { cookies: Cookies; key: KeyObject; lifeMs: number }
 
 /**
- * Binds the state of a flow to the browser that begins it (RFC 6749 section 10.12). Each flow has its own cookie, so
- * several tabs do not interfere; the cookie is derived from the state, so nothing is stored.
+ * Binds the state of a flow to the browser that begins it (RFC 6749 section 10.12). Each flow has its own cookie, so flows in several tabs
+ * do not interfere. The cookie is derived from the state, so nothing is stored.
  */
 export class FlowCookies {
   constructor(private readonly deps: Deps) {}

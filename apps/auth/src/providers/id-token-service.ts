@@ -27,7 +27,7 @@ export type IdTokenRequest = {
 }
 
 export type IdTokenRules = {
-  /** Other issuers whose tokens are accepted, each for the client that the request names. */
+  /** Other issuers whose tokens are accepted. A token must be for the client that the request names. */
   readonly allowedIssuers: readonly string[]
   readonly iosBundleId: string | undefined
   readonly siteUrl: string
@@ -124,8 +124,8 @@ export class IdTokenService {
   }
 
   /**
-   * Its identities are named after the issuer, never after the request: a provider's name would let it impersonate
-   * that provider.
+   * Names the identities after the issuer, never after the request. An issuer that could use a provider's name could impersonate that
+   * provider.
    */
   #ofIssuer(clientId: string, issuer: string): Expectation {
     if (issuer === '' || clientId === '' || !this.deps.rules.allowedIssuers.includes(issuer))
@@ -159,7 +159,7 @@ export class IdTokenService {
   }
 }
 
-/** The request carries the raw nonce and the token its SHA-256, so someone who only sees the token cannot use it. */
+/** The request has the nonce itself, and the token only its SHA-256. So someone who only sees the token cannot use it. */
 function checkNonce(inToken: unknown, given: string | undefined): void {
   const hashed = typeof inToken === 'string' ? inToken : ''
   const nonce = given ?? ''

@@ -88,7 +88,7 @@ export function identityRoutes({
   ]
 }
 
-/** Also for the id_token grant with `link_identity`. */
+/** Also used by the id_token grant with `link_identity`. */
 export function requireManualLinking(enabled: boolean): void {
   if (!enabled) throw authError('not_found', 'manual_linking_disabled', 'Manual linking is disabled')
 }

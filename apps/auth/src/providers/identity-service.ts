@@ -47,7 +47,7 @@ export class IdentityService {
         provider: found.provider,
         provider_id: found.providerId,
       })
-      // To the previous address: the person who lost a sign-in method must be notified.
+      // Goes to the previous address, because the person who lost a sign-in method must be notified.
       const email = locked.email ?? ''
       const variables = { email, provider: found.provider, data: locked.userMetadata }
       await mailer.notify(tx, 'identity_unlinked_notification', email, variables, meta)
@@ -76,7 +76,7 @@ export class IdentityService {
     })
   }
 
-  /** The oldest address of another identity that its provider verified. */
+  /** The address of the oldest remaining identity that has a verified one. With autoconfirm, every address counts as verified. */
   #promoted(left: readonly Identity[]): string | null {
     const chosen = left.find(
       ({ email, identityData }) =>

@@ -3,10 +3,10 @@ import { keyedHash, sha256 } from '../secrets/derived-keys.js'
 import { seal, unseal } from '../secrets/sealed-box.js'
 import type { Departure } from './authorize-service.js'
 
-/** A sign-in method about to be added, as carried through the browser. */
+/** A sign-in method that someone is about to add. The browser carries it. */
 export type PendingLink = Departure & {
   readonly provider: string
-  /** The address of the account, for the person to recognize. */
+  /** The address of the account, by which the person recognizes it. */
   readonly account: string
 }
 
@@ -17,9 +17,9 @@ const CONTEXT = 'pending link'
 export const CONFIRM_PATH = '/authorize/confirm'
 
 /**
- * Linking is requested with a bearer token and no cookies, so nothing binds the flow to a browser: its URL could be
- * sent to someone else, whose provider account would then be linked to the sender's account. The URL therefore leads
- * to a page of this server, which names the account and asks for confirmation.
+ * Linking is requested with a bearer token and no cookies, so nothing binds the flow to a browser. Someone could send its URL to another
+ * person, whose provider account would then be linked to the sender's account. Therefore, the URL leads to a page of this server, which
+ * names the account and asks for confirmation.
  */
 export class LinkConfirmation {
   constructor(private readonly deps: Deps) {}

@@ -21,7 +21,7 @@ type Deps = {
 
 const MAX_FORM_BYTES = 16 * 1024
 
-/** The confirmation page between requesting a sign-in method and the provider. */
+/** The confirmation page, which people see after requesting a sign-in method and before they go to the provider. */
 export function linkRoutes({ linkConfirmation, flowCookies, cookies, config }: Deps): Route[] {
   const { pathname, origin, protocol } = new URL(`${config.apiExternalUrl}${CONFIRM_PATH}`)
   const linkOf = (values: Readonly<Record<string, string>>): PendingLink => {

@@ -21,7 +21,7 @@ export type ConfiguredProvider = {
   readonly name: Provider
   readonly definition: ProviderDefinition
   readonly settings: ProviderSettings
-  /** Redirects the browser to the provider, or redeems what it came back with. */
+  /** Starts the redirect to the provider, or redeems the code that the browser brought back. */
   authenticate(req: StrategyRequest, options?: StrategyOptions): Promise<StrategyOutcome>
   /** Fetches the profile from the provider. Rejects with {@link ProviderError} or a connection error. */
   profile(tokens: ProviderTokens, callback: Readonly<Record<string, string>>): Promise<ProviderProfile>
@@ -31,11 +31,11 @@ type Deps = {
   settings: Readonly<Record<Provider, ProviderSettings>>
   outbound: Outbound
   idTokens: IdTokenVerifier
-  /** AUTH_ALLOW_PRIVATE_PROVIDER_URLS: base URLs of providers that have a fixed one count too. */
+  /** AUTH_ALLOW_PRIVATE_PROVIDER_URLS: the base URL setting then also applies to providers with a fixed one. */
   allowPrivateUrls: boolean
 }
 
-/** The providers of docs/specification.md#providers as they are configured. */
+/** The configured providers of docs/specification.md#providers. */
 export class ProviderRegistry {
   readonly #names = new Map<string, Provider>()
   readonly #configured = new Map<Provider, ConfiguredProvider>()
@@ -49,7 +49,7 @@ export class ProviderRegistry {
     }
   }
 
-  /** The provider of a name or alias, in any letter case; 400 `validation_failed` unless it can be used. */
+  /** The provider with this name or alias, in any letter case. Throws 400 `validation_failed` if it cannot be used. */
   get(name: string): ConfiguredProvider {
     const known = this.#names.get(name.toLowerCase())
     if (known === undefined)
@@ -65,7 +65,7 @@ export class ProviderRegistry {
     return known && this.#configured.get(known)
   }
 
-  /** Providers that need nothing but a button. */
+  /** Providers that a page can offer with just a button. */
   get withButton(): readonly Provider[] {
     return [...this.#configured.values()]
       .filter(({ definition }) => definition.needsParameters !== true)
@@ -129,7 +129,7 @@ export class ProviderRegistry {
 
 type LoadedProtocol = { protocol: Protocol; passport: ProviderPassport }
 
-/** Passport and its strategies are loaded when someone first signs in with a provider. */
+/** Passport and its strategies are loaded when someone signs in with a provider for the first time. */
 async function loadProtocol(name: Provider, load: () => Promise<Protocol>): Promise<LoadedProtocol> {
   const { ProviderPassport } = await import('./strategies/provider-passport.js')
   const protocol = await load()
@@ -138,7 +138,7 @@ async function loadProtocol(name: Provider, load: () => Promise<Protocol>): Prom
   return { protocol, passport }
 }
 
-/** URLs of the provider, moved below the base URL where one is set. */
+/** Moves URLs of the provider below the base URL, if one is set. */
 export const endpointBelow =
   (baseUrl: string | undefined): Endpoint =>
   (url) => {

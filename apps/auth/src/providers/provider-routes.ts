@@ -112,7 +112,7 @@ async function comeBack(
   { req, res, context }: { req: Request; res: Response; context: RequestContext },
 ): Promise<Answer> {
   const { state = '' } = parameters
-  // Checked before the flow is claimed, so that nobody can end someone else's sign-in.
+  // Check this before claiming the flow, so that nobody can end someone else's sign-in.
   const began = state === '' || flowCookies.has(req, state)
   if (!began) return redirect(303, stateErrorTarget(redirects.siteUrl, begunElsewhere()))
   const flow = await callbacks.claim(state).catch((error: unknown) => {
@@ -132,7 +132,7 @@ async function comeBack(
     const result = await callbacks.complete(flow, parameters, aud, guard.metaOf(req))
     return redirect(302, await successTarget(flow.referrer, result, accessTokens, now()))
   } catch (failure) {
-    // Answered as a redirect, so it never reaches the handler that logs server errors.
+    // The answer is a redirect, so the handler that logs server errors never sees the failure.
     if (!isAppError(failure) || statusOf(failure) >= 500)
       observer.providerFailed(
         flow.provider,
@@ -146,7 +146,7 @@ async function comeBack(
 const begunElsewhere = () =>
   authError('invalid', 'bad_oauth_state', 'This sign-in did not start in this browser, or has expired')
 
-/** The first value of each parameter that is text. */
+/** The first value of each parameter, if it is text. */
 export function textsOf(values: Readonly<Record<string, unknown>>): Record<string, string> {
   const first = (value: unknown): unknown => (Array.isArray(value) ? (value as unknown[])[0] : value)
   const entries = Object.entries(values).map(([name, value]) => [name, first(value)] as const)

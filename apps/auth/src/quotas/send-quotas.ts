@@ -7,12 +7,12 @@ import type { Client } from '../requests/request-meta.js'
 
 const HOUR_MS = 3_600_000
 
-/** `n` an hour, or (`n/d`) a bucket of n that gains one each d. */
+/** `n` messages an hour or, for `n/d`, a bucket of n messages that gains one every d. */
 export type SendQuota = { amount: number; everyMs?: number | undefined }
 
 /**
- * Why a message is requested. It depends on the request and never on the account, because strangers must not learn
- * anything about accounts. `invitation` is what an administrator sends.
+ * Why a message is requested. It depends on the request and never on the account, so that strangers cannot find out anything about
+ * accounts. Administrators send an `invitation`.
  */
 export type MessagePurpose =
   | 'confirmation'
@@ -27,7 +27,10 @@ export type MessagePurpose =
 export type MessageQuotaRequest = {
   purpose: MessagePurpose
   to: string
-  /** Caused by a request that was already counted. The client's remaining quota must not tell it that there was something to send. */
+  /**
+   * The message follows from a request that was already counted. It does not count against the client's quota, which would otherwise tell
+   * the client that there was something to send.
+   */
   follows?: true
 }
 
@@ -44,17 +47,16 @@ export type Quotas = {
 }
 
 export type MailQuotas = Quotas & {
-  /** Percent of the total that is kept for recoveries, and as much again for confirmations. */
+  /** Percent of the total that is reserved for recoveries. As much again is reserved for confirmations. */
   reservePercent: number
-  /** Percent of a reserve for the widest network around a client. */
+  /** Percent of a reserve that the widest network around a client may use. */
   sharePercent: number
 }
 
 export type SendQuotas = {
   /**
-   * Counts one email and runs `work`; if that fails, the email is not counted, unless the failure tells that another account has an
-   * address. Throws `over_email_send_rate_limit`
-   * when recipient, client or server have used up their quota.
+   * Counts one email and runs `work`. If that fails, the email is not counted, unless the error says that another account has an address.
+   * Throws `over_email_send_rate_limit` if the recipient, the client or the server has used up its quota.
    */
   mail<T>(request: MessageQuotaRequest, meta: MessageOrigin, work: () => Promise<T>): Promise<T>
   /** The same for an SMS to a number, with `over_sms_send_rate_limit`. */
@@ -85,7 +87,7 @@ export function createSendQuotas(config: SendQuotaConfig, { limiter, onMailRefus
     try {
       return await work()
     } catch (error) {
-      // A request refused for coming too soon must not use up the quota; one that learned who has an account must.
+      // A request that is refused because it comes too soon must not use up the quota. One that reveals who has an account must.
       if (!isAddressExists(error)) await limiter.putBack(taken)
       throw error
     }
@@ -94,7 +96,7 @@ export function createSendQuotas(config: SendQuotaConfig, { limiter, onMailRefus
   return {
     mail(request, meta, work) {
       if (!config.mail || !pools) return work()
-      // Administrators' servers send for all users, so no client limit applies.
+      // An administrator's server sends for all users, so no client limit applies.
       const client = request.purpose === 'invitation' ? undefined : meta.client
       const all = [[pools.shared], ...(isReserved(request.purpose) ? [pools[request.purpose](client)] : [])]
       return counted(waysOf('mail', config.mail, request, client, all), work, (waitMs) => {
@@ -113,8 +115,8 @@ export function createSendQuotas(config: SendQuotaConfig, { limiter, onMailRefus
 }
 
 /**
- * The limits of the recipient, for each purpose separately, and of the client, unless a proxy hides who that is, together with each of
- * `all`, those of everybody.
+ * Combines the limits of the recipient, which are separate for each purpose, and of the client, unless a proxy hides who that is, with each
+ * of `all`, the limits for everyone.
  */
 function waysOf(
   what: 'mail' | 'sms',
@@ -134,9 +136,9 @@ function waysOf(
 }
 
 /**
- * Strangers can request messages for addresses without an account. Nobody gets those, and they must not use up what the owner needs to
- * sign up or in. So half of a recipient's quota goes to whoever comes first, and the rest is divided (decision 0128): the widest network
- * around a client may use half of it, every narrower one half as much, but at least one message, and the client itself one.
+ * Strangers can request messages for addresses without an account. Nobody gets those, but they must not use up what the owner needs to sign
+ * up or in. So half of a recipient's quota is first come, first served, and the rest is divided (decision 0128). The widest network around
+ * a client may use half of the rest, and every narrower one half as much, but at least one message. The client itself may use one.
  */
 function partsOf(recipient: string, quota: SendQuota, client: Client | undefined): Limit[][] {
   const common = Math.ceil(quota.amount / 2)
@@ -157,7 +159,7 @@ const halfOf = ({ amount, everyMs }: SendQuota): SendQuota => ({
   everyMs: everyMs === undefined ? undefined : 2 * everyMs,
 })
 
-/** Takes one from each limit of the first way for which all have one left. */
+/** Takes one message from each limit of the first way in which every limit has one left. */
 async function takeOneWay(limiter: Limiter, ways: readonly (readonly Limit[])[]) {
   let waitMs = Infinity
   for (const limits of ways) {
@@ -170,7 +172,7 @@ async function takeOneWay(limiter: Limiter, ways: readonly (readonly Limit[])[])
 
 type Pools = { shared: Limit } & Record<Reserved, (client: Client | undefined) => Limit[]>
 
-/** The parts, and their refill rates, add up to the whole. */
+/** Splits the total so that the parts, and their refill rates, add up to it. */
 function splitPools({ total, reservePercent, sharePercent }: MailQuotas): Pools {
   const reserve = Math.floor((total.amount * reservePercent) / 100)
   const part = (name: string, amount: number) => limitOf(`mail:all:${name}`, partOf(total, amount))
@@ -187,9 +189,8 @@ function splitPools({ total, reservePercent, sharePercent }: MailQuotas): Pools 
 }
 
 /**
- * How much of a reserve each network that the client is in may use (decision 0128): every narrower one half as much as the one around
- * it, but at least one message. So a few networks cannot use up what everyone else needs for recoveries, however many clients
- * are in them.
+ * How much of a reserve each network around the client may use (decision 0128): every narrower one half as much as the one around it, but
+ * at least one message. So a few networks cannot use up what everyone else needs for recoveries, no matter how many clients are in them.
  */
 function sharesOf(
   name: Reserved,

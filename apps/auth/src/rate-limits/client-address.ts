@@ -3,7 +3,7 @@ import { canonicalAddress, isPrivateAddress, networkOf } from '@signet/rate-limi
 import type { Request } from 'express'
 import type { Client } from '../requests/request-meta.js'
 
-/** How the caller's address is known. */
+/** How to find out the caller's address. */
 export type ClientAddressRules = {
   /** AUTH_SECURITY_FORWARDED_FOR_ENABLED, _HEADER and _HOPS. */
   forwardedForEnabled: boolean
@@ -19,7 +19,10 @@ const MAX_KEY_LENGTH = 128
 export const clientIp = (req: Request, rules: ClientAddressRules): string =>
   forwardedAddress(req, rules) ?? peerOf(req.socket).ip
 
-/** What requests are counted by (decision 0135): the forwarded address, else the header that the operator named, else the socket. */
+/**
+ * What requests are counted by (decision 0135): the forwarded address, otherwise the header that the operator named, otherwise the address
+ * of the socket.
+ */
 export function clientOf(req: Request, rules: ClientAddressRules): Client {
   const forwarded = forwardedAddress(req, rules)
   if (forwarded !== undefined) return { key: networkOf(forwarded), shared: false }
@@ -28,7 +31,7 @@ export function clientOf(req: Request, rules: ClientAddressRules): Client {
   return peerOf(req.socket).client
 }
 
-/** The header may hold anything that tells clients apart; an address counts by its network, in any notation. */
+/** The header may hold anything that tells clients apart. An address, in any notation, counts by its network. */
 function keyOf(named: string): string {
   const address = addressIn(named)
   return address === undefined ? named.slice(0, MAX_KEY_LENGTH) : networkOf(address)
@@ -43,7 +46,7 @@ function forwardedAddress(req: Request, rules: ClientAddressRules): string | und
   return addressIn(value?.trim() ?? '')
 }
 
-/** As proxies write it: alone, or with the port of the connection, for IPv6 in brackets (RFC 3986 section 3.2.2). */
+/** An address as proxies write it: alone or with the port of the connection, and IPv6 in brackets (RFC 3986 section 3.2.2). */
 const WITH_PORT = /^(?:\[(?<v6>[^\]]*)\](?::\d{1,5})?|(?<v4>[\d.]+):\d{1,5})$/
 
 function addressIn(text: string): string | undefined {
@@ -55,11 +58,11 @@ type Peer = { readonly ip: string; readonly client: Client }
 
 const peers = new WeakMap<Socket, Peer>()
 
-/** Worked out once for each connection: comparing it with lists of networks is slow. */
+/** Computed once for each connection, because comparing the address with lists of networks is slow. */
 function peerOf(socket: Socket): Peer {
   const known = peers.get(socket)
   if (known !== undefined) return known
-  // Empty when the connection is gone already.
+  // The address is missing if the connection has already closed.
   const ip = canonicalAddress(socket.remoteAddress ?? '') ?? ''
   const peer = { ip, client: { key: networkOf(ip), shared: ip === '' || isPrivateAddress(ip) } }
   peers.set(socket, peer)

@@ -3,9 +3,9 @@ import type { Observer } from '../observers/observer.js'
 
 type LimitObserver = Pick<Observer, 'limitRedisUnreachable' | 'limitRedisReady'>
 
-/** The connection for limits and quotas. */
+/** Connects to the Redis of limits and quotas. */
 export async function connectLimitRedis(url: string, observer: LimitObserver): Promise<Redis | Cluster> {
-  // Loaded here, because it takes a tenth of the memory of a service that does without.
+  // Loaded only here, because the client takes a tenth of the memory that a service without Redis needs.
   const { connectRedis } = await import('@signet/redis')
   const redis = connectRedis({ url }, 'request')
   redis

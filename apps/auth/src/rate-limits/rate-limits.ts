@@ -4,18 +4,20 @@ import { authError } from '../errors/auth-error.js'
 import type { Observer } from '../observers/observer.js'
 import type { Client } from '../requests/request-meta.js'
 
-/** Counts for each client. */
+/** A limit that counts for each client. */
 export type KeyedLimit = { consume(client: Client, requestId: string): Promise<void> }
 
-/** Requests that were refused because the server is busy can be given back. */
+/** A limit that can give back requests that were refused because the server is busy. */
 export type ReturningLimit = KeyedLimit & {
-  /** Only as often as `consume` allows, so that refused requests have a limit, too: they cost no hash, but statements. */
+  /**
+   * Works only as often as `consume` does, so that refused requests have a limit as well: they cost database statements, though no hash.
+   */
   giveBack(client: Client): Promise<void>
 }
 
 /** A limit on failures that also holds for parallel attempts: each attempt counts as a failure until `putBack`. */
 export type FailureLimit = {
-  /** 0 when one was left, otherwise the milliseconds until one is. */
+  /** Returns 0 if one was left, otherwise the milliseconds until there is one. */
   take(client: Client): Promise<number>
   putBack(client: Client): Promise<void>
 }
@@ -23,7 +25,7 @@ export type FailureLimit = {
 /** One limiter for each bucket of docs/specification.md#rate-limits. */
 export type RateLimits = {
   token: ReturningLimit
-  /** Sign-ins that begin at a provider. Most end at `/token`, so that rate is theirs, too. */
+  /** Sign-ins that begin at a provider. Most of them end at `/token`, so they get the same rate. */
   authorize: KeyedLimit
   verify: KeyedLimit
   /** A bucket for each endpoint, e.g. `otp('/signup')`. */
@@ -50,7 +52,7 @@ export type RateLimitRules = {
   anonymousUsers: number
   mfaChallengeAndVerify: number
   passkey: number
-  /** Factor on the limits for a shared client (see `Client`). */
+  /** Multiplies the limits for a shared client (see `Client`). */
   sharedAddressFactor: number
 }
 
@@ -68,7 +70,7 @@ const HOUR_MS = 60 * MINUTE_MS
 
 export function createRateLimits(rules: RateLimitRules, deps: Deps): RateLimits {
   const byClient = (name: string, requests: number, windowMs: number) => {
-    // One for each name, so that a flood of one kind does not evict the counts of another.
+    // Each name has its own limiter, so that a flood of one kind does not evict the counts of another.
     const limiter = createLimiter({ ...deps, prefix: `${deps.prefix}:limit:${name}` })
     const limitOf = ({ key, shared }: Client) => {
       const factor = shared ? rules.sharedAddressFactor : 1

@@ -16,11 +16,11 @@ import { isLiteral, matches, wildcards, type Wildcards } from './wildcards.js'
 /** One entry of the redirect allow-list, in the same parts as a target. */
 export type Pattern = {
   readonly scheme: string
-  /** The labels of a host name, or an address as the only one; null for schemes of applications. */
+  /** The labels of a host name, or an IP address as text; null for schemes of applications. */
   readonly host: readonly Wildcards[] | string | null
   readonly port: string
   readonly path: Wildcards
-  /** Null when anything may follow. */
+  /** Null if any query is allowed. */
   readonly query: Wildcards | null
 }
 
@@ -29,9 +29,9 @@ const AUTHORITY = /^(?<host>\[[^\]]*\]|[^:]*)(?::(?<port>\d{1,5}|\*))?$/
 const ANY_PORT = '*'
 
 /**
- * Parses a pattern such as `https://*.example.com/app/**`. `*` matches any characters within one label of the host or one part of the
- * path (between `/` or `.`), or any port; `**` matches any characters of the path. In the query, both match any characters. A pattern
- * without `?` matches only targets without a query, unless its path ends in a wildcard. Throws an Error that says what is wrong.
+ * Parses a pattern such as `https://*.example.com/app/**`. `*` stands for any characters within one label of the host or one part of the
+ * path (between `/` or `.`), or for any port; `**` stands for any characters of the path. In the query, both stand for any characters. A
+ * pattern without `?` matches only targets without a query, unless its path ends in a wildcard. Throws an Error that says what is wrong.
  */
 export function parsePattern(text: string): Pattern {
   if (/[\p{Cc}\s\\]/u.test(text))
@@ -67,7 +67,7 @@ export function matchesPattern(pattern: Pattern, target: Target): boolean {
   )
 }
 
-/** No wildcard stands for what a later server may read as another path: the pattern did not say that. */
+/** A wildcard never matches a path that a later server may read differently, because whoever wrote the pattern did not allow that. */
 const matchesPath = (pattern: Wildcards, path: string): boolean =>
   (isLiteral(pattern) || isPlainPath(path)) && matches(pattern, path)
 
@@ -79,7 +79,7 @@ function matchesHost(pattern: Pattern['host'], host: string | null): boolean {
   return pattern.every((label, index) => matches(label, labels[index] ?? ''))
 }
 
-/** A path that later servers may read as another one can only be matched as it stands. */
+/** A path that a later server may read differently may only be in a pattern without wildcards, spelled as browsers spell it. */
 function requireLiteral(written: string, read: string): void {
   if (written.includes('*') && !isPlainPath(written))
     throw new Error(
@@ -106,7 +106,7 @@ function hostOf(host: string): Wildcards[] | string {
     return address
   }
   const labels = host.split('.').map(labelOf)
-  // The last one decides whether it is a name at all, and whose.
+  // The last label decides whether this is a name at all, and who owns it.
   if (!/^[a-z0-9-]*[a-z][a-z0-9-]*$/.test(labels.at(-1) ?? ''))
     throw new Error('must end its host in a name without wildcard, such as .com or localhost')
   return labels.map((label) => wildcards(label))
@@ -114,7 +114,7 @@ function hostOf(host: string): Wildcards[] | string {
 
 function labelOf(label: string): string {
   if (label.includes('**')) throw new Error('must have ** in its path only: * stands for one label of a host')
-  // Alone, a label such as the first of 123.example.com would be read as an address.
+  // A label made of digits, such as the first one of 123.example.com, would be read as an address if converted alone.
   const isPlain = label.includes('*') || /^[a-z0-9]+$/i.test(label)
   const ascii = isPlain ? label.toLowerCase() : domainToASCII(label)
   if (!/^[a-z0-9*]([a-z0-9*-]*[a-z0-9*])?$/.test(ascii)) throw new Error('must name a host that can exist')
@@ -128,5 +128,5 @@ function applicationPath(scheme: string, authority: string | undefined, path: st
   return pathOfApplication(url)
 }
 
-/** In the spelling of browsers. */
+/** The query as browsers spell it. */
 const searchOf = (query = ''): string => new URL(`https://host/?${query}`).search.slice(1)

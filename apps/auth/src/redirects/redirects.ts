@@ -6,7 +6,7 @@ import { isLoopbackAddress, readTarget, type Target } from './target.js'
 type RedirectConfig = {
   readonly siteUrl: string
   readonly uriAllowList: readonly string[]
-  /** A page of this server itself, allowed with any query. */
+  /** A page of this server, allowed with any query. */
   readonly ownPage?: string | undefined
 }
 
@@ -27,8 +27,8 @@ export class Redirects {
   }
 
   /**
-   * A target as it may be sent in a header, or null when it is not allowed. Never throws; an unreadable target is not
-   * allowed either.
+   * The target in a form that can be sent in a header, or null if it is not allowed. Never throws: an unreadable target is not allowed
+   * either.
    */
   accepted(candidate: string): string | null {
     const target = readTarget(candidate, this.#siteHost)
@@ -42,8 +42,8 @@ export class Redirects {
   }
 
   /**
-   * Where a request wants its user to end up: what the header or parameter `redirect_to` says; else the site. A
-   * disallowed target is silently ignored.
+   * Where a request wants its user to end up: the target in the header or parameter `redirect_to`, otherwise the site. A target that is not
+   * allowed is silently ignored.
    */
   targetOf(req: Request): string {
     const { redirect_to: parameter } = req.query

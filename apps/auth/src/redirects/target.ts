@@ -1,14 +1,14 @@
 import { isIP } from 'node:net'
 import { parseUrl } from '@signet/address-guard/parse-url'
 
-/** A URL in the parts that redirects are compared by, as browsers read it (WHATWG URL). */
+/** A URL, divided as browsers read it (WHATWG URL) into the parts that redirects are compared by. */
 export type Target = {
   readonly scheme: string
-  /** Lower case; null for schemes of applications, which have no host that a network knows. */
+  /** Lower case. Null for schemes of applications, whose URLs have no host in a network. */
   readonly host: string | null
   /** Empty for the default port of the scheme. */
   readonly port: string
-  /** For schemes of applications all between the colon and the query. */
+  /** For schemes of applications, everything between the colon and the query. */
   readonly path: string
   /** Without the question mark. */
   readonly query: string
@@ -16,7 +16,7 @@ export type Target = {
 
 /** Schemes whose URLs have hosts. */
 const NETWORK = new Set(['http', 'https', 'ws', 'wss', 'ftp'])
-/** They run code or open local files instead of calling an application. */
+/** Schemes that run code or open local files instead of calling an application. */
 const NEVER = new Set([
   'javascript',
   'data',
@@ -27,22 +27,22 @@ const NEVER = new Set([
   'filesystem',
   'view-source',
 ])
-/** Slashes, backslashes and control characters, encoded once or more: only a later server would decode them. */
+/** Slashes, backslashes and control characters that are encoded at least once. Only a later server would decode them. */
 const HIDDEN_SEPARATOR = /%(25)*(2f|5c|[01][0-9a-f]|7f)/i
-/** The same of what begins another part of a URL, and of dots, which change a path. */
+/** The same for characters that begin another part of a URL, and for dots, which change a path. */
 const ENCODED_DELIMITER = /%(25)*(3f|23|2e)/i
-/** Consists of labels that are not empty. */
+/** A host of labels that are not empty. */
 const PLAIN_HOST = /^(?!.*\.\.)[a-z0-9]([a-z0-9.-]*[a-z0-9])?$/i
 
 export const hasNetworkHost = (scheme: string): boolean => NETWORK.has(scheme)
 export const isForbiddenScheme = (scheme: string): boolean => NEVER.has(scheme)
 export const hasHiddenSeparator = (path: string): boolean => HIDDEN_SEPARATOR.test(path)
-/** A path that has them is allowed only where it is named literally. */
+/** A path with encoded delimiters is only allowed if a pattern names it literally. */
 export const hasEncodedDelimiter = (path: string): boolean => ENCODED_DELIMITER.test(path)
 
 /**
- * Parses a target. Null if two parsers could read it differently or it hides where it leads: attackers use URLs whose host we and the
- * browser disagree about. `alsoHost` is another accepted spelling of a host.
+ * Parses a target. Returns null if two parsers could read it differently, or if it hides where it leads: attackers use URLs about whose
+ * host we and the browser disagree. `alsoHost` is another accepted spelling of a host.
  */
 export function readTarget(raw: string, alsoHost?: string): Target | null {
   if (/[\p{Cc}\s\\]/u.test(raw) || parseUrl(raw) === null) return null
@@ -55,7 +55,7 @@ export function readTarget(raw: string, alsoHost?: string): Target | null {
   const query = url.search.slice(1)
   const read = NETWORK.has(scheme) ? url.pathname : pathOfApplication(url)
   const written = NETWORK.has(scheme) || authority === undefined ? path : `//${authority}${path}`
-  // The parser removes encoded dots that make up a segment, and what they point at.
+  // If encoded dots make up a segment, the parser removes it together with the segment that `..` refers to.
   if (hasEncodedDelimiter(written) && read !== written) return null
   if (!NETWORK.has(scheme)) return { scheme, host: null, port: '', path: read, query }
   const host = authority?.replace(/:\d*$/, '')
@@ -63,20 +63,20 @@ export function readTarget(raw: string, alsoHost?: string): Target | null {
   return { scheme, host: url.hostname, port: url.port, path: read, query }
 }
 
-/** All of it counts: `myapp:a`, `myapp://a` and `myapp:///a` are three different targets. */
+/** The whole path matters: `myapp:a`, `myapp://a` and `myapp:///a` are three different targets. */
 export const pathOfApplication = ({ href, search, hash, protocol }: URL): string =>
   href.slice(protocol.length, href.length - search.length - hash.length).replace(/[?#]+$/, '')
 
 /**
- * The parser maps many spellings to one host: numbers in any base, wide letters, percent encoding. Only the plain
- * spelling is accepted.
+ * The parser maps many spellings to the same host, such as numbers in any base, wide letters and percent encoding. Only the plain spelling
+ * is accepted.
  */
 function isPlain(sent: string, hostname: string, alsoHost: string | undefined): boolean {
   if (isAddress(hostname)) return sent === hostname
   return PLAIN_HOST.test(sent) || (alsoHost !== undefined && sent.toLowerCase() === alsoHost.toLowerCase())
 }
 
-/** Whether a host is an IP address, in brackets if it is one of version 6. */
+/** Whether a host is an IP address; one of version 6 is in brackets. */
 export const isAddress = (host: string): boolean => isIP(host.replace(/^\[(.*)\]$/, '$1')) !== 0
 
 const LOOPBACK = /^(127\.\d+\.\d+\.\d+|\[::1\])$/

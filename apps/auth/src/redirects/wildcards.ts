@@ -9,8 +9,8 @@ export const wildcards = (pattern: string, separators = ''): Wildcards => ({
 export const isLiteral = ({ parts }: Wildcards): boolean => !parts.some((part) => part.startsWith('*'))
 
 /**
- * Whether the whole text matches. All alternatives are followed at once, so the time is at most proportional to
- * pattern length times text length.
+ * Whether the whole text matches. Follows all alternatives at once, so the time is at most proportional to the length of the pattern times
+ * that of the text.
  */
 export function matches({ parts, separators }: Wildcards, text: string): boolean {
   let starts: ReadonlySet<number> = new Set([0])
@@ -34,7 +34,7 @@ function runsFrom(
 ): ReadonlySet<number> {
   const ends = new Set<number>()
   for (const start of starts) {
-    // A state reached from another start need not be walked again.
+    // Stop where another start has already been: the rest leads to the same states.
     for (let end = start; !ends.has(end); end += 1) {
       ends.add(end)
       if (end >= text.length || stops.has(text[end] ?? '')) break

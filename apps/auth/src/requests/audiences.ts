@@ -2,7 +2,7 @@ import type { JwtClaims } from '@signet/jwt'
 import type { Request, RequestHandler } from 'express'
 import { invalid } from '../errors/auth-error.js'
 
-/** The audiences of AUTH_JWT_AUD and AUTH_JWT_ALLOWED_AUDIENCES: the only ones that requests may name and tokens may have (decision 0132). */
+/** The audiences of AUTH_JWT_AUD and AUTH_JWT_ALLOWED_AUDIENCES. Requests and tokens may name no others (decision 0132). */
 export class Audiences {
   constructor(
     /** The default for requests and users that name none. */
@@ -10,7 +10,7 @@ export class Audiences {
     private readonly allowed: readonly string[],
   ) {}
 
-  /** The audience that a request names itself; throws unless it is allowed. */
+  /** The audience that the request itself names. Throws if it is not allowed. */
   requested(req: Request): string | undefined {
     const named = req.get('x-jwt-aud') ?? ''
     if (named === '') return undefined
@@ -28,7 +28,7 @@ export class Audiences {
     return listOf(claims).length > 0 && this.of(claims) === undefined
   }
 
-  /** Before all routes, so that an unknown audience is always an error. */
+  /** Runs before all routes, so that an unknown audience is always an error. */
   readonly check: RequestHandler = (req, _res, next) => {
     this.requested(req)
     next()

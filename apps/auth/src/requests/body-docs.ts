@@ -11,8 +11,8 @@ const unset = (description: string): JsonSchema => ({ type: 'string', descriptio
 const anyObject = (description: string): JsonSchema => ({ type: 'object', description })
 
 /**
- * What the members of request bodies mean: the same name means the same everywhere. The services check the values, with
- * better words than a schema has.
+ * What the members of request bodies mean; a name means the same in every body. The services check the values, because they can explain an
+ * error better than a schema.
  */
 const members = {
   email: text('An email address', 'ada@example.com', { maxLength: 255 }),
@@ -77,9 +77,9 @@ const members = {
 type Member = keyof typeof members
 
 /**
- * A body of these members. Required ones first; `narrowed` says what is particular to this body. Its example has what is required
- * and the optional members that have one of their own: together they must be a request that works. Members that are not listed
- * are ignored, and null counts as absent (docs/specification.md#bodies).
+ * Documents a body with these members, the required ones first. `narrowed` has members that are specific to this body. The example contains
+ * the required members, and the optional ones that have an example of their own: together they must be a request that works. Members that
+ * are not listed are ignored, and null counts as absent (docs/specification.md#bodies).
  */
 export function bodyDoc(
   required: readonly Member[],
@@ -116,7 +116,7 @@ function orNull(schema: JsonSchema): JsonSchema {
   return { ...schema, type: [schema['type'], 'null'], ...(values ? { enum: [...values, null] } : {}) }
 }
 
-/** A value out of a list. */
+/** One value of a list. */
 export const oneOf = (values: readonly string[], description: string): JsonSchema => ({
   type: 'string',
   enum: values,

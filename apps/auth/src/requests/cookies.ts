@@ -1,19 +1,19 @@
 import type { Request, Response } from 'express'
 
 export type CookieOptions = {
-  /** Until the browser is closed when left out. */
+  /** If left out, the cookie lasts until the browser is closed. */
   maxAgeSeconds?: number
   /** Also sent with cross-site form posts, which browsers allow only over TLS. */
   crossSite?: boolean
 }
 
-/** Cookies of this server: host-only and HttpOnly. Lax, because people arrive from other sites. */
+/** Cookies of this server, host-only and HttpOnly. They are Lax, because people arrive from other sites. */
 export class Cookies {
   readonly #secure: boolean
   readonly #prefix: string
 
   constructor(externalUrl: string) {
-    // Decided by the public URL, not by the socket: TLS terminates at a proxy.
+    // The public URL decides this and not the socket, because TLS ends at a proxy.
     this.#secure = externalUrl.startsWith('https://')
     this.#prefix = this.#secure ? '__Host-' : ''
   }
@@ -45,13 +45,13 @@ export class Cookies {
     ].join('')
   }
 
-  /** Browsers refuse None without TLS; omitting the attribute is the closest alternative. */
+  /** Browsers refuse None without TLS. Omitting the attribute comes closest to it. */
   #sameSite(crossSite: boolean): string {
     if (!crossSite) return '; SameSite=Lax'
     return this.#secure ? '; SameSite=None' : ''
   }
 
-  /** Only the last Set-Cookie for a cookie is sent (RFC 6265 section 4.1.1). */
+  /** Sends only the last Set-Cookie for each cookie (RFC 6265 section 4.1.1). */
   #put(res: Response, name: string, rest: string): void {
     const others = [res.getHeader('Set-Cookie') ?? []].flat().map(String)
     const kept = others.filter((line) => !line.startsWith(`${name}=`))

@@ -86,11 +86,11 @@ type Options = {
   security?: 'user' | 'admin'
   parameters?: readonly ParameterDoc[]
   body?: JsonSchema
-  /** The success, by the name of its schema; without one it has no body. */
+  /** The successful response. `schema` names its body; without one, it has no body. */
   answer: { status?: number; description: string; schema?: string; mediaType?: string }
   /** Other responses that are not errors, such as a redirect. */
   alternatives?: RouteDocs['responses']
-  /** Errors of the route; those that any route may have are added (api-document.ts). */
+  /** Errors that are specific to the route. api-document.ts adds those that any route may have. */
   errors?: readonly number[]
   description?: string
 }

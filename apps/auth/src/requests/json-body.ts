@@ -20,15 +20,12 @@ export type BodyOf<F extends Fields> = {
       : Record<string, unknown>
 }
 
-/**
- * The CAPTCHA response, from either of its places (docs/specification.md#captcha).
- */
+/** The fields that may hold the CAPTCHA response (docs/specification.md#captcha). */
 export const captchaFields = { captcha_token: 'string', gotrue_meta_security: 'object' } as const
 
 /**
- * A JSON body as described in docs/specification.md#bodies: any content type, `null` means absent, unknown members
- * are ignored, a wrong JSON type is `bad_json`. Services validate the values. With `optional` an empty body is
- * allowed; `form` also takes an urlencoded one.
+ * A JSON body as described in docs/specification.md#bodies: any content type, `null` means absent, unknown members are ignored, a wrong
+ * JSON type is `bad_json`. Services validate the values. `optional` allows an empty body; `form` also accepts an urlencoded one.
  */
 export function jsonBody(fields: Fields, { optional = false, form = false } = {}): BodySpec {
   const properties = Object.fromEntries(Object.entries(fields).map(([name, type]) => [name, TYPES[type]]))
@@ -37,7 +34,7 @@ export function jsonBody(fields: Fields, { optional = false, form = false } = {}
     maxBytes: MAX_BYTES,
     schema: { type: 'object', properties },
     optional,
-    // Drop members that no route reads: many requests may wait for their turn for a long time.
+    // Drop members that no route reads, because many requests may have to wait for a long time.
     prepare(value) {
       const known = Object.entries(value).filter(
         ([name, member]) => member !== null && Object.hasOwn(properties, name),

@@ -5,11 +5,11 @@ import type { RequestMeta as Base } from '@signet/telemetry'
 export type Client = {
   /** The network of the address (see `networkOf`), or what AUTH_RATE_LIMIT_HEADER says. */
   readonly key: string
-  /** A private address without a header: perhaps a proxy in front of all clients. */
+  /** Whether the address is private and no header names another one. It may be a proxy in front of all clients. */
   readonly shared: boolean
 }
 
-/** The caller, for sessions, the audit log, CAPTCHA and log lines; all that services know about a request. */
+/** Everything that services know about a request: the caller, for sessions, the audit log, CAPTCHA and log lines. */
 export type RequestMeta = Base & {
   /** Path pattern of the matched route. */
   readonly route: string
@@ -17,7 +17,7 @@ export type RequestMeta = Base & {
   /** What requests and failures are counted by. */
   readonly client: Client
   readonly userAgent: string
-  /** What the person reads; unknown for requests that were kept from an earlier version. */
+  /** The language of the person; unknown for requests that an earlier version stored. */
   readonly language?: Language
   /** Aborted when the client no longer waits for the answer. */
   readonly signal?: AbortSignal

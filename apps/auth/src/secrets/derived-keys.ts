@@ -2,23 +2,23 @@ import { createHash, createHmac, createSecretKey, hkdfSync, type KeyObject } fro
 
 /** Keys derived from AUTH_JWT_SECRET, one per purpose and independent of each other. */
 export type DerivedKeys = {
-  /** Makes refresh tokens out of their sessions' ids (docs/specification.md#refresh-tokens, decision 0121). */
+  /** Derives refresh tokens from the ids of their sessions (docs/specification.md#refresh-tokens, decision 0121). */
   readonly refreshTokens: KeyObject
   /** Hashes one-time codes and link tokens (docs/specification.md#one-time-tokens). */
   readonly oneTimeTokens: KeyObject
-  /** Encrypts what must be readable: TOTP secrets, stored provider tokens (docs/specification.md#data-at-rest). */
+  /** Encrypts data that must stay readable: TOTP secrets and stored provider tokens (docs/specification.md#data-at-rest). */
   readonly encryption: KeyObject
-  /** Distinguishes recipients of messages without storing their addresses. */
+  /** Tells recipients of messages apart without storing their addresses. */
   readonly recipients: KeyObject
   /** Encrypts the private keys that sign access tokens. */
   readonly signingKeys: KeyObject
-  /** Cookies and form tokens of the sign-in page. */
+  /** Protects cookies and form tokens of the sign-in page. */
   readonly pages: KeyObject
-  /** Hashes whose password is guessed. */
+  /** Hashes the accounts and networks whose password guesses are counted. */
   readonly guesses: KeyObject
   /** Binds flows through providers to browsers. */
   readonly flows: KeyObject
-  /** Makes WebAuthn challenges out of their ids (docs/specification.md#webauthn). */
+  /** Derives WebAuthn challenges from their ids (docs/specification.md#webauthn). */
   readonly challenges: KeyObject
 }
 

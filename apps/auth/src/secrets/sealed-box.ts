@@ -5,8 +5,8 @@ const NONCE_BYTES = 12
 const TAG_BYTES = 16
 
 /**
- * Encrypts text for the database with AES-256-GCM. `context` (the row's id) is authenticated too, so that a value
- * moved to another row does not open.
+ * Encrypts text for the database with AES-256-GCM. `context`, the id of the row, is authenticated too, so a value that is moved to another
+ * row does not open.
  */
 export function seal(key: KeyObject, context: string, text: string): string {
   const nonce = randomBytes(NONCE_BYTES)
@@ -15,7 +15,7 @@ export function seal(key: KeyObject, context: string, text: string): string {
   return `${VERSION}.${sealed.toString('base64url')}`
 }
 
-/** The sealed text; throws if the key, the context or any bit differs. */
+/** Returns the sealed text. Throws if the key, the context or any bit differs. */
 export function unseal(key: KeyObject, context: string, sealed: string): string {
   const [version, data = ''] = sealed.split('.', 2)
   const bytes = Buffer.from(data, 'base64url')

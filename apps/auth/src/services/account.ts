@@ -16,7 +16,10 @@ import type { Parts } from './parts.js'
 
 export type AccountServices = ReturnType<typeof createAccountServices>
 
-/** What users do with their account and its second factors (docs/specification.md#the-signed-in-user and docs/specification.md#reauthentication and docs/specification.md#factors). */
+/**
+ * Creates what users need for their account and its second factors (docs/specification.md#the-signed-in-user,
+ * docs/specification.md#reauthentication and docs/specification.md#factors).
+ */
 export function createAccountServices(parts: Parts, foundation: Foundation) {
   const { config, db, hasher, now, databaseNow, quotas, stores } = parts
   const { users, factors, levels } = stores

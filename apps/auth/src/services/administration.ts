@@ -11,7 +11,10 @@ import type { AccountServices } from './account.js'
 import type { Foundation } from './foundation.js'
 import type { Parts } from './parts.js'
 
-/** What administrators and the clean-up do (docs/specification.md#invitations and docs/specification.md#administration and docs/specification.md#generated-links and docs/specification.md#ages-of-clean-up). */
+/**
+ * Creates what administrators and the clean-up need (docs/specification.md#invitations, docs/specification.md#administration,
+ * docs/specification.md#generated-links and docs/specification.md#ages-of-clean-up).
+ */
 export function createAdministrationServices(
   parts: Parts,
   foundation: Foundation,

@@ -7,7 +7,7 @@ import { TOO_MANY, type FailedProofs } from '../failed-proofs/failed-proofs.js'
 
 type Deps = ConstructorParameters<typeof Guesses>[0] & { failed: FailedProofs; audit: AuditLog }
 
-/** Guesses that leave an entry in the audit log when they are refused, no matter which route asks for the password. */
+/** Counts guesses at passwords, and writes an audit entry when one is refused, no matter which route asks for the password. */
 export class AuditedGuesses extends Guesses {
   readonly #deps: Deps
 

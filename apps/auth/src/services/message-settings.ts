@@ -10,7 +10,7 @@ import type { OneTimeTokenRules } from '../one-time-tokens/one-time-tokens.js'
 import type { MailQuotas, Quotas, SendQuota, SendQuotaConfig } from '../quotas/send-quotas.js'
 import type { SmsConfig, SmsGatewayConfig } from '../sms/sms-sender.js'
 
-// The rules of messages and the codes in them; part-settings.ts has all other rules.
+// The rules of messages and of the codes in them. All other rules are in part-settings.ts.
 
 export function mailConfig(config: AuthConfig): MailConfig {
   const { smtpHost: host, smtpPort: port, smtpAdminEmail: adminEmail } = config
@@ -146,7 +146,7 @@ export const codeAttemptRules = (config: AuthConfig): CodeAttemptRules => ({
   knownNetworkMs: config.knownNetworkRetention,
 })
 
-/** Shortest time between two confirmations that one client requests for one address, in milliseconds. */
+/** The shortest time between two confirmations that one client requests for one address, in milliseconds. */
 export const intervalRules = (config: AuthConfig) => ({
   intervalMs: { email: config.smtpMaxFrequency, phone: config.smsMaxFrequency },
 })
@@ -162,7 +162,7 @@ export const recoveryRules = (config: AuthConfig) => ({
   intervalMs: Math.max(config.smtpMaxFrequency, config.mailerMagicLinkMaxFrequency),
 })
 
-/** Under autoconfirm one confirmation completes a change (docs/specification.md#email-change). */
+/** With autoconfirm, one confirmation completes a change (docs/specification.md#email-change). */
 const isSecureEmailChange = (config: AuthConfig): boolean =>
   config.mailerSecureEmailChangeEnabled && !config.mailerAutoconfirm
 

@@ -22,7 +22,7 @@ import type { RelyingPartyRules } from '../webauthn/relying-party.js'
 import type { RegistrationRules } from '../sign-up/registration.js'
 import type { SignUpRules } from '../sign-up/sign-up-service.js'
 
-// Operators see one flat table of settings; these functions turn it into the rules of each part of the server.
+// Operators see one flat table of settings. These functions turn it into the rules of each part of the server.
 
 /** The default audience is always allowed. */
 export const allowedAudiences = (config: AuthConfig): readonly string[] => [
@@ -30,7 +30,7 @@ export const allowedAudiences = (config: AuthConfig): readonly string[] => [
   ...config.jwtAllowedAudiences,
 ]
 
-/** Time for outgoing calls within one request: its limit, minus the time to answer (decision 0046). */
+/** Time for outgoing calls within one request: the request's limit minus the time to answer (decision 0046). */
 export const callBudgetMs = ({ apiMaxRequestDuration }: AuthConfig): number =>
   Math.max(apiMaxRequestDuration - 1000, apiMaxRequestDuration / 2)
 

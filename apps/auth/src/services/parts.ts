@@ -9,7 +9,7 @@ import type { SmsSender } from '../sms/sms-sender.js'
 import type { Stores } from './stores.js'
 import type { RateLimits } from '../rate-limits/rate-limits.js'
 
-/** What the composition root opens and services share. */
+/** What the composition root opens and the services share. */
 export type Parts = {
   config: AuthConfig
   db: Db

@@ -49,7 +49,7 @@ type Parts = {
   now: () => Date
 }
 
-/** The part of the composition root that is about external providers. */
+/** Creates the services for external providers. */
 export function createProviderServices(parts: Parts) {
   const { config, db, stores, outbound, audit, mailer, sessions, ends, proofs, keys, now } = parts
   const { users, identities, tokens, oauthFlows: flows } = stores

@@ -10,7 +10,7 @@ import { createPasskeyServices } from './webauthn.js'
 
 export type Services = ReturnType<typeof createServices>
 
-/** Everything between routes and stores. */
+/** Creates everything between routes and stores. */
 export function createServices(parts: Parts) {
   const foundation = createFoundation(parts)
   const account = createAccountServices(parts, foundation)

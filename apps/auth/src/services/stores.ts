@@ -31,7 +31,7 @@ import { SpentChallengeStore } from '../webauthn/spent-challenge-store.js'
 
 export type Stores = ReturnType<typeof createStores>
 
-/** All SQL of the service, over tables of one namespace. */
+/** All SQL of the service, for the tables of one namespace. */
 export function createStores(tables: Tables) {
   const outbox = new OutboxStore(tables)
   const accountEvents = new AccountEventStore(tables, outbox)

@@ -5,7 +5,7 @@ import { ProviderError, type ProviderDefinition, type ProviderProfile } from '..
 const ISSUERS = ['https://appleid.apple.com', 'https://account.apple.com']
 const STANDARD = ['iss', 'sub', 'aud', 'exp', 'iat', 'nonce', 'at_hash', 'c_hash', 'email', 'email_verified']
 
-/** Identifies users by id token only. The secret is a client-secret JWT that the operator renews. */
+/** Identifies users by id token only. The secret is a client-secret JWT, which the operator has to renew. */
 export const apple: ProviderDefinition = {
   label: 'Apple',
   guide: {
@@ -46,13 +46,13 @@ export const apple: ProviderDefinition = {
 function profileOf(claims: JwtClaims): ProviderProfile {
   return {
     subject: subjectAt(claims, 'sub'),
-    // Apple hands out verified addresses only, private relay ones included.
+    // All addresses from Apple are verified, including private relay addresses.
     emails: oneEmail(textAt(claims, 'email'), true),
     data: { iss: textAt(claims, 'iss'), custom_claims: otherMembers(claims, STANDARD) },
   }
 }
 
-/** The name is sent only once, in a form field of the first consent. */
+/** Apple sends the name only once, in a form field of the first consent. */
 function nameOf(user: string | undefined): string | undefined {
   if (user === undefined) return undefined
   try {

@@ -10,7 +10,7 @@ import {
 const DEFAULT_BASE = 'https://login.microsoftonline.com/common'
 /** The tenant that all personal accounts share. */
 const PERSONAL = '9188040d-6c67-4c5b-b112-36a304b66dad'
-/** URLs that stand for many tenants, and whose tokens each lets in. The issuer of a token is always a single tenant. */
+/** Names that stand for many tenants in a URL, and which tenants each one lets in. The issuer of a token is always a single tenant. */
 const MANY_TENANTS: ReadonlyMap<string, (tenant: string) => boolean> = new Map(
   Object.entries({
     common: () => true,
@@ -75,23 +75,23 @@ function profileOf(claims: JwtClaims, settings: ProviderSettings): ProviderProfi
   }
 }
 
-/** `xms_edov`: whether the owner of the tenant has proven that the domain of the address is theirs. */
+/** Whether the owner of the tenant has proven to own the domain of the address (`xms_edov`). */
 function isDomainVerified(claims: JwtClaims, { baseUrl }: ProviderSettings): boolean {
   const edov = at(claims, 'xms_edov')
   if (edov === undefined) return baseUrl !== undefined && isOneTenant(baseUrl)
   return edov === true || edov === '1' || edov === 'true'
 }
 
-/** Only Microsoft's own URLs tell: behind any other, one issuer may stand for many tenants. */
+/** Only true for Microsoft's own URLs. Behind any other URL, one issuer may stand for many tenants. */
 function isOneTenant(baseUrl: string): boolean {
   const tenant = tenantAt(baseUrl)?.toLowerCase()
   return tenant !== undefined && tenant !== PERSONAL && !MANY_TENANTS.has(tenant)
 }
 
-/** The tenant in a URL of Microsoft. */
+/** The tenant in a Microsoft URL. */
 const tenantAt = (url: string): string | undefined => (MICROSOFT_URL.exec(url) ?? CIAM_URL.exec(url))?.[1]
 
-/** Whether a tenant, by its URL, is one of those that the base URL names; without one, every tenant is. */
+/** Whether the base URL lets in the tenant with this URL. Without a base URL, every tenant may sign in. */
 function isOf(baseUrl: string | undefined, tenantUrl: string): boolean {
   if (baseUrl === undefined) return tenantAt(tenantUrl) !== undefined
   const letsIn = manyTenants(MICROSOFT_URL.exec(baseUrl)?.[1])
@@ -99,7 +99,7 @@ function isOf(baseUrl: string | undefined, tenantUrl: string): boolean {
     const tenant = MICROSOFT_URL.exec(tenantUrl)?.[1]
     return tenant !== undefined && letsIn(tenant)
   }
-  // Whatever an external tenant is called, its tokens have the id in place of the name.
+  // Tokens of an external tenant have its id in place of its name, no matter how the base URL names it.
   const external = CIAM_URL.exec(baseUrl)?.[1]
   return tenantUrl === baseUrl || (external !== undefined && tenantUrl === ciamUrl(external))
 }

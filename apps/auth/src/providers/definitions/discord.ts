@@ -33,7 +33,7 @@ export const discord: ProviderDefinition = {
   },
 }
 
-/** Accounts with the newer unique names have `0` or none. */
+/** `0` or missing for accounts with the newer, unique names. */
 const discriminatorOf = (user: unknown): string => textAt(user, 'discriminator') ?? '0'
 
 function avatarOf(user: unknown): string {

@@ -38,7 +38,7 @@ export const facebook: ProviderDefinition = {
     }),
   },
   async profile({ get, endpoint, settings, tokens }) {
-    // Proves that the token is used by the app it was issued to.
+    // Proves that the app using the token is the one it was issued to.
     const proof = createHmac('sha256', settings.secret).update(tokens.accessToken).digest('hex')
     const me = endpoint('https://graph.facebook.com/me?fields=email,first_name,last_name,name,picture')
     const user = await get(`${me}&appsecret_proof=${proof}`)

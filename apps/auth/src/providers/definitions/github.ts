@@ -20,11 +20,11 @@ export const github: ProviderDefinition = {
   }),
   async profile({ account, get, settings }) {
     const user = await account()
-    // The strategy can fetch them too, but fails for an account without any.
+    // The strategy can fetch them too, but fails for accounts without an address.
     const emails = await get(`${apiOf(settings)}/user/emails`)
     const login = textAt(user, 'username')
     return {
-      // As GitHub sent it: the strategy makes the text "undefined" of an id that is missing.
+      // Read the id as GitHub sent it: the strategy turns a missing id into the text "undefined".
       subject: subjectAt(user, '_json', 'id'),
       emails: (Array.isArray(emails) ? (emails as unknown[]) : []).flatMap(toEmail),
       data: {
@@ -37,7 +37,7 @@ export const github: ProviderDefinition = {
   },
 }
 
-/** An enterprise server has its API below its own address. */
+/** The API of an enterprise server is below the server's own address. */
 const apiOf = ({ baseUrl }: ProviderSettings) =>
   baseUrl === undefined ? 'https://api.github.com' : `${baseUrl}/api/v3`
 

@@ -18,7 +18,7 @@ import { twitch } from './twitch.js'
 import { twitter } from './twitter.js'
 import { workos } from './workos.js'
 
-/** All providers. To add one, add a file next to this one and its name here; settings, pages, docs and routes follow. */
+/** All providers. To add one, add a file next to this one and its name here. Settings, pages, docs and routes follow from that. */
 export const definitions = {
   apple,
   azure,

@@ -40,7 +40,7 @@ export const keycloak: ProviderDefinition = {
       'The URL is required: `https://host/realms/<realm>`, in older releases `https://host/auth/realms/<realm>`.',
     ],
   },
-  // Newer versions answer the userinfo call only with openid among the scopes.
+  // Newer versions only answer the userinfo call if openid is among the scopes.
   scopes: ['profile', 'email', 'openid'],
   requiredBaseUrl: 'URL of the realm.',
   endpoints: (_endpoint, { baseUrl = '' }) => ({

@@ -4,7 +4,7 @@ import { ProviderError, type ProviderDefinition } from '../model/provider.js'
 const USER_ID = 'https://slack.com/user_id'
 const TEAM_ID = 'https://slack.com/team_id'
 
-/** OpenID Connect; the older variant called every address verified. */
+/** OpenID Connect. The older API reported every address as verified. */
 export const slack: ProviderDefinition = {
   label: 'Slack',
   guide: {
@@ -22,7 +22,7 @@ export const slack: ProviderDefinition = {
   }),
   async profile({ get, endpoint }) {
     const user = await get(endpoint('https://slack.com/api/openid.connect.userInfo'))
-    // Slack answers its errors with status 200.
+    // Slack returns errors with status 200.
     if (at(user, 'ok') === false)
       throw new ProviderError(`slack refused: ${textAt(user, 'error') ?? 'no reason'}`)
     const team = textAt(user, TEAM_ID)

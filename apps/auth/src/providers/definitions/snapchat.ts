@@ -2,11 +2,11 @@ import { flagAt, oneEmail, subjectAt, textAt } from '../model/foreign-json.js'
 import type { ProviderDefinition } from '../model/provider.js'
 
 const SCOPE = 'https://auth.snapchat.com/oauth2/api/user'
-/** Both are in use: the address of the site and the one of its token call. */
+/** Snapchat uses both: the address of the site, and that of its token endpoint. */
 const ISSUERS = ['https://accounts.snapchat.com', 'https://accounts.snapchat.com/accounts/oauth2/token']
 const QUERY = '{me{externalId displayName bitmoji{avatar id}}}'
 
-/** Usually has no address, so it needs AUTH_EXTERNAL_SNAPCHAT_EMAIL_OPTIONAL. */
+/** Accounts usually have no address, so this needs AUTH_EXTERNAL_SNAPCHAT_EMAIL_OPTIONAL. */
 export const snapchat: ProviderDefinition = {
   label: 'Snapchat',
   guide: {

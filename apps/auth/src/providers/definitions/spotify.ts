@@ -22,7 +22,7 @@ export const spotify: ProviderDefinition = {
     const user = await get(endpoint('https://api.spotify.com/v1/me'))
     return {
       subject: subjectAt(user, 'id'),
-      // Spotify says itself that it does not verify addresses.
+      // Spotify documents that it does not verify addresses.
       emails: oneEmail(textAt(user, 'email'), false),
       data: { name: textAt(user, 'display_name'), picture: largestImage(user) },
     }

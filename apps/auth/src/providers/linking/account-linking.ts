@@ -22,10 +22,10 @@ export type LinkingRules = {
   readonly role: string
 }
 
-/** Who signed in. An error is thrown after the commit: the user stays and an email may be on its way. */
+/** The user who signed in. An error is thrown after the commit, because the user stays and an email may be on its way. */
 export type Entered = {
   user: User
-  /** An identity was added to a user who had others. */
+  /** Whether an identity was added to a user who had others. */
   linked: boolean
   refusal: AppError | null
   confirmation: PendingConfirmation | null
@@ -41,17 +41,17 @@ type Deps = {
   now: () => Date
 }
 
-/** Another request inserted the same user or identity at the same time; run the whole transaction again. */
+/** Another request inserted the same user or identity at the same time, so the whole transaction has to run again. */
 export class RacedError extends Error {}
 
-/** How an account at a provider finds its user (decision 0045). */
+/** Finds the user of an account at a provider, or creates one (decision 0045). */
 export class AccountLinking {
   constructor(private readonly deps: Deps) {}
 
   /**
-   * The address that has to be confirmed before this person is let in; null if there is none. Whether another account has it makes no
-   * difference, so that the answer does not reveal that. Null also for people who return and are let in unconfirmed: their account has
-   * its email already, or is asked again after the interval.
+   * The address that has to be confirmed before this person may sign in; null if there is none. Whether another account has the address
+   * makes no difference, because the answer must not reveal that. It is also null for people who return and may sign in unconfirmed. Their
+   * account has its email already, or they are asked to confirm it again after the interval.
    */
   async unprovedAddress(db: Queryable, external: External): Promise<string | null> {
     const { users, identities, rules } = this.deps
@@ -59,7 +59,7 @@ export class AccountLinking {
     if (candidate === undefined || candidate.verified) return null
     const known = await identities.find(db, external.provider, external.profile.subject)
     if (known === null) {
-      // A verified address of the identity may find an account.
+      // A verified address of the identity may belong to an existing account.
       const isNew = (await this.#holder(db, external)) === null
       return !isNew || rules.autoconfirm || rules.disableSignup ? null : candidate.email
     }
@@ -74,7 +74,7 @@ export class AccountLinking {
     const known = await identities.find(tx, provider, profile.subject)
     if (known) {
       const user = await users.lockById(tx, known.userId)
-      // Deleted softly, both are still there, but belong to nobody.
+      // After a soft deletion, user and identity still exist but belong to nobody.
       const isGone = user === null || user.deletedAt !== null
       if (isGone || !user.identities.some(({ id }) => id === known.id))
         throw new RacedError('the user or the identity was deleted meanwhile')
@@ -99,7 +99,7 @@ export class AccountLinking {
     return this.#admit(tx, audit, updated, external, { identityId, aud, isNew: false, linked: false })
   }
 
-  /** Links the identity to the one user who has a verified address of it. */
+  /** Links the identity to the one user who has one of its verified addresses. */
   async #linkTo(
     tx: Tx,
     audit: Audit,
@@ -116,14 +116,14 @@ export class AccountLinking {
     return this.#admit(tx, audit, user, external, { identityId, aud, isNew: false, linked: true })
   }
 
-  /** For an identity none of whose verified addresses has an account. */
+  /** Creates a user for an identity if no account has any of its verified addresses. */
   async #create(tx: Tx, audit: Audit, external: External, aud: string): Promise<Entered> {
     const { users, externals, rules, now } = this.deps
     if (rules.disableSignup)
       throw authError('unprocessable', 'signup_disabled', 'Signups not allowed for this instance')
     const candidate = candidateEmail(external.profile)
     const isTaken = candidate !== undefined && (await users.findByEmail(tx, candidate.email)) !== null
-    // The person proves it, so the account that claims it is theirs to enter.
+    // This person proved the address, so if an account claims it by now, they have to sign in to that account instead.
     if (isTaken && candidate.verified) throw new RacedError('the address was taken in the meantime')
     const id = randomUUID()
     const inserted = await users.insert(
@@ -146,7 +146,7 @@ export class AccountLinking {
     return this.#admit(tx, audit, user, external, { identityId, aud, isNew: true, linked: false })
   }
 
-  /** Confirms the address if the provider verified it; otherwise asks the user to. */
+  /** Confirms the address if the provider verified it. Otherwise asks the user to confirm it. */
   async #admit(
     tx: Tx,
     audit: Audit,
@@ -173,7 +173,10 @@ export class AccountLinking {
     return { user, linked, refusal, confirmation }
   }
 
-  /** The owner of a verified address of the identity. Without one, an account that only claims such an address, the main one first. */
+  /**
+   * The owner of a verified address of the identity. If there is none, an account that only claims one of these addresses, beginning with
+   * the main one.
+   */
   async #holder(db: Queryable, external: External): Promise<string | null> {
     const { users, identities } = this.deps
     const verified = verifiedEmails(external)
@@ -202,8 +205,8 @@ const verifiedEmails = ({ profile }: External): string[] =>
 const isUnconfirmed = (user: User): boolean => user.email !== null && user.emailConfirmedAt === null
 
 /**
- * Whether nobody has proven to own the account: no address of it is confirmed, and its provider vouches for none. An account has no email
- * if the provider reported one that belongs to someone else. A confirmed phone number is enough to have an owner.
+ * Whether nobody has proven that they own the account: none of its addresses is confirmed, and its provider vouches for none. An account
+ * has no email if the provider reported one that belongs to someone else. A confirmed phone number is enough to have an owner.
  */
 const hasNoOwner = (user: User, external: External): boolean =>
   user.phoneConfirmedAt === null &&
@@ -211,7 +214,7 @@ const hasNoOwner = (user: User, external: External): boolean =>
     ? external.profile.emails.length > 0 && verifiedEmails(external).length === 0
     : user.emailConfirmedAt === null)
 
-/** One message for all cases: whether an email was sent depends on who else has the address. */
+/** The message is the same for all cases, because whether an email was sent depends on who else has the address. */
 const needsVerification = (provider: string): AppError => {
   const name = providerLabel(provider)
   return authError(

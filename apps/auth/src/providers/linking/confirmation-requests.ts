@@ -13,7 +13,7 @@ import type { PendingChangeStore } from '../../users/pending-change-store.js'
 import type { User } from '../../users/user.js'
 import type { External } from './external-identities.js'
 
-/** An email to send with the transaction. */
+/** An email to send in the same transaction. */
 export type PendingConfirmation = { user: User; issued: Issued }
 
 type Deps = {
@@ -32,9 +32,9 @@ export class ConfirmationRequests {
   constructor(private readonly deps: Deps) {}
 
   /**
-   * Issues a link to confirm the address, as for a sign-up that brought the identity: if someone else proves the address, the identity
-   * goes. Null if the last email is too recent; the caller gets the same refusal either way. Messages that others request for the address
-   * do not count.
+   * Issues a link to confirm the address. It works as if a sign-up had brought the identity: if someone else proves the address, the
+   * identity is removed. Null if the last email is too recent; the caller gets the same refusal either way. Messages that others request
+   * for the address do not count.
    */
   async issue(
     tx: Tx,
@@ -73,7 +73,7 @@ export class ConfirmationRequests {
     return { user, issued }
   }
 
-  /** For an account that has an owner: the address is added once it is confirmed. */
+  /** The same for an account with an owner, which gets the address once it is confirmed. */
   async issueChange(
     tx: Tx,
     audit: Audit,

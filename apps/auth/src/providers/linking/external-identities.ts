@@ -9,8 +9,7 @@ import type { Client } from '../../requests/request-meta.js'
 import { identityData } from '../model/identity-data.js'
 import type { ProviderProfile } from '../model/provider.js'
 
-/** An account at a provider, stored or to be stored as an identity. */
-/** `from`: whose browser or program brought it. */
+/** An account at a provider, which is or will be stored as an identity. `from` is the browser or program that brought it. */
 export type External = { provider: string; profile: ProviderProfile; from: Client }
 
 type Deps = {

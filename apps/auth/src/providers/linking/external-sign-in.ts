@@ -31,13 +31,13 @@ type Deps = {
 const MAX_RACES = 3
 
 /**
- * The only way to sign in with a provider account, proven by redirect or id token
+ * Every sign-in with a provider account goes through here, whether a redirect or an id token proves it
  * (docs/specification.md#account-linking).
  */
 export class ExternalSignIn {
   constructor(private readonly deps: Deps) {}
 
-  /** `finish` runs in the same transaction for users who are let in. `redirectTo` is for emails. */
+  /** For users who may sign in, `finish` runs in the same transaction. `redirectTo` is for emails. */
   async run<T>(
     { external, purpose, redirectTo }: { external: External; purpose: Purpose; redirectTo: string },
     meta: RequestMeta,
@@ -58,7 +58,7 @@ export class ExternalSignIn {
     return value as T
   }
 
-  /** The email to count. It is counted whether or not it is sent: that depends on who else has the address. */
+  /** The email to count against the quotas. It counts whether or not it is sent, because that depends on who else has the address. */
   async #requested(external: External, purpose: Purpose): Promise<CountedMessage[]> {
     const { db, linking, targeted } = this.deps
     const counted = (value: string | null, why: 'confirmation' | 'change'): CountedMessage[] =>
@@ -73,7 +73,7 @@ export class ExternalSignIn {
     }
   }
 
-  /** Runs again when another request inserted the same user or identity at the same time. */
+  /** Runs the transaction again if another request inserted the same user or identity at the same time. */
   async #enter<T>(
     external: External,
     purpose: Purpose,
@@ -93,7 +93,10 @@ export class ExternalSignIn {
     }
   }
 
-  /** Those with the same account at a provider come one after another: each locks it and the address, in an order of its own. */
+  /**
+   * Requests with the same account at a provider run one after another. Otherwise, each would lock the account and the address in a
+   * different order.
+   */
   async #decide(tx: Tx, audit: Audit, external: External, purpose: Purpose): Promise<Entered> {
     const { identities, linking, targeted } = this.deps
     await identities.lockAccount(tx, external.provider, external.profile.subject)

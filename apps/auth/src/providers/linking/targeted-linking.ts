@@ -32,7 +32,7 @@ type Deps = {
 export class TargetedLinking {
   constructor(private readonly deps: Deps) {}
 
-  /** The address that the account would get once it is confirmed. */
+  /** The address that the account would get if the person confirmed it. */
   async unprovedAddress(db: Queryable, { profile }: External, userId: string): Promise<string | null> {
     const candidate = candidateEmail(profile)
     if (candidate === undefined || candidate.verified) return null
@@ -67,7 +67,7 @@ export class TargetedLinking {
       : this.#askForEmail(tx, audit, user, external, email.email)
   }
 
-  /** The link of an invitation led to a provider. */
+  /** Accepts an invitation whose link led to a provider. */
   async acceptInvite(tx: Tx, audit: Audit, external: External, inviteTokenHash: Buffer): Promise<Entered> {
     const { users, tokens, externals, invitations, proofs } = this.deps
     const found = await invitations.find(tx, inviteTokenHash)
@@ -105,8 +105,8 @@ export class TargetedLinking {
   }
 
   /**
-   * An address that the provider does not vouch for stays a pending change until confirmed: in the account it would
-   * lock out its real owner, or lead them into someone else's account.
+   * An address that the provider does not vouch for stays a pending change until it is confirmed. In the account, it would lock out its
+   * real owner, or lead them into someone else's account.
    */
   async #askForEmail(tx: Tx, audit: Audit, user: User, external: External, email: string): Promise<Entered> {
     const { holders, requests } = this.deps

@@ -12,7 +12,7 @@ export function at(value: unknown, ...path: readonly (string | number)[]): unkno
   )
 }
 
-/** Text at a path; numbers become text, all else and empty text is undefined. */
+/** The text at a path. Numbers become text. Anything else, and empty text, is undefined. */
 export function textAt(value: unknown, ...path: readonly (string | number)[]): string | undefined {
   const found = at(value, ...path)
   if (typeof found === 'number') return String(found)
@@ -31,8 +31,8 @@ export function flagAt(value: unknown, ...path: readonly (string | number)[]): b
 }
 
 /**
- * The subject at a path; required, because an identity without one would belong to everyone. So would a number that was rounded when the
- * JSON was read, to everyone whose number is close.
+ * The subject at a path. It is required, because an identity without one would belong to everyone. A number that was rounded when the JSON
+ * was read is refused too, because it would belong to everyone with a number close to it.
  */
 export function subjectAt(value: unknown, ...path: readonly (string | number)[]): string {
   const isRounded = typeof at(value, ...path) === 'number' && !Number.isSafeInteger(at(value, ...path))
@@ -45,7 +45,7 @@ export function subjectAt(value: unknown, ...path: readonly (string | number)[])
 export const oneEmail = (email: string | undefined, verified: boolean): ProviderEmail[] =>
   email === undefined ? [] : [{ email, verified, primary: true }]
 
-/** Given and family name joined, as far as present. */
+/** Given name and family name, joined as far as they are known. */
 export function joinName(...parts: (string | undefined)[]): string | undefined {
   const name = parts.filter((part) => part !== undefined).join(' ')
   return name === '' ? undefined : name

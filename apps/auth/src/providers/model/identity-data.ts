@@ -1,13 +1,15 @@
 import type { JsonObject } from '../../users/user.js'
 import type { ProviderEmail, ProviderProfile } from './provider.js'
 
-/** The address an account gets: the primary one, without a primary the last (docs/specification.md#identity-data). In lower case. */
+/**
+ * The address that an account gets: the primary one or, if there is none, the last (docs/specification.md#identity-data). In lower case.
+ */
 export function candidateEmail({ emails }: ProviderProfile): ProviderEmail | undefined {
   const chosen = emails.find(({ primary }) => primary) ?? emails.at(-1)
   return chosen && { ...chosen, email: chosen.email.toLowerCase() }
 }
 
-/** `identity_data` of docs/specification.md#identity-data: what is empty is left out, the two flags are always there. */
+/** `identity_data` of docs/specification.md#identity-data. Empty members are left out; the two flags are always there. */
 export function identityData(profile: ProviderProfile): JsonObject {
   const { subject, data } = profile
   const email = candidateEmail(profile)

@@ -4,11 +4,11 @@ import type { JsonObject } from '../../users/user.js'
 /** Settings of one provider (docs/specification.md#providers). */
 export type ProviderSettings = {
   readonly enabled: boolean
-  /** The first is used, all are accepted as audience of id tokens. */
+  /** The first one is used to sign in. All of them are accepted as audience of id tokens. */
   readonly clientIds: readonly string[]
   readonly secret: string
   readonly redirectUri: string
-  /** Base URL instead of the provider's own, without trailing slash. */
+  /** Replaces the provider's own base URL; without trailing slash. */
   readonly baseUrl: string | undefined
   readonly emailOptional: boolean
   readonly skipNonceCheck: boolean
@@ -16,7 +16,7 @@ export type ProviderSettings = {
 
 export type ProviderEmail = { email: string; verified: boolean; primary: boolean }
 
-/** What a provider says about a person, in the words of docs/specification.md#identity-data. */
+/** What a provider says about a person, with the names of docs/specification.md#identity-data. */
 export type ProviderProfile = {
   subject: string
   /** In the order of the provider. */
@@ -39,27 +39,27 @@ export type ProviderData = {
   custom_claims?: JsonObject | undefined
 }
 
-/** What came back for the code. */
+/** What the provider returned for the code. */
 export type ProviderTokens = {
   accessToken: string
   refreshToken: string | undefined
-  /** The whole token answer, for providers that put more in it. */
+  /** The whole token response, for providers that put more data into it. */
   response: JsonObject
 }
 
-/** Turns a URL of the provider into the one to use: the same path below another base URL where one is set. */
+/** Turns a URL of the provider into the one to call. If a base URL is set, that is the same path below the base URL. */
 export type Endpoint = (url: string) => string
 
-/** All that a provider may use to find out who signed in. */
+/** Everything that a provider's mapping may use to find out who signed in. */
 export type ProfileCall = {
   settings: ProviderSettings
   tokens: ProviderTokens
   endpoint: Endpoint
-  /** The profile as a library's strategy fetches it from the account URL and parses it. */
+  /** Fetches the profile from the account URL and parses it with the library's strategy. */
   account: () => Promise<unknown>
   /** GET with the access token; rejects unless the answer is a 2xx with JSON. */
   get: (url: string, headers?: Readonly<Record<string, string>>) => Promise<unknown>
-  /** Claims of the id token in the token answer, verified; undefined when there is none. */
+  /** The verified claims of the id token in the token response; undefined if it has none. */
   idToken: () => Promise<JwtClaims | undefined>
   /** Parameters of the callback, such as apple's `user`. */
   callback: Readonly<Record<string, string>>
@@ -67,20 +67,20 @@ export type ProfileCall = {
 
 /** How id tokens of a provider are recognized and read. */
 export type OpenIdRules = {
-  /** Whether tokens of this issuer are the provider's. */
+  /** Whether this issuer is the provider. */
   isIssuer(issuer: string, settings: ProviderSettings): boolean
-  /** Its apps may sign in with id tokens of their own, in the `id_token` grant (docs/specification.md#tokens). */
+  /** The provider's apps may sign in with their own id tokens, in the `id_token` grant (docs/specification.md#tokens). */
   readonly idTokenGrant?: true
-  /** Its apps cannot choose the nonce of an id token, so the grant compares none. */
+  /** The provider's apps cannot choose the nonce of an id token, so the grant does not compare it. */
   readonly cannotPassNonce?: true
-  /** Where the keys are, for issuers without their own discovery document. */
+  /** The URL of the keys, for issuers without a discovery document of their own. */
   keysUrl?(endpoint: Endpoint): string
   profile(claims: JwtClaims, settings: ProviderSettings): ProviderProfile
 }
 
-/** For operators; docs/providers.md is made of it. */
+/** Information for operators, from which docs/providers.md is generated. */
 export type ProviderGuide = {
-  /** Where to register the app, and as what. */
+  /** Where to register the app, and which kind of app. */
   readonly register: string
   /** The profile data it returns. */
   readonly returns: string
@@ -89,30 +89,33 @@ export type ProviderGuide = {
   readonly tests: readonly string[]
 }
 
-/** A provider: data and a mapping. */
+/** A provider, described by data and a function that maps its profile. */
 export type ProviderDefinition = {
-  /** What pages, emails and error messages call it. */
+  /** The name on pages, and in emails and error messages. */
   readonly label: string
   readonly guide: ProviderGuide
-  /** Further names under which clients know it. */
+  /** Other names that clients use for it. */
   readonly aliases?: readonly string[]
   readonly scopes: readonly string[]
-  /** Authorize and token URL, and the profile's where a library's strategy asks for it; a provider without a default base URL needs the setting. */
+  /**
+   * The authorize and token URLs, and the account URL if a library's strategy needs it. If the provider has no default base URL, they
+   * depend on the setting.
+   */
   endpoints(
     endpoint: Endpoint,
     settings: ProviderSettings,
   ): { authorize: string; token: string; request?: string; account?: string }
-  /** Client authentication at the token URL; by default the secret in the form. */
+  /** How the client authenticates at the token URL; by default with the secret in the form. */
   readonly clientAuthentication?: 'basic'
-  /** OAuth 1.0a signed requests instead of OAuth 2. */
+  /** Signed requests of OAuth 1.0a instead of OAuth 2. */
   readonly protocol?: 'oauth1'
-  /** The base URL has no default and must be set; what it is, for the documents. */
+  /** Set if the base URL has no default and must be configured. The text describes it in the documents. */
   readonly requiredBaseUrl?: string
-  /** The base URL counts in tests only. */
+  /** The setting for the base URL only has an effect in tests. */
   readonly fixedBaseUrl?: boolean
-  /** Callers must send further parameters, so a page with just a button cannot sign anyone in. */
+  /** Callers must send more parameters, so a page with only a button cannot sign anyone in. */
   readonly needsParameters?: boolean
-  /** Additional parameters of the authorize URL; throws when the caller's parameters are incomplete. */
+  /** Additional parameters of the authorize URL. Throws if the caller's parameters are incomplete. */
   authorizeParameters?(given: Readonly<Record<string, string>>): Readonly<Record<string, string>>
   readonly openId?: OpenIdRules
   profile(call: ProfileCall): Promise<ProviderProfile>

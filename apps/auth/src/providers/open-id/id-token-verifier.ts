@@ -7,11 +7,11 @@ import { ProviderError } from '../model/provider.js'
 
 export type IdTokenCheck = {
   token: string
-  /** The exact issuer required. */
+  /** The issuer that the token must have, exactly. */
   issuer: string
   /** The token must be meant for one of these clients. */
   audiences: readonly string[]
-  /** Where the keys are; by default the issuer's discovery document says. */
+  /** The URL of the keys; by default from the issuer's discovery document. */
   keysUrl?: string | undefined
   /** If the token contains a hash of an access token, it must match this one. */
   accessToken?: string | undefined
@@ -19,7 +19,7 @@ export type IdTokenCheck = {
 
 type Deps = { outbound: Outbound; now: () => Date }
 
-/** Each tenant of a provider is an issuer, and callers may name many that do not exist. */
+/** Each tenant of a provider is a separate issuer, and callers may name many that do not exist. */
 const MAX_ISSUERS = 200
 const CLOCK_SKEW_SECONDS = 30
 
@@ -29,10 +29,7 @@ export class IdTokenVerifier {
 
   constructor(private readonly deps: Deps) {}
 
-  /**
-   * The claims of a valid token. Throws {@link JwtError} for an invalid one, ProviderError when the keys are
-   * unavailable.
-   */
+  /** Returns the claims of a valid token. Throws {@link JwtError} for an invalid one, and ProviderError if the keys are unavailable. */
   async verify({ token, issuer, audiences, keysUrl, accessToken }: IdTokenCheck): Promise<JwtClaims> {
     const url = keysUrl ?? (await this.#discover(issuer))
     const claims = await verifyJwt(this.#clientOf(url), token, {
@@ -63,7 +60,7 @@ export class IdTokenVerifier {
     if (status !== 200) throw new ProviderError(`the discovery document has status ${status}`)
     const document: unknown = parseJson(text)
     const url = textAt(document, 'jwks_uri')
-    // A document with another issuer would let that issuer sign for this one.
+    // If the document could name another issuer, that issuer could sign for this one.
     if (textAt(document, 'issuer') !== issuer || url === undefined)
       throw new ProviderError('the discovery document has another issuer or no keys')
     this.#keysUrls.set(issuer, url)
@@ -77,7 +74,7 @@ export class IdTokenVerifier {
     return client
   }
 
-  /** Fetch keys with the guarded client too. */
+  /** Fetches keys with the guarded client, too. */
   readonly #fetch: typeof globalThis.fetch = async (input) => {
     const url = input instanceof Request ? input.url : String(input)
     const { status, text } = await this.deps.outbound.request({ url })
@@ -85,7 +82,7 @@ export class IdTokenVerifier {
   }
 }
 
-/** The unverified issuer of a token; undefined when it is not a JWT. */
+/** The issuer that a token claims, without verification; undefined if it is not a JWT. */
 export function claimedIssuer(token: string): string | undefined {
   const payload = Buffer.from(token.split('.')[1] ?? '', 'base64url').toString()
   return textAt(parseJson(payload), 'iss')

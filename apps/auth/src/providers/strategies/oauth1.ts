@@ -33,7 +33,7 @@ const requestTokens = {
   },
 }
 
-/** Signs like the library, but sends through our own client with its address guard and limits. */
+/** Signs requests like the library, but sends them through our own client with its address guard and limits. */
 class OutboundOAuth1 extends OAuth {
   constructor(
     settings: ProviderSettings,
@@ -43,7 +43,7 @@ class OutboundOAuth1 extends OAuth {
     super(urls.request, urls.token, settings.clientIds[0] ?? '', settings.secret, '1.0', null, 'HMAC-SHA1')
   }
 
-  /** RFC 5849 section 2.1: a server that does not confirm the callback may send the user to another one. */
+  /** A server that does not confirm the callback may send the user to another one (RFC 5849 section 2.1). */
   override getOAuthRequestToken(parameters: unknown, done?: oauth1tokenCallback): void {
     super.getOAuthRequestToken(
       parameters,
@@ -55,7 +55,7 @@ class OutboundOAuth1 extends OAuth {
     )
   }
 
-  // Our calls carry OAuth parameters only, which all go into the header.
+  // Our calls only have OAuth parameters, which all go into the header.
   protected override _performSecureRequest(
     token: string,
     secret: string,

@@ -13,7 +13,7 @@ import { failureOf, type Protocol, type StrategyOptions, type StrategyRequest } 
 type Urls = { authorize: string; token: string; account?: string }
 type Done<T> = (error: unknown, value?: T) => void
 
-/** State lives in the row of the flow, not in a session. */
+/** Keeps the state in the row of the flow instead of a session. */
 const flowStates = {
   store({ flow }: StrategyRequest, _state: unknown, _meta: unknown, done: Done<string>): void {
     flow.save(null).then(
@@ -21,7 +21,7 @@ const flowStates = {
       (error: unknown) => done(error),
     )
   },
-  // The callback has already looked the flow up by its state.
+  // The callback has already found the flow by its state.
   verify({ flow }: StrategyRequest, state: string, done: Done<boolean>): void {
     done(null, state === flow.id)
   },
@@ -34,7 +34,7 @@ type ClientOptions = {
   authentication: 'post' | 'basic'
 }
 
-/** The strategies' own HTTP client has no address guard, limits, Basic authentication or tracing. */
+/** Replaces the strategies' own HTTP client, which has no address guard, limits, Basic authentication or tracing. */
 class OutboundOAuth2 extends OAuth2 {
   constructor(private readonly options: ClientOptions) {
     const { settings, urls } = options
@@ -53,7 +53,7 @@ class OutboundOAuth2 extends OAuth2 {
 
   override get(url: string, accessToken: string, done: dataCallback): void {
     profileText(this.options.outbound, url, accessToken)
-      // Strategies parse without error handling: anything but an object would crash the process.
+      // Strategies parse the text without error handling, so anything but an object would crash the process.
       .then((text) => (jsonObject(text), text))
       .then(
         (text) => void done(null as never, text),
@@ -62,7 +62,7 @@ class OutboundOAuth2 extends OAuth2 {
   }
 }
 
-/** The strategies of libraries, by provider; all others are plain OAuth 2. */
+/** Strategies from libraries, by provider. All other providers use plain OAuth 2. */
 const LIBRARIES = { github: GitHubStrategy, google: GoogleStrategy } as unknown as Readonly<
   Record<string, typeof OAuth2Strategy>
 >
@@ -102,7 +102,7 @@ export function oauth2(
     callbackURL: settings.redirectUri,
     scopeSeparator: ' ',
     store: flowStates as unknown as OAuth2Strategy.StateStore,
-    // Fetched afterwards, and only if no id token contains it.
+    // The profile is fetched later, and only if no id token contains it.
     skipUserProfile: true,
   }
   const Class = strategyClass(LIBRARIES[name] ?? OAuth2Strategy)

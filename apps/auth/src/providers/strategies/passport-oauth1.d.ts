@@ -1,4 +1,4 @@
-/** The package has no types of its own; these are the parts that are used. */
+/** The package has no types of its own. These are the parts that we use. */
 declare module 'passport-oauth1' {
   import type { OAuth } from 'oauth'
 

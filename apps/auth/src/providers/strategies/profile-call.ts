@@ -29,7 +29,7 @@ export function profileJson(text: string): unknown {
   }
 }
 
-/** The profile, where it must be an object or a list. */
+/** Parses a profile, which must be an object or a list. */
 export function jsonObject(text: string): object {
   const profile = profileJson(text)
   if (typeof profile === 'object' && profile !== null) return profile

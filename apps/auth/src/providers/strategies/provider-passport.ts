@@ -5,15 +5,14 @@ import { failureOf, type Strategy, type StrategyOptions, type StrategyRequest } 
 export type StrategyOutcome = { kind: 'redirect'; url: string } | { kind: 'tokens'; tokens: ProviderTokens }
 
 /**
- * Passport, for providers only: a separate instance without sessions. A strategy ends in a redirect or in tokens.
- * Both are returned instead of sent, because a redirect may have to become JSON and tokens are not a session yet
- * (decision 0150).
+ * Passport, for providers only: a separate instance without sessions. A strategy ends with a redirect or with tokens. Both are returned
+ * instead of sent, because a redirect may have to become JSON and tokens are not a session yet (decision 0150).
  */
 export class ProviderPassport {
   readonly #passport = new passport.Passport()
 
   constructor() {
-    // Passport comes with a strategy that reads sessions; there are none.
+    // Passport includes a strategy that reads sessions, which do not exist here.
     this.#passport.unuse('session')
   }
 
@@ -21,7 +20,7 @@ export class ProviderPassport {
     this.#passport.use(name, strategy as unknown as passport.Strategy)
   }
 
-  /** Always by name: Passport then creates an object for this run alone, so parallel sign-ins share nothing. */
+  /** Uses the strategy by name. Passport then creates an object for this run alone, so parallel sign-ins share nothing. */
   authenticate(name: string, req: StrategyRequest, options: StrategyOptions = {}): Promise<StrategyOutcome> {
     return new Promise((resolve, reject) => {
       const done: passport.AuthenticateCallback = (error: unknown, tokens, challenge) => {

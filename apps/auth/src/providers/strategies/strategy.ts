@@ -1,17 +1,17 @@
 import type { ProviderTokens } from '../model/provider.js'
 
-/** The request as strategies see it: only what they may read, and the flow it belongs to. */
+/** The request as strategies see it: only the parts that they may read, and the flow it belongs to. */
 export type StrategyRequest = {
   query: Readonly<Record<string, string>>
   body: Readonly<Record<string, string>>
   flow: StrategyFlow
 }
 
-/** The row of a flow: kept while the user is at the provider, found again by the state that comes back. */
+/** The row of a flow. It is stored while the user is at the provider, and found again by the state that comes back. */
 export type StrategyFlow = {
-  /** Also the state. */
+  /** The id is also the state. */
   readonly id: string
-  /** What the strategy keeps about the flow, if anything. */
+  /** Data that the strategy stores with the flow, if any. */
   readonly secret: string | null
   /** Stores the row before the user leaves. */
   save(secret: string | null): Promise<void>
@@ -24,10 +24,10 @@ export type StrategyOptions = {
   parameters?: Readonly<Record<string, string>>
 }
 
-/** The part of a Passport strategy that is used here. */
+/** The part of a Passport strategy that we use. */
 export type Strategy = { authenticate(this: unknown, req: never, options: StrategyOptions): unknown }
 
-/** A protocol to talk to a provider: the strategy yields tokens, with which the profile is fetched. */
+/** A protocol to talk to a provider. The strategy returns tokens, which are used to fetch the profile. */
 export type Protocol = {
   readonly strategy: Strategy
   /** GET on behalf of the user; rejects unless the response is a 2xx. */
@@ -36,7 +36,7 @@ export type Protocol = {
   account?(tokens: ProviderTokens): Promise<unknown>
 }
 
-/** The original error, unwrapped from those of the libraries. */
+/** Unwraps the original error from those of the libraries. */
 export function failureOf(error: unknown): Error {
   const inner: unknown =
     typeof error === 'object' && error !== null && 'oauthError' in error ? error.oauthError : error

@@ -6,18 +6,18 @@ import { ProviderError, type ProviderSettings } from '../model/provider.js'
 type Exchange = {
   url: string
   settings: ProviderSettings
-  /** Tried first; on 401 the other method is tried (docs/specification.md#providers). */
+  /** The method to try first. If it gets a 401, the other one is tried (docs/specification.md#providers). */
   authentication: 'post' | 'basic'
   parameters: Readonly<Record<string, string>>
 }
 
-/** Swaps a code for the token answer, which is any JSON object, or form, with an access token. */
+/** Exchanges a code for the token response: any JSON object or form that has an access token. */
 export async function exchangeCode(outbound: Outbound, exchange: Exchange): Promise<JsonObject> {
   const other = exchange.authentication === 'post' ? 'basic' : 'post'
   let response = await request(outbound, exchange, exchange.authentication)
   if (response.status === 401) response = await request(outbound, exchange, other)
   const answer = readAnswer(response.text)
-  // Some providers answer errors with status 200.
+  // Some providers return errors with status 200.
   if (response.status < 200 || response.status > 299 || answer['error'] !== undefined)
     throw new ProviderError(
       `the token call failed: ${response.status} ${textAt(answer, 'error') ?? ''}`.trim(),
@@ -35,7 +35,7 @@ function request(
   const body = new URLSearchParams({ ...parameters, grant_type: 'authorization_code' })
   const headers: Record<string, string> = { accept: 'application/json' }
   if (authentication === 'basic') {
-    // RFC 6749 section 2.3.1 wants both form-encoded before they are joined.
+    // RFC 6749 section 2.3.1 requires both to be form-encoded before they are joined.
     const credentials = [clientId, secret].map(encodeURIComponent).join(':')
     headers['authorization'] = `Basic ${Buffer.from(credentials).toString('base64')}`
   } else {
