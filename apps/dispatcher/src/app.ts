@@ -30,7 +30,7 @@ export function createApp(context: Context): Express {
   return app
 }
 
-/** Loaded when an operator first opens it: Bull Board is a third of what the start of the service would load. */
+/** Loads Bull Board when an operator first opens it: it is a third of what the service would otherwise load at its start. */
 function dashboardOf({ queues, config }: Context): RequestHandler {
   let loading: Promise<RequestHandler> | undefined
   const load = async () =>

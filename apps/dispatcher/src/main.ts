@@ -30,7 +30,7 @@ await runServiceCommands({
   readConfig: config,
   async serve(config) {
     const { serve } = await import('./serve.js')
-    // Garbage may grow to three quarters of what lives, where V8 alone would let it grow to several times as much
+    // Lets garbage grow to three quarters of the live heap. By default, V8 would let it grow to several times as much
     // (infra/decisions/0152-common-requests-cost-less-than-express.md).
     setFlagsFromString('--heap-growing-percent=75')
     return serve(config)

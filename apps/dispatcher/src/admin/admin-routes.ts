@@ -68,7 +68,7 @@ export function adminPages({ admin, observer, now }: AdminRoutesDeps) {
   ]
 }
 
-/** Pages for operators, to be mounted behind the operator token. They only show (decision 0211). */
+/** Pages for operators, to be mounted behind the operator token. They change nothing (decision 0211). */
 export function adminRoutes(deps: AdminRoutesDeps): Router {
   const { observer, brand } = deps
   const router = express.Router()
@@ -83,7 +83,7 @@ export function adminRoutes(deps: AdminRoutesDeps): Router {
 
   function send(res: Response, page: Page, status: number): void {
     const { language } = textsFor(res.req)
-    // The port is private, and whether a proxy adds TLS is that proxy's to say.
+    // The port is private, and only a proxy in front of it can know whether it adds TLS.
     const answer = pageAnswer(page, { status, language, secure: false, icon: ICON_PATH, brand })
     res
       .status(status)

@@ -34,7 +34,7 @@ import {
 import { SHOWN } from './shown.js'
 
 export type AdminServiceDeps = {
-  /** Read-only, and apart from the pool of the deliveries: a slow page takes nothing from them. */
+  /** Read-only, and separate from the pool for deliveries, so that a slow page takes no connection from them. */
   db: Queryable
   operations: Pick<Operations, 'status' | 'inspect' | 'disabled' | 'eventJob'>
   history: BacklogHistory
@@ -132,13 +132,13 @@ export class AdminService {
     return { accountId, state, endpoints, events }
   }
 
-  /** What an id names. A number can be a delivery and an endpoint. */
+  /** Finds what an id names. A number may name both a delivery and an endpoint. */
   async search(text: string): Promise<Hit[]> {
     const wanted = text.trim().toLowerCase()
     const event = parseEventId(wanted)
     if (event) return (await findEvent(this.deps.db, event)) ? [{ kind: 'events', id: event }] : []
     if (UUID.test(wanted)) return (await this.account(wanted)) ? [{ kind: 'accounts', id: wanted }] : []
-    // Job ids, as the queues and the logs of Redis show them.
+    // Accepts job ids as well, as the queues and the logs of Redis show them.
     const number = wanted.replace(/^dlv_/, '')
     const [delivery, endpoint] = [parseDeliveryId(number), parseEndpointId(wanted)]
     const [ofDelivery, ofEndpoint] = await Promise.all([

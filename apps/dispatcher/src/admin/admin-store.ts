@@ -60,7 +60,7 @@ export async function listDeliveriesOfEvent(
   eventId: EventId,
   limit: number,
 ): Promise<DeliveryLine[]> {
-  // Behind "offset 0" the planner cannot walk the primary key in order until it meets the event.
+  // "offset 0" keeps the planner from walking the primary key in order until it meets the event.
   const { rows } = await db.query<DeliveryLine>(
     `select ${LINE} from (select * from webhook_deliveries where event_id = $1 offset 0) d
      join webhook_endpoints e on e.id = d.endpoint_id order by d.id limit $2`,
@@ -114,8 +114,9 @@ export async function findEndpointReport(db: Queryable, id: EndpointId): Promise
 const MAX_LOOKED_AT = 1000
 
 /**
- * Active endpoints whose last attempt failed, worst first. Failures are not indexed, because each attempt counts them; but an endpoint
- * with failures has a delivery that waits or has failed, so both indexes of these are walked from one endpoint to the next.
+ * Active endpoints whose last attempt failed, worst first. Failure counts are not indexed, because every attempt changes them. But an
+ * endpoint with failures has a delivery that waits or has failed, so this walks both indexes of such deliveries from one endpoint to
+ * the next.
  */
 export async function listFailingEndpoints(db: Queryable, limit: number): Promise<EndpointReport[]> {
   const { rows } = await db.query<EndpointReport>(
@@ -141,7 +142,7 @@ const walk = (name: string, condition: string): string => {
 
 export type AccountEvent = { id: EventId; type: string; createdAt: Date }
 
-/** The newest dispatched events of an account, test events aside. */
+/** The newest dispatched events of an account, without test events. */
 export async function listEventsOfAccount(
   db: Queryable,
   accountId: string,

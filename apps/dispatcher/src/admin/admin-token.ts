@@ -17,8 +17,8 @@ const GUESSES = { amount: 30, everyMs: 10_000 }
 /**
  * Requires the operator token, as a Bearer token or as the password of Basic credentials, which browsers prompt for. Allows only
  * reads: a browser also attaches Basic credentials to requests that other sites trigger. Wrong tokens count against the address they
- * come from (for IPv6 to its /64, because one machine can use every address in it), in advance, so that parallel guesses cannot all
- * see the last free one.
+ * come from (for IPv6, its /64, because one machine can use every address in it). They count in advance, so that parallel guesses
+ * cannot all use the last free one.
  */
 export function readersWithToken({ token, limiter, observer }: TokenGuardDeps): RequestHandler {
   const expected = digest(token)
@@ -27,7 +27,7 @@ export function readersWithToken({ token, limiter, observer }: TokenGuardDeps): 
     const refuse = (status: number, code: string, message: string) =>
       void res.status(status).json({ error: { code, message } })
     const given = tokenOf(req.get('authorization') ?? '')
-    // A browser asks without a token first, to be asked for one.
+    // A browser first sends a request without a token, and expects to be asked for one.
     if (given === undefined) return askForToken()
     const guess: Limit = { key: `operator:${clientNetwork(address)}`, ...GUESSES }
     const { waitMs, taken } = await limiter.take([guess])

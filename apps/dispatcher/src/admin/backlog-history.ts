@@ -17,7 +17,7 @@ const MAX_SAMPLES = (24 * 60 * 60 * 1000) / EVERY_MS
 
 export type BacklogHistoryDeps = { db: Queryable; registry: Registry; now: () => Date }
 
-/** One sample a minute, for a day, in memory: enough for a plot where no Prometheus is at hand. */
+/** One sample a minute, for a day, in memory: enough for a plot where there is no Prometheus. */
 export class BacklogHistory {
   readonly #samples: Sample[] = []
   readonly #readings = new Periodic({
@@ -66,7 +66,7 @@ export class BacklogHistory {
   }
 }
 
-/** From the counter that Prometheus scrapes too. */
+/** Reads the counter that Prometheus scrapes too. */
 async function countAttempts(registry: Registry): Promise<{ delivered: number; failed: number }> {
   const counted = await registry.getSingleMetric('signet_delivery_attempts_total')?.get()
   const total = { delivered: 0, failed: 0 }

@@ -57,8 +57,8 @@ export function queueDashboard({ events, deliveries }: WebhookQueues, brand: Bra
 }
 
 /**
- * Fonts from Google would tell it who operates the service. Without them, the page uses those of the system. The heading, which the
- * page lacks, is for screen readers, and the way on for browsers without a script.
+ * Loading fonts from Google would tell Google who operates the service, so the page uses those of the system. Adds a heading for screen
+ * readers, which the page lacks, and a way on for browsers without a script.
  */
 const ourFrame = (page: string, { name }: Brand): string =>
   page
@@ -76,8 +76,8 @@ const heading = (name: string) =>
   </section>`
 
 /**
- * Its script and style come from this server, and it sends requests to no other. It builds style elements and attributes while it runs, so
- * styles cannot be limited to files; scripts can.
+ * Bull Board's script and style come from this server, and its page sends requests to no other. It builds style elements and attributes
+ * while it runs, so styles cannot be limited to files; scripts can.
  */
 const HEADERS = {
   'Content-Security-Policy': [

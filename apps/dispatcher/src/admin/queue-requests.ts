@@ -5,7 +5,7 @@ export type Refusal = { status: 400 | 404; body: object }
 
 /** Queues, statuses and numbers. */
 const VALUE = /^[\w.,:-]{0,100}$/
-/** The parameters that become ranges of Redis commands, which take no more than 64 bits, and jobs that are in memory at once. */
+/** Upper limits of parameters that become ranges of Redis commands, which take 64 bits at most, or numbers of jobs in memory. */
 const MOST: ReadonlyMap<string, number> = new Map([
   ['page', 1e9],
   ['jobsPerPage', 1000],
@@ -13,15 +13,15 @@ const MOST: ReadonlyMap<string, number> = new Map([
   ['maxChildren', 1000],
 ])
 
-/** Routes of a queue, some of which have a word at the place of a job id. */
+/** Routes of a queue, some of which have a word in place of a job id. */
 const OF_JOB = /^\/api\/queues\/[^/]+\/([^/]+)(\/logs|\/flow)?\/?$/i
 const OF_QUEUE = new Set(['metrics', 'default-job-options', 'workers', 'rate-limit', 'job-data-schema'])
-/** Those of `webhook-core`. Any other may be one of BullMQ's own keys, which are not jobs. */
+/** Job ids that `webhook-core` makes. Any other may be one of BullMQ's own keys, which are not jobs. */
 const JOB_ID = /^[a-z]+_\w+$/
 
 /**
- * Refuses what Bull Board answers with an internal error, because it hands parameters on to decoders and Redis commands that fail for
- * some of them. Undefined if it may answer.
+ * Refuses requests that Bull Board would answer with an internal error, because it passes parameters on to decoders and Redis commands
+ * that fail for some of them. Undefined if Bull Board may answer.
  */
 export function refusalOf({
   method,

@@ -50,7 +50,7 @@ export type AttemptDeps = SendingDeps & {
   observer: Observer
 }
 
-/** One attempt of one delivery: acquire a permit, read the row, send, record the result, and say what to do with the job. */
+/** Makes one attempt of one delivery: acquires a permit, reads the row, sends, records the result, and says what to do with the job. */
 export class AttemptService {
   readonly #freshness = new SnapshotFreshness()
 
@@ -62,12 +62,12 @@ export class AttemptService {
     { losses = 0, wasDeferred }: JobHistory,
   ): Promise<JobOutcome> {
     const known = { id: deliveryId, endpointId: claim.endpointId }
-    // Without a permit, because a job that is deferred runs again without its losses.
+    // Needs no permit: a job that is deferred for lack of one runs again without its losses.
     const ended = losses > 0 ? await this.deps.lostRuns.report(known, losses) : undefined
     return ended ?? this.#withPermit(claim, wasDeferred, (lease) => this.#readAndAttempt(known, lease))
   }
 
-  /** The first attempt of a delivery, with the snapshot that was read when its event was dispatched. */
+  /** Makes the first attempt of a delivery, with the snapshot that was read when its event was dispatched. */
   runFirst(snapshot: DeliverySnapshot, first: FirstAttempt): Promise<JobOutcome> {
     const { readAt, unwritten, requests, onSent } = first
     const { id: endpointId, accountId, deleted } = snapshot.endpoint

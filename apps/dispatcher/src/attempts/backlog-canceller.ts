@@ -52,7 +52,7 @@ export class BacklogCanceller {
         const [endpointId, position] = next
         const reached = await this.#cancel(endpointId, position)
         this.#positions.delete(endpointId)
-        // Behind the others.
+        // Reinserted at the end, so that the other endpoints come first.
         if (reached !== null) this.#positions.set(endpointId, reached)
       }
     } finally {

@@ -4,7 +4,7 @@ import { AccountBudget } from '../fairness/account-budget.js'
 /** The body of an event, its size if it has more than `maxBytes`, or null if it was purged. */
 export type LoadBody = (eventId: string, maxBytes: number) => Promise<Buffer | { bytes: number } | null>
 
-/** A body for one attempt, which gives it back when it was sent. */
+/** A body lent to one attempt, which releases it after sending it. */
 export type LentBody = { readonly body: Buffer; release(): void }
 
 type Loan = { body: Promise<Buffer | null>; users: number; giveBack: () => void }
@@ -32,7 +32,7 @@ const MAX_LARGE_BYTES = 64 * 1024 * 1024
 export class BodyCache {
   readonly #bodies: LRUCache<string, Buffer>
   readonly #loans = new Map<string, Loan>()
-  /** Too large for the cache, until their first attempts have ended. */
+  /** Bodies that are too large for the cache, until their first attempts have ended. */
   readonly #fresh = new Map<string, Buffer>()
   readonly #maxBytes: number
   readonly #load: LoadBody
@@ -55,7 +55,7 @@ export class BodyCache {
     return this.#bodies.calculatedSize
   }
 
-  /** The body of an event, or null if it was purged. Callers at the same time share one. A large one waits until there is room for it. */
+  /** The body of an event, or null if it was purged. Simultaneous callers share one. A large one waits until there is room for it. */
   async borrow(eventId: string, accountId: string): Promise<LentBody | null> {
     const known = this.#bodies.get(eventId) ?? this.#fresh.get(eventId)
     this.#seen(known ? 'hit' : 'miss')
@@ -80,12 +80,12 @@ export class BodyCache {
     return null
   }
 
-  /** It will not be needed soon: all its deliveries have ended. */
+  /** Drops a body that will not be needed soon, because all its deliveries have ended. */
   drop(eventId: string): void {
     this.#bodies.delete(eventId)
   }
 
-  /** Adds a body that was just read or frozen, for its first attempts in this process: until {@link firstAttemptsEnded} at least. */
+  /** Adds a body that was just read or frozen. It stays at least until {@link firstAttemptsEnded}, for its first attempts here. */
   putFresh(eventId: string, body: Buffer): void {
     if (!this.#put(eventId, body)) this.#fresh.set(eventId, body)
   }

@@ -15,11 +15,11 @@ export type DeferredJobsDeps = {
 
 const INTERVAL_MS = 100
 const PAGE = 500
-/** Between two searches of an endpoint. By then a job that was just deferred is in Redis. */
+/** Pause between two searches of an endpoint. By then a job that was just deferred is in Redis. */
 const PAUSE_MS = 1000
 /** A job that starts this late was probably deferred, perhaps by a process that has ended since. */
 const LATE_MS = 1000
-/** The longest deferral and a minute: after this, every job that was deferred has come back by itself. */
+/** The longest deferral plus a minute: after this, every job that was deferred has come back by itself. */
 const FORGET_MS = 6 * 60_000
 /** Beyond this many endpoints, jobs wait until their time. */
 const MAX_ENDPOINTS = 1000
@@ -38,8 +38,9 @@ type Search = {
 }
 
 /**
- * Starts deferred jobs before their time when their endpoint has room for them: the time was planned when it was slower, or not known.
- * An endpoint that stays slow costs nothing here. What is due comes from PostgreSQL, so it makes no difference which process deferred a job.
+ * Starts deferred jobs before their time when their endpoint has room for them: their time was planned when the endpoint was slower, or
+ * not measured. An endpoint that stays slow costs nothing here. What is due comes from PostgreSQL, so it does not matter which process
+ * deferred a job.
  */
 export class DeferredJobs {
   readonly #runs: Periodic
@@ -65,7 +66,7 @@ export class DeferredJobs {
     return this.#runs.stop()
   }
 
-  /** A job of this endpoint was deferred. */
+  /** Call it when a job of this endpoint was deferred. */
   deferred(endpointId: string): void {
     const notedAt = this.#steadyNow()
     const search = this.#searches.get(endpointId)
@@ -82,7 +83,7 @@ export class DeferredJobs {
     if (dueAt && startedAt.getTime() - dueAt.getTime() > LATE_MS) this.deferred(endpointId)
   }
 
-  /** Starts no more than the process has permits, endpoints in turn. */
+  /** Starts no more jobs than the process has free permits, endpoints in turn. */
   async run(): Promise<void> {
     const { limiter } = this.deps
     let { free } = limiter

@@ -43,7 +43,7 @@ export class LostRuns {
     const snapshot = await findSnapshot(deliveryId)
     if (snapshot?.status !== deliveryStatus.pending) return FINISHED
     const { attempts, nextAttemptAt } = snapshot
-    // The worker is alive after all, and has just recorded the attempt in a row that this process wrote. So this process goes on with it.
+    // The worker is alive after all, and has just recorded the attempt in a row that this process wrote. So this process continues.
     if (attempts > 0 && nextAttemptAt !== null) return retryAt(nextAttemptAt, '', now())
     if (attempts > 0 || nextAttemptAt !== null) return FINISHED
     return outcomeOf(await this.#record(snapshot, 1), now())

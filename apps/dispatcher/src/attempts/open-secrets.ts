@@ -8,7 +8,7 @@ import { LRUCache } from 'lru-cache'
 import type { DeliverySnapshot } from '../deliveries/delivery-store.js'
 
 type Opened = { sealed: SealedSecret; secret: string }
-/** `nextSecret` follows `secret`, while both are valid. */
+/** `nextSecret` will replace `secret`, and is set while both are valid. */
 export type EndpointSecrets = { secret: string; nextSecret: string | null }
 
 /** A few megabytes. */

@@ -65,16 +65,16 @@ const BEING_WRITTEN = Symbol('to be recorded once its row is written')
  * Group commit: records the results of many attempts in one statement. Each caller waits for the commit that contains its own result.
  * Returns null for a delivery whose row is gone, or belongs to another process, which continues the delivery.
  *
- * A batch whose statement times out, because something is locked, is divided: each of its accounts gets a statement of its own, and
- * until one of an account succeeds, its results stay out of the shared batches, so that a blocked account delays the others only
- * once. Accounts take turns, and an account that times out again moves to a second line for blocked accounts. So blocked accounts,
- * few or many, delay the others of their batch only until they are found.
+ * A batch whose statement times out, because something is locked, is divided: each of its accounts gets a separate statement. Until one
+ * of these succeeds, the account's results stay out of the shared batches, so that a blocked account delays the others only once.
+ * Accounts take turns, and an account that times out again moves to a second line for blocked accounts. So blocked accounts, few or
+ * many, delay the others of their batch only until they are found.
  */
 export class ResultRecorder {
   readonly #shared: Batches<Item, Answer | typeof APART>
-  /** The batches of accounts that have statements of their own. */
+  /** The batches of accounts that have separate statements. */
   readonly #apart = new Map<string, Batches<Item, Answer | TimedOut>>()
-  /** Accounts whose own statement timed out. */
+  /** Accounts whose separate statement timed out. */
   readonly #blocked = new Set<string>()
   readonly #turns = new AccountBudget(ONE_AT_A_TIME)
   readonly #turnsOfBlocked = new AccountBudget(ONE_AT_A_TIME)
@@ -110,7 +110,7 @@ export class ResultRecorder {
   }
 
   async #sendShared(items: readonly Item[]): Promise<(Answer | typeof APART)[]> {
-    // Some may have arrived before the statement of their account timed out. They would make this batch time out, too.
+    // Some results may have arrived before the statement of their account timed out. They would make this batch time out, too.
     const shared = items.filter(({ accountId }) => !this.#apart.has(accountId))
     const recorded = await this.#commit(shared, this.options.db)
     if (!(recorded instanceof TimedOut))
@@ -250,7 +250,7 @@ export class ResultRecorder {
   }
 }
 
-/** Then there was no statement, so nothing is known about the account. */
+/** If so, no statement ran, and nothing is known about the account. */
 const wereAllBeingWritten = (answers: ReadonlyMap<Item, Answer>): boolean =>
   answers.size > 0 && [...answers.values()].every((answer) => answer === BEING_WRITTEN)
 

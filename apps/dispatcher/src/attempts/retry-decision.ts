@@ -5,7 +5,7 @@ import type { SendResult } from '../sending/attempt-failure.js'
 // Every retry is decided here. The statement that records an attempt (deliveries/record-statement.ts) only applies the decision,
 // with one exception: if the endpoint is deleted or disabled by then, it turns a retry into a failed delivery.
 
-/** A 2xx in time. Anything else, including a redirect, is a failure. */
+/** True for a 2xx within the time limit. Anything else, including a redirect, is a failure. */
 export const isSuccess = (sent: SendResult): boolean =>
   sent.kind === 'answered' && sent.status >= 200 && sent.status <= 299
 

@@ -17,7 +17,7 @@ export class UnrecordedRequests {
     return [...this.#endpoints]
   }
 
-  /** Right before a request is sent. Call what it returns once the result is recorded. An event is sent to an endpoint once in a run. */
+  /** Call it right before a request is sent, and call what it returns once the result is recorded. A run sends to an endpoint only once. */
   readonly add = (endpointId: EndpointId): (() => void) => {
     this.#endpoints.add(endpointId)
     return () => this.#endpoints.delete(endpointId)

@@ -2,10 +2,10 @@ import type { EventId } from '@signet/webhook-core'
 import pTimeout from 'p-timeout'
 import type { DeliverySnapshot } from '../deliveries/delivery-store.js'
 
-/** How long rows wait for a statement that records results of their event. Another half a second has passed before. */
+/** How long the writing of rows waits for a statement that records results of their event. Half a second has already passed by then. */
 const RECORDING_MS = 500
 
-/** Writes rows of one event as far as they are missing. False if it has none, because the event was purged or is gone. */
+/** Writes the missing rows of one event. Returns false if it has none, because the event was purged or is gone. */
 export type StoreRows = (deliveries: readonly DeliverySnapshot[]) => Promise<boolean>
 
 /**
@@ -75,7 +75,7 @@ export class UnwrittenEvent {
     return this.#written
   }
 
-  /** A row that is written while a statement waits to write it with a result makes that statement fail, with the results of others. */
+  /** Waits for a statement that records results: a row that this wrote before it would make it fail, along with the results of others. */
   async #write(): Promise<void> {
     this.#isBeingWritten = true
     try {

@@ -1,12 +1,12 @@
 import { isStatementTimeout, type Queryable } from '@signet/db'
 
 const BEAT_MS = 100
-/** A process that never stands still for longer reads enough of every result. */
+/** A process that never stands still for longer than this reads results fast enough. */
 const PAUSE_MS = 500
 
 /**
- * Runs statements again that PostgreSQL ended while this process stood still. Their time limit includes the time for which PostgreSQL
- * cannot send a large result on, because nobody reads what it has sent.
+ * Runs statements again that PostgreSQL ended while this process stood still. Their time limit includes the time in which PostgreSQL
+ * cannot send more of a large result, because this process does not read it.
  */
 export const rerunAfterPauses = (db: Queryable): Queryable => ({
   async query<R extends object>(text: string | { name: string; text: string }, values?: readonly unknown[]) {

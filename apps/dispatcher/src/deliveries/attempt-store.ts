@@ -39,7 +39,7 @@ export type AttemptResult = {
   answer?: string
 }
 
-/** Two processes may each make an attempt with the same number, after a lost job lock, and one may report an attempt twice. */
+/** Tells attempts apart: after a lost job lock, two processes may make one with the same number, and a process may report one twice. */
 export const newAttemptKey = (): number => randomInt(2 ** 48 - 1)
 
 /** The result of the first attempt of a delivery that has no row yet, and what else its row says. */
@@ -58,7 +58,7 @@ export type RecordedAttempt = {
   isRepeated: boolean
 }
 
-/** Null for an attempt without a connection, whole milliseconds otherwise. */
+/** Rounds durations to whole milliseconds. Null for an attempt without a connection. */
 export function exchangeJson(facts: ExchangeFacts): string | null {
   const known = Object.entries(facts).filter(([, value]) => value !== undefined)
   if (known.length === 0) return null

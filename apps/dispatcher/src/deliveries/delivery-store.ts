@@ -36,7 +36,7 @@ export type DeliverySnapshot = {
     heldUntil: Date | null
     /** Null for a deleted endpoint. */
     secret: SealedSecret | null
-    /** The one that follows, while both are valid. */
+    /** The secret that will replace it, while both are valid. */
     nextSecret: SealedSecret | null
   }
 }
@@ -156,7 +156,7 @@ export type OverdueDelivery = DeliveryPosition & {
   due: Date
 }
 
-/** In the order of due times. */
+/** A position in the order of due times. */
 export type DeliveryPosition = { dueAt: string; id?: DeliveryId }
 
 /**

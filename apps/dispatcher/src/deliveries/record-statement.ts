@@ -37,7 +37,7 @@ type Rows = {
   states: string
 }
 
-// By ascending id (packages/webhook-core/README.md#lock-order).
+// Locks by ascending id (packages/webhook-core/README.md#lock-order).
 const ENDPOINT = (after: string) => `
   endpoint as materialized (
     select id, status, consecutive_failures, failing_since, url_version, deleted_at from webhook_endpoints

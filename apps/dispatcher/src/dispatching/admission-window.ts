@@ -24,7 +24,7 @@ const TARGET_MS = 80
 const MIN_EXPECTED = 0.25
 /** What the first events of an account are expected to need. If it is less, others are admitted as soon as they were read. */
 const FIRST_EXPECTED = 4
-/** Accounts whose events have a known mean. */
+/** Accounts for which the mean is remembered. */
 const MAX_REMEMBERED = 10_000
 /** Period over which the sending rate is measured. */
 const RATE_PERIOD_MS = 50
@@ -36,7 +36,7 @@ const RATE_PERIOD_MS = 50
  * result to be committed does not count. One account has at most three times as much of the window as is free, whatever its receivers
  * do, and more than that only if its last event was larger than what was left. A delivery keeps the part of the window that it had when
  * it was admitted, so others find room even after the window shrinks.
- * How large bodies are is not its concern: their events take more permits for it (EventLimiter).
+ * The size of bodies does not matter here: large events take more permits (EventLimiter).
  */
 export class AdmissionWindow {
   /** In deliveries of the largest window. */

@@ -46,7 +46,7 @@ export type DispatchOutcome = {
 
 const LINGER_MS = 2
 
-/** Written apart from small bodies, which then wait for a few hundred kilobytes at most. */
+/** Larger bodies are written separately from small ones, which then wait for a few hundred kilobytes at most. */
 const LARGE_PREPARED_BYTES = 64 * 1024
 
 type BySize<Outcome> = Record<'small' | 'large', Batches<DispatchItem, Outcome>>
@@ -94,7 +94,7 @@ export class DispatchService {
     }
   }
 
-  /** Undefined for those whose rows have to be written first. */
+  /** Returns undefined for events whose rows have to be written first. */
   async #findSnapshots(items: readonly DispatchItem[]): Promise<(DispatchOutcome | undefined)[]> {
     const { db, retryWhileUnavailable } = this.deps
     const outcomes = new Map<EventId, DispatchOutcome>()
@@ -140,7 +140,7 @@ export class DispatchService {
     outcomes: ReadonlyMap<EventId, DispatchOutcome>,
   ): void {
     const { bodies, observer, now } = this.deps
-    /** Bodies of the events that share statements, whose number per statement follows from their mean size. */
+    /** Sizes of the bodies that share statements. Their mean decides how many share one. */
     const sizes: number[] = []
     for (const { id, type, createdAt, body: stored } of events) {
       const prepared = items.get(id)?.prepared

@@ -90,19 +90,19 @@ class AccountState {
 type Waiter = { admit: () => void; defer: () => void }
 
 /**
- * Whose events may be in the process, from when they are taken from the queue until they have ended. The queue is served in order: if
- * an account whose receivers cannot keep up had all permits, the events of all others would wait behind its own, at its pace. Events
- * over its share go back into the queue and return when there is room.
+ * Decides whose events may be in the process, from when they are taken from the queue until they have ended. The queue is served in
+ * order: if an account whose receivers cannot keep up had all permits, the events of all others would wait behind its own, at its pace.
+ * Events over its share go back into the queue and return when there is room.
  */
 export class EventLimiter {
   readonly #forAnyone: number
-  /** At this rate the events of an account that has its share end soon. */
+  /** At this rate, the events of an account that uses all of its share end soon. */
   readonly #fastRate: number
   /** A larger event counts as this when deciding whether it fits beside others. */
   readonly #largest: number
   readonly #shares: AccountShares
   readonly #accounts = new Map<string, AccountState>()
-  /** Until they are found to be fast, or are within their shares for a while. */
+  /** Slow accounts, until they are found to be fast, or stay within their shares for a while. */
   readonly #slow = new LRUCache<string, true>({
     max: MAX_REMEMBERED,
     ttl: REMEMBER_SLOW_MS,
@@ -118,7 +118,7 @@ export class EventLimiter {
     this.#forAnyone = capacity + MAX_EVENTS_PER_JOB
     this.#fastRate = capacity / 2 / SHORT_SOJOURN_MS
     this.#largest = capacity / 5
-    // Alone an account may have half of the permits, and however many share them, they never fill what the process takes.
+    // An account alone may have half of the permits, and any number of accounts together never use all that the process takes.
     this.#shares = new AccountShares({ size: capacity, timesFree: 1 })
     this.#measuringMs = measuringMs
     this.#random = random
@@ -187,7 +187,7 @@ export class EventLimiter {
   }
 
   #giveUp(accountId: string): void {
-    // Without a permit it waited for others.
+    // An account without a permit only waited for others, which says nothing about its own events.
     if (this.#stateOf(accountId).permits > 0) this.#slow.set(accountId, true)
     const isOfIt = (id: string) => id === accountId
     for (let next = this.#waiting.shift(isOfIt); next; next = this.#waiting.shift(isOfIt)) next.defer()

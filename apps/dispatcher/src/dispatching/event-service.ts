@@ -97,6 +97,6 @@ export class EventService {
 
 const NOTHING: Unrecorded = new Set()
 
-/** The notice may not have said how large it is. */
+/** The notice may not say how large the event is. */
 const sizeOf = ({ body }: PreparedBody): number | undefined =>
   body.byteLength < LARGE_EVENT_BYTES ? undefined : body.byteLength

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 
-/** What a statement says of an item whose row someone has locked. */
+/** A statement's answer for an item whose row someone has locked. */
 export const LOCKED = Symbol('locked')
 
 const FIRST_PAUSE_MS = 100

@@ -12,15 +12,15 @@ export type Holding = {
 const NEARLY_NOTHING = 1e-6
 
 /**
- * Something that accounts share and give back, such as memory, threads or turns. Those that have no room in their shares wait, and
- * accounts get what becomes free in turn. Any room is enough, also for something larger. All that an account holds then counts toward
- * its own share; toward what is used, it counts as no more than one account alone may have, so that others still find room.
+ * A resource that accounts share and give back, such as memory, threads or turns. Accounts without room in their shares wait, and get in
+ * turn what becomes free. Any room is enough, even for a larger amount. All that an account then holds counts toward its own share; but
+ * toward what is used, it counts as no more than one account alone may have, so that others still find room.
  */
 export class AccountBudget {
   readonly #shares: AccountShares
   readonly #waiting = new FairQueue<() => void>()
   readonly #amounts = new Map<string, number>()
-  /** At least one of what is counted. */
+  /** What one account alone may have, but at least 1. */
   readonly #most: number
 
   constructor(options: AccountSharesOptions) {

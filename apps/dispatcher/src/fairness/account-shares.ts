@@ -50,7 +50,7 @@ export class AccountShares {
     return Math.max(0, (timesFree * this.#free() - this.#heldBy(accountId)) / (timesFree + 1))
   }
 
-  /** A negative amount is given back. */
+  /** A negative amount gives some back. */
   add(accountId: string, amount: number): void {
     const held = this.#heldBy(accountId) + amount
     if (held > NEARLY_NOTHING) this.#held.set(accountId, held)

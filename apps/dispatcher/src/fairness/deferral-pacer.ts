@@ -1,7 +1,7 @@
 export type DeferralPacerOptions = {
   /** The longest time that a job is deferred for, in milliseconds. */
   maxMs: number
-  /** The same for one that comes back and finds no room again. */
+  /** The same for a job that comes back and finds no room again. */
   maxRetryMs: number
 }
 
@@ -9,8 +9,8 @@ export type DeferralPacerOptions = {
 const RETRIES_PER_TURN = 4
 
 /**
- * When deferred jobs should come back: each later than the one before, as far apart as they find room. Times are milliseconds of a
- * steady clock.
+ * Decides when deferred jobs come back: each later than the one before, at the pace at which they find room. Times are milliseconds of
+ * a steady clock.
  */
 export class DeferralPacer {
   #lastTurnAt = 0

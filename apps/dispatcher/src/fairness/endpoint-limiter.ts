@@ -28,7 +28,7 @@ const LOCAL_WAIT_MS = 500
  * each two trips to Redis and a row update. Its callers are never deferred.
  */
 const FAST_TURNAROUND_MS = 3
-/** Upper bound on the wait in the process, whatever was expected. */
+/** Upper bound on the wait in the process. */
 const MAX_LOCAL_WAIT_MS = 1000
 const MIN_DEFER_MS = 50
 const MAX_DEFER_MS = 30_000
@@ -172,7 +172,7 @@ export class EndpointLimiter {
     return !this.#isCautious(endpoint) || this.#cautious.hasRoomFor(endpoint.accountId)
   }
 
-  /** Also for those who waited here: their endpoint may have become slow meanwhile. */
+  /** Also called for callers that waited here, because their endpoint may have become slow meanwhile. */
   #reserveOrDefer(endpoint: EndpointState, wasDeferred: boolean): Acquisition | Promise<Acquisition> {
     return this.#mayReserve(endpoint)
       ? this.#reserve(endpoint)
@@ -189,7 +189,7 @@ export class EndpointLimiter {
     return new Promise((resolve) => this.#enqueue({ reservation, resolve }))
   }
 
-  /** It may wait for a long time while the process is busy, but not for an endpoint that hangs meanwhile. */
+  /** The caller may wait for a long time while the process is busy, but not for an endpoint that hangs meanwhile. */
   #enqueue(caller: QueuedCaller): void {
     const { endpoint } = caller.reservation
     this.#queue.push(endpoint.accountId, caller)
@@ -225,7 +225,7 @@ export class EndpointLimiter {
     }
   }
 
-  /** The first of those who wait here; all of them, to be deferred, if their endpoint has become slow and may not have more. */
+  /** Admits the first caller that waits here; or all of them, to be deferred, if their endpoint became slow and may not have more. */
   #admitWaiters(endpoint: EndpointState): void {
     const waiters = this.#mayReserve(endpoint) ? endpoint.waiters.slice(0, 1) : [...endpoint.waiters]
     for (const waiter of waiters) waiter.admit()

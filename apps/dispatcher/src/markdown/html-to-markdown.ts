@@ -91,7 +91,7 @@ class Conversion {
     writer.block(2)
   }
 
-  /** Only to web pages and mailboxes. Any other link, including a relative one, becomes its text. */
+  /** Keeps only links to web pages and mailboxes. Any other link, including a relative one, becomes its text. */
   #link(element: HtmlElement, writer: MarkdownWriter, content: () => void): void {
     const href = safeHref(attribute(element, 'href') ?? '')
     if (href === null) content()
@@ -196,7 +196,7 @@ function safeHref(href: string): string | null {
     .replace(/&(?=#?[a-z0-9]{1,32};)/gi, '\\&')
 }
 
-/** Longer than any run of backticks in the text. */
+/** Returns a fence that is longer than any run of backticks in the text. */
 function fenceFor(text: string, atLeast: number): string {
   const longest = (text.match(/`+/g) ?? []).reduce((most, run) => Math.max(most, run.length), 0)
   return '`'.repeat(Math.max(atLeast, longest + 1))

@@ -266,8 +266,8 @@ const durationLabel = (result: string) =>
   result === 'delivered' || result === 'timeout' ? result : result.startsWith('http_') ? 'refused' : 'failed'
 
 /**
- * Why a part could not be read. Has no message that may quote a user's text, as PostgreSQL's do about data (classes 22 and 23), and
- * those of Node about JSON.
+ * Says why a part could not be read. Leaves out messages that may quote a user's text: PostgreSQL's about data (classes 22 and 23), and
+ * Node's about JSON.
  */
 function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return typeof error

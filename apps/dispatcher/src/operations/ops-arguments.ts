@@ -188,7 +188,7 @@ function secondsOf(text: string): number {
 const UNIT_MS: ReadonlyMap<string, number> = new Map(
   Object.entries({ m: 60_000, h: 3_600_000, d: 86_400_000 }),
 )
-/** In any unit. For anything longer ago, give a date. */
+/** The largest amount, in any unit. For anything longer ago, give a date. */
 const MAX_AGO = 9999
 const ISO_TIME = /^(\d{4}-\d\d-\d\d)T(?:[01]\d|2[0-3]):\d\d(:\d\d(\.\d{1,6})?)?(Z|[+-]\d\d:\d\d)$/
 
@@ -208,7 +208,7 @@ function timeOf(text: string, now: Date): Date {
   return at
 }
 
-/** `Date` takes 30 February for 2 March. */
+/** `Date` reads 30 February as 2 March. */
 function isDay(date: string): boolean {
   const midnight = new Date(`${date}T00:00:00Z`)
   return !Number.isNaN(midnight.getTime()) && midnight.toISOString().startsWith(date)

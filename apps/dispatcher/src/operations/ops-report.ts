@@ -32,7 +32,7 @@ export function statusReport(status: Status): Report {
   return { text: lines.join('\n'), json: status }
 }
 
-/** Exit code 1 while a row is left: what a script that deletes accounts has to know. */
+/** Exits with 1 while a row is left, so that a script that deletes accounts can tell. */
 export function accountReport({ accountId, state, rows }: AccountReport): Report {
   const left = Object.values(rows).reduce((sum, count) => sum + count, 0)
   const lines = [

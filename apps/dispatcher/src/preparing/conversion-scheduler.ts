@@ -22,7 +22,7 @@ export type ConversionSchedulerOptions = {
 
 /** Events waiting for conversions, as a share of the process's jobs. */
 const SHARE_OF_JOBS = 0.8
-/** An account may take more while it has less than a third of what is free: alone up to a quarter of all, and several leave room for others. */
+/** An account may take more while it has less than a third of what is free: alone up to a quarter; several leave room for others. */
 const TIMES_FREE = 1 / 3
 /** HTML that fits into the share of an account alone: large events count as several. */
 const BYTES_ALONE = 4 * 1024 * 1024
@@ -30,7 +30,7 @@ const BYTES_ALONE = 4 * 1024 * 1024
 export const EVENT_BUDGET_MS = 4000
 const MIN_DEFER_MS = 250
 const MAX_DEFER_MS = 30_000
-/** How long the conversions of an event take, until some have been measured. */
+/** Assumed duration of an event's conversions until some have been measured. */
 const INITIAL_ESTIMATE_MS = 10
 
 /** Accounts whose deferred events are remembered. */

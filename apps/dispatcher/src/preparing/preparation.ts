@@ -87,7 +87,7 @@ export class Preparation {
     }
   }
 
-  /** A method of its own, so that the content of the recording can be freed when it returns, while the body is still in use. */
+  /** A separate method, so that the content of the recording can be freed when it returns, while the body is still in use. */
   async #build(
     request: ContentRequest,
     reserve: NonNullable<PreparationOptions['reserve']>,

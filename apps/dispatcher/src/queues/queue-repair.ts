@@ -169,7 +169,7 @@ class ForeignKey extends Error {
   }
 }
 
-/** Redis ran the script, which failed at the content of a key. Failures of the server itself begin with other codes, such as OOM or READONLY. */
+/** Redis ran the script, which failed because of a key's content. Failures of the server have other codes, such as OOM or READONLY. */
 const isScriptError = (error: unknown): boolean =>
   error instanceof Error && error.name === 'ReplyError' && /^(WRONGTYPE|ERR) /.test(error.message)
 

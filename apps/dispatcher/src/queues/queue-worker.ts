@@ -26,7 +26,7 @@ export type QueueWorkerOptions<Data> = {
   process: (job: Job<Data, void>, token: string, release: () => void) => Promise<void>
   /** Delay before a failed job runs again. */
   backoff?: (failures: number, error?: Error) => number
-  /** After this BullMQ's wait for a job counts as lost. */
+  /** BullMQ's wait for a job counts as lost after this time. */
   longestWaitMs?: number
 }
 
@@ -122,8 +122,8 @@ export class QueueWorker<Data> extends bullmq.Worker<Data, void> {
 
   /**
    * BullMQ calls this for every job it reads from Redis. The job gets the data only after it was checked, the options that all of our
-   * jobs have, and BullMQ's counters. All else that Redis says of it is dropped: a job that names a scheduler, for example, would make
-   * BullMQ look for that scheduler's next job.
+   * jobs have, and BullMQ's counters. Everything else that Redis stores for it is dropped: a job that names a scheduler, for example,
+   * would make BullMQ look for that scheduler's next job.
    */
   protected override createJob(stored: JobJson, jobId: string): Job<Data, void> {
     const data = this.#options.parse(parseJson(stored.data))
@@ -242,8 +242,8 @@ export class QueueWorker<Data> extends bullmq.Worker<Data, void> {
   }
 
   /**
-   * BullMQ's wait may have no end: when a node of a cluster is gone, it can wait for its blocking connection to become ready after that
-   * has happened. While one wait is lost, BullMQ answers without another. What the lost one brings in the end is run as well.
+   * BullMQ's wait may never end: when a node of a cluster goes away, BullMQ may wait for its blocking connection to become ready after that
+   * has happened. While one wait is lost, BullMQ answers without another. A job that the lost wait brings in the end runs as well.
    */
   #unlessLost(next: Promise<Job<Data, void> | undefined>): Promise<Job<Data, void> | undefined> {
     const fallback = () => {

@@ -15,7 +15,7 @@ export type RedisWatchDeps = {
   /** Name of the key that exists until Redis is emptied. */
   key: string
   now: () => Date
-  /** Redis works again, or still does and was emptied. Called once for both reasons. */
+  /** Called when Redis works again, or was emptied while it worked. Called only once if both happened. */
   onRecovered: (outage: RedisOutage) => void
 }
 
@@ -33,7 +33,7 @@ export class RedisWatch {
   #awaySince: Date | undefined
 
   constructor(private readonly deps: RedisWatchDeps) {
-    // A Redis that does not work shows in the next answer.
+    // A check that fails notes when Redis stopped working, and the next answer reports it.
     this.#checks = new Periodic({ everyMs: INTERVAL_MS, run: () => this.check(), onError: () => undefined })
   }
 
@@ -70,7 +70,7 @@ export class RedisWatch {
     return connection.get(key)
   }
 
-  // Earlier than the next check, and also where the connection was lost for less than a second.
+  // Notices an outage before the next check does, and also one of less than a second.
   readonly #onClose = () => {
     this.#awaySince ??= this.deps.now()
   }

@@ -21,7 +21,7 @@ const KEY_TYPES = {
 
 export const OWN_KEYS: ReadonlySet<string> = new Set([...Object.keys(KEY_TYPES), 'de'])
 
-// In every script KEYS[1] is the list of active jobs, which also tells a Redis Cluster the slot, and ARGV[1] is the prefix of the queue's keys.
+// In every script KEYS[1] is the list of active jobs, which also tells a Redis Cluster the slot, and ARGV[1] the prefix of the keys.
 
 const LOCK_OF = `
 local base = ARGV[1]
@@ -39,9 +39,9 @@ end`
 
 /**
  * Deletes keys of the queue that BullMQ cannot work with: those of the wrong type, those that should be numbers and are not, and a
- * 'stalled-check' that never expires, which would prevent all further checks. In 'meta' it deletes limits that would let nothing through; others
- * may be an operator's. If 'meta' has the wrong type, a pause may have been lost, so the queue is paused until `applyPause` decides.
- * Returns the names of the keys.
+ * 'stalled-check' that never expires, which would prevent all further checks. In 'meta' it deletes limits that would let nothing
+ * through; others may be an operator's. If 'meta' has the wrong type, a pause may have been lost, so the queue is paused until
+ * `applyPause` decides. Returns the names of the keys.
  */
 export const CHECK_KEYS = `
 local base, found = ARGV[1], {}

@@ -10,8 +10,8 @@ export type DeletedEvents = { count: number; last: EventId | null }
  * is dispatched and none of its deliveries is pending, and then until all of its deliveries are old enough, so that their
  * outcome can be seen. Rows in use are left for the next run: a batch and the result of an attempt never wait for each other.
  *
- * Begins behind `after`, where the batch before it ended. A deleted row stays in the index until the table is vacuumed, which
- * a large table is once in a few days: from the beginning, each batch would read past all of them.
+ * Begins after `after`, where the previous batch ended. Deleted rows stay in the index until the table is vacuumed, which happens
+ * to a large table every few days: a batch that began at the start would read past all of them.
  */
 export async function deleteOldEvents(
   db: Queryable,

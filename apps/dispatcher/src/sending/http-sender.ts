@@ -162,7 +162,7 @@ class ExchangeHandler implements Dispatcher.DispatchHandler, Exchange {
     this.#end()
   }
 
-  /** Not by aborting a request that was sent: `undici` then opens another connection, which nobody uses. */
+  /** Does not abort a request that was sent: `undici` would then open another connection, which nobody uses. */
   #giveUp(reason: Error): void {
     if (this.#socket) this.#socket.destroy(reason)
     else this.#controller?.abort(reason)

@@ -4,7 +4,7 @@ const KEPT_BYTES = 1024
 /** Control and format characters, which can change how the text around them looks, and line ends. */
 const UNPRINTABLE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu
 
-/** The share of characters that may be something other than text. Of random bytes read as UTF-8 nearly half are not. */
+/** The share of characters that may be something other than text. In random bytes read as UTF-8, it is nearly half. */
 const MAX_NOISE = 0.25
 const NOISE = /[\ufffd\p{Cc}]/gu
 const LINE_ENDS_AND_TABS = /[\r\n\t]/g

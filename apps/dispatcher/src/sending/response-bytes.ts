@@ -2,14 +2,14 @@ import type { Socket } from 'node:net'
 import { InterimFilter } from './interim-responses.js'
 
 /**
- * All bytes of one response, those of interim responses, reason phrase, chunk extensions and trailers included, for which
- * `undici` has no limit. More than the head and the body that we accept can have.
+ * Limit on all bytes of one response. It includes interim responses, the reason phrase, chunk extensions and trailers, for which `undici`
+ * has no limit. It is more than the head and the body that we accept can have.
  */
 export const MAX_RESPONSE_BYTES = 64 * 1024
 
 /**
- * The parser handles a piece to its end, also when its first field was one too many, and makes an error for each further
- * one. Most responses are smaller than this.
+ * The parser handles a piece to its end, even if its first field was already one too many, and creates an error for each further one.
+ * Most responses are smaller than this.
  */
 const PIECE_BYTES = 1024
 
@@ -34,7 +34,7 @@ class ResponseTooLarge extends Error {
   readonly code = 'UND_ERR_RES_EXCEEDED_MAX_SIZE'
 }
 
-/** Takes the place of the socket's `read`, which `undici` calls until it returns null. */
+/** Replaces the socket's `read`, which `undici` calls until it returns null. */
 export class ResponseReader {
   readonly #interim = new InterimFilter()
   readonly #readAll: () => Buffer | null

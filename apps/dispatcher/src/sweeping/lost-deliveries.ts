@@ -14,7 +14,7 @@ export type LostDeliveriesDeps = {
   now: () => Date
 }
 
-/** For deliveries that were due before `before`: adds a job to each that has none, and starts jobs that are delayed far beyond that time. */
+/** For deliveries due before `before`: adds a job to each that has none, and starts jobs that are delayed far beyond that time. */
 export function requeueOverdueDeliveries(
   { db, queues, presence, onStray, now }: LostDeliveriesDeps,
   before: Date,

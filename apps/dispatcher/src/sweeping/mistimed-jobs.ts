@@ -9,7 +9,7 @@ export type MistimedJobsDeps = {
 }
 
 /**
- * More than any job is deferred for: five minutes at most, or one after a failure on our side. A job that is delayed for longer although its
+ * Longer than any job is deferred: five minutes at most, or one after a failure on our side. A job that is delayed for longer although its
  * work is due got its delay from a process whose clock was fast, or before the time in its row was changed.
  */
 export const MAX_DEFERRAL_MS = 6 * 60_000

@@ -71,7 +71,7 @@ export class Sweeper {
 
   /**
    * Call it when Redis works again, or was emptied. Sweeps now and then every second until everything that may have been lost is old
-   * enough to be found. Once would not do: other processes may lose what they add while they cannot reach Redis yet.
+   * enough to be found. One sweep is not enough: other processes may lose what they add while they cannot reach Redis yet.
    */
   redisRecovered(outage: RedisOutage): void {
     this.#outage = this.#outage === undefined ? outage : bothOf(this.#outage, outage)
@@ -97,8 +97,8 @@ export class Sweeper {
   }
 
   /**
-   * Which events without a job someone may be working on, by the time when they were accepted: from `from` until before `to`. They have to
-   * wait until `GRACE_MS` is over.
+   * The events that someone may be working on although they have no job, by the time when they were accepted: from `from` until before
+   * `to`. They have to wait until `GRACE_MS` is over.
    *
    * - Normally these are all events that young.
    * - After an outage in which Redis kept its jobs, there are none: an event in work would have its job.

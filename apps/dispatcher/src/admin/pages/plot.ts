@@ -11,7 +11,7 @@ export type PlotOptions = {
   show: (value: number) => string
 }
 
-/** A line over the samples, oldest left. Of more samples than points, each point shows the highest. */
+/** Draws a line over the samples, oldest left. If there are more samples than points, each point shows the highest of its samples. */
 export function areaPlot(t: AdminTexts, { title, values, show }: PlotOptions): Html {
   const most = Math.max(0, ...values)
   const points = thinned(values).map((value, index, all) => {

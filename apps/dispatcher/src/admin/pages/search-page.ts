@@ -4,7 +4,7 @@ import { adminPage } from './admin-page.js'
 import { link } from './show.js'
 import type { AdminTexts } from './texts.js'
 
-/** Shown for a number that is the id of two things, and for an id of nothing. */
+/** Shown for a number that names two things, and for an id that names nothing. */
 export const searchPage = (t: AdminTexts, query: string, hits: readonly Hit[]): Page =>
   adminPage(t, {
     title: t(hits.length === 0 ? 'found.nothing' : 'found'),
