@@ -7,12 +7,15 @@ export type Limit = { readonly key: string; readonly amount: number } & (
   | { readonly everyMs: number }
 )
 
-/** `waitMs` is 0 when there was enough, otherwise the time until there may be. `taken` is for `putBack`. */
+/** `waitMs` is 0 if there was enough, otherwise the time in milliseconds until there may be. Pass `taken` to `putBack`. */
 export type Taken = { waitMs: number; taken: readonly Limit[] }
 
 export type Limiter = {
-  /** Takes one from each, or nothing when any of them is used up: what is refused does not count. */
+  /** Takes one from each limit, or nothing if any of them is used up: rejected requests do not count. */
   take(all: readonly Limit[]): Promise<Taken>
-  /** For attempts that count only when they fail: taken beforehand, so that parallel attempts cannot all see the last one. */
+  /**
+   * For attempts that count only if they fail: take beforehand, so that parallel attempts cannot all see the last one, and put back
+   * afterwards.
+   */
   putBack(taken: readonly Limit[]): Promise<void>
 }

@@ -5,15 +5,15 @@ import { redisLimiter } from './redis-limiter.js'
 import { withFallback } from './with-fallback.js'
 
 export type LimiterOptions = {
-  /** The keys in Redis begin with this. */
+  /** Prefix of the keys in Redis. */
   prefix: string
-  /** Shared by all replicas when given; otherwise each process counts for itself. */
+  /** If given, all replicas share the counts; otherwise each process counts for itself. */
   redis?: Redis | Cluster | undefined
   /** For counts in this process. Redis uses its own clock, so that replicas agree. */
   now?: (() => Date) | undefined
 }
 
-/** Counts in Redis, and in this process while Redis does not respond: less exact limits, but no outage. */
+/** Counts in Redis, or in this process while Redis does not respond, which makes limits less exact but causes no outage. */
 export function createLimiter({ prefix, redis, now = () => new Date() }: LimiterOptions): Limiter {
   const local = memoryLimiter(now)
   if (!redis) return local

@@ -8,11 +8,11 @@ const MAX_KEYS = 50_000
 type State = { used: number; endsAt: number }
 
 /**
- * Buckets follow the generic cell rate algorithm, which keeps one number for a key. A missing key means that nothing was used, so
- * nothing is kept for inactive clients.
+ * Keeps counts in this process. Buckets follow the generic cell rate algorithm, which stores one number per key. A missing key means
+ * that nothing was used, so inactive clients take no memory.
  */
 export function memoryLimiter(now: () => Date): Limiter {
-  // With `max` the cache would preallocate a megabyte.
+  // With `max`, the cache would preallocate a megabyte.
   const states = new LRUCache<string, State>({ maxSize: MAX_KEYS, sizeCalculation: () => 1 })
 
   /** The state after one more use, and how long that use would have to wait. */

@@ -1,12 +1,9 @@
 import { BlockList, isIP } from 'node:net'
 
-/** A mapped address (RFC 4291 section 2.5.5.2) or one behind NAT64 (RFC 6052): an IPv4 client in the last 32 bits. */
+/** Matches a mapped address (RFC 4291 section 2.5.5.2) or one behind NAT64 (RFC 6052), which has an IPv4 client in the last 32 bits. */
 const IPV4_INSIDE = /^(?:::ffff|64:ff9b:):(?:([0-9a-f]{1,4}):)?([0-9a-f]{1,4})$/
 
-/**
- * The one spelling of an IP address: two texts name the same address exactly when this makes them equal. Undefined for
- * what is not an address.
- */
+/** Normalizes an IP address: two texts name the same address exactly if their results are equal. Returns undefined for anything else. */
 export function canonicalAddress(text: string): string | undefined {
   const [address = ''] = text.split('%', 1)
   switch (isIP(address)) {
@@ -43,7 +40,7 @@ export function networkOf(canonical: string): string {
   return `${[...left, ...gap, ...right].slice(0, 4).join(':')}::/64`
 }
 
-/** What requests from an address are counted by. */
+/** The key by which requests from an address are counted. */
 export function clientNetwork(address: string): string {
   const canonical = canonicalAddress(address)
   return canonical === undefined ? address : networkOf(canonical)
@@ -63,6 +60,6 @@ PRIVATE.addAddress('::1', 'ipv6')
 PRIVATE.addSubnet('fc00::', 7, 'ipv6')
 PRIVATE.addSubnet('fe80::', 10, 'ipv6')
 
-/** Whether an address says nothing about who is behind it on the internet: loopback, private and link-local ones. */
+/** Whether an address does not identify anyone on the internet: loopback, private and link-local addresses. */
 export const isPrivateAddress = (canonical: string): boolean =>
   PRIVATE.check(canonical, canonical.includes(':') ? 'ipv6' : 'ipv4')

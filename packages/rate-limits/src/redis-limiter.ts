@@ -1,8 +1,8 @@
 import type { Cluster, Redis } from 'ioredis'
 import type { Limit, Limiter } from './limit.js'
 
-// One script, so that parallel requests cannot take the same last one. Uses the clock of Redis, so that replicas agree.
-// Arguments: for each key its amount, the interval of a bucket or 0, and its window or 0.
+// One script, so that parallel requests cannot both take the last one. Uses the clock of Redis, so that replicas agree. Arguments: for
+// each key its amount, the interval of a bucket or 0, and its window or 0.
 const TAKE = `
 local time = redis.call('time')
 local now = time[1] * 1000 + time[2] / 1000
@@ -51,8 +51,8 @@ type Scripts = {
 }
 
 /**
- * Shared by all processes on the same Redis. Rejects when Redis does not respond. On a Redis Cluster, a call may take one key only,
- * because all keys of a script must be on one node.
+ * A limiter that is shared by all processes on the same Redis. Rejects if Redis does not respond. On a Redis Cluster, a call may take
+ * only one key, because all keys of a script must be on one node.
  */
 export function redisLimiter(redis: Redis | Cluster, prefix: string): Limiter {
   redis.defineCommand('signetTake', { lua: TAKE })

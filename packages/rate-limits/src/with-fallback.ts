@@ -1,16 +1,16 @@
 import pTimeout from 'p-timeout'
 
-/** Redis responds within a millisecond. A call that takes this long hangs. */
+/** Redis normally responds within a millisecond, so a call that takes this long hangs. */
 const TIMEOUT_MS = 1000
-/** How long to leave a source alone after a timeout. */
+/** How long a source is not asked after a timeout. */
 const PAUSE_MS = 5000
 
 const LATE = Symbol('late')
 const pausedUntil = new WeakMap<object, number>()
 
 /**
- * Returns the result of `ask`, or of `fallback` if `ask` fails or takes longer than a second. After a timeout `source` is not asked
- * for five seconds: a source that hangs delays the requests of one second in six, not every request.
+ * Returns the result of `ask`, or of `fallback` if `ask` fails or takes longer than a second. After a timeout, does not ask `source`
+ * for five seconds, so that a source that hangs delays the requests of one second in six, not every request.
  */
 export async function withFallback<T>(
   source: object,

@@ -11,7 +11,7 @@ const MIN_KEY_BYTES = 24
 const MAX_KEY_BYTES = 64
 const TOLERANCE_SECONDS = 300
 
-/** The key of a secret as Standard Webhooks writes them: `whsec_` and the base64 of 24 to 64 bytes. */
+/** Decodes the key of a Standard Webhooks secret: `whsec_` and the base64 of 24 to 64 bytes. */
 export function parseSigningKey(secret: string): Buffer {
   const [, encoded = ''] = /^whsec_([A-Za-z0-9+/_-]+={0,2})$/.exec(secret) ?? []
   const key = Buffer.from(encoded, 'base64')
@@ -21,8 +21,8 @@ export function parseSigningKey(secret: string): Buffer {
 }
 
 /**
- * The headers of one attempt: the id stays the same in each, the time and with it the signatures do not. There is one
- * signature for each key, and one that matches is enough for the receiver.
+ * The headers of one attempt. The id is the same in every attempt; the time, and therefore the signatures, are not. There is one
+ * signature per key, and one that matches is enough for the receiver.
  */
 export function signedHeaders(
   keys: readonly Buffer[],
@@ -39,8 +39,8 @@ export function signedHeaders(
 }
 
 /**
- * Whether a message was signed with one of the keys, over its id, its time and exactly these bytes, within five minutes of
- * now (Standard Webhooks, "Verifying signatures"). A repeat within that time passes, so handlers must be idempotent.
+ * Returns whether a message was signed with one of the keys over its id, its time and exactly these bytes, within five minutes of now
+ * (Standard Webhooks, "Verifying signatures"). A message that is repeated within that time also passes, so handlers must be idempotent.
  */
 export function isSigned(
   body: Uint8Array,

@@ -2,38 +2,35 @@ import { randomUUID } from 'node:crypto'
 import { EventInProgressError } from './errors.js'
 import type { WebhookEvent } from './events.js'
 
-/** `claimed`: the caller may process it. `in_progress`: another one does. `done`: it was processed. */
+/** `claimed`: the caller may process the event. `in_progress`: another caller is processing it. `done`: it has been processed. */
 export type Claim = 'claimed' | 'in_progress' | 'done'
 
-/**
- * Remembers which events were processed. All processes of a receiver share it, so it is a database unless there is only one
- * process.
- */
+/** Remembers which events have been processed. All processes of a receiver share it, so use a database unless there is only one process. */
 export type EventStore = {
   /**
-   * Takes an event for `leaseSeconds` in the name of `owner`. Atomic: of concurrent callers one gets `claimed`. A claim whose
-   * lease has expired may be taken by another owner, because its own has died.
+   * Claims an event for `leaseSeconds` for `owner`. Atomic: of concurrent callers, one gets `claimed`. Another owner may take a claim
+   * whose lease has expired, because its owner has died.
    */
   claim(eventId: string, owner: string, leaseSeconds: number): Claim | Promise<Claim>
-  /** The event was processed and is `done` from now on, no matter who holds the claim. */
+  /** Marks an event as processed. It is `done` from now on, no matter who holds the claim. */
   complete(eventId: string, owner: string): void | Promise<void>
-  /** Processing failed: gives the claim back, if `owner` still holds it. */
+  /** Releases the claim after processing failed, if `owner` still holds it. */
   release(eventId: string, owner: string): void | Promise<void>
 }
 
 export type DeduplicateOptions = {
   store: EventStore
-  /** How long processing may take. After that the next delivery of the event is processed as well. Default 60. */
+  /** How long processing may take, in seconds. After that, the next delivery of the event is processed too. Default 60. */
   leaseSeconds?: number
 }
 
 type Rest = readonly unknown[]
 
 /**
- * Calls `onEvent` once for each event id, however often it is delivered: the first delivery is processed, a repeat is
- * not. An event whose processing failed, or whose process died, is processed again when it is redelivered. A repeat that arrives while
- * the first is being processed fails with `EventInProgressError`, which the handlers answer 409: a 2xx would promise what
- * may still fail, and the sender would not come back (decision 0171).
+ * Calls `onEvent` once per event id, no matter how often the event is delivered: it processes the first delivery and skips repeats. If
+ * processing failed, or its process died, the event is processed again when it is redelivered. A repeat that arrives while the first
+ * delivery is being processed fails with `EventInProgressError`, to which the handlers answer 409: a 2xx would confirm an event that
+ * may still fail, and the sender would not send it again (decision 0171).
  */
 export function deduplicate<Args extends Rest, Result>(
   { store, leaseSeconds = 60 }: DeduplicateOptions,
@@ -58,7 +55,7 @@ async function process<T>(work: () => T | Promise<T>, giveBack: () => void | Pro
   try {
     return await work()
   } catch (error) {
-    // If the store fails as well, report the first error; the lease ends by itself.
+    // If the store fails too, report the first error; the lease expires by itself.
     await Promise.resolve()
       .then(giveBack)
       .catch(() => undefined)

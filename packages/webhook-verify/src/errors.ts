@@ -1,4 +1,4 @@
-/** Why a request was refused. Stable, safe to log and to count: contains no part of the body or of the secret. */
+/** Why a request was refused. Stable, and safe to log and count: contains no part of the body or of the secret. */
 export type VerificationFailure =
   | 'raw_body_required'
   | 'missing_header'
@@ -8,7 +8,7 @@ export type VerificationFailure =
   | 'timestamp_in_future'
   | 'invalid_payload'
 
-/** The parent of every refusal of `verify`, so that one `instanceof` tells a refusal from a programming error. */
+/** The base class of all errors with which `verify` refuses a request, so that one `instanceof` tells them from programming errors. */
 export abstract class WebhookVerificationError extends Error {
   abstract readonly code: VerificationFailure
 
@@ -19,8 +19,8 @@ export abstract class WebhookVerificationError extends Error {
 }
 
 /**
- * The body was not bytes or text, or someone had read it before: the signed bytes are gone. A mistake in the receiver, not
- * of the sender, so the handlers hand it to the server's own error handling, where it is seen.
+ * The body was not bytes or text, or other code had read it already, so the signed bytes are gone. This is a mistake in the receiver,
+ * not of the sender, so the handlers pass it to the server's own error handling, where somebody notices it.
  */
 export class RawBodyRequiredError extends WebhookVerificationError {
   readonly code = 'raw_body_required'
@@ -41,7 +41,7 @@ export class MissingHeaderError extends WebhookVerificationError {
   }
 }
 
-/** A header is there, but repeated or not in its documented form. */
+/** A header is present, but repeated or not in its documented form. */
 export class MalformedHeaderError extends WebhookVerificationError {
   readonly code = 'malformed_header'
 
@@ -59,7 +59,7 @@ export class SignatureMismatchError extends WebhookVerificationError {
   }
 }
 
-/** Correctly signed, but longer ago than the tolerance: a replay, or a receiver whose clock is wrong. */
+/** Correctly signed, but longer ago than the tolerance: a replay, or a receiver with a wrong clock. */
 export class TimestampTooOldError extends WebhookVerificationError {
   readonly code = 'timestamp_too_old'
 
@@ -92,7 +92,10 @@ export class InvalidPayloadError extends WebhookVerificationError {
   }
 }
 
-/** The secret cannot verify anything: a mistake of the caller, independent of the request. The message reveals no part of the secret. */
+/**
+ * The secret cannot verify anything. This is a mistake of the caller, independent of the request. The message reveals no part of the
+ * secret.
+ */
 export class InvalidSecretError extends TypeError {
   override readonly name = 'InvalidSecretError'
 
@@ -102,8 +105,8 @@ export class InvalidSecretError extends TypeError {
 }
 
 /**
- * Another delivery of this event is being processed. Not a refusal: thrown by `deduplicate`, and answered 409, so that the
- * sender comes back.
+ * Another delivery of this event is being processed. Not a refusal: `deduplicate` throws it, and handlers answer 409, so that the
+ * sender tries again.
  */
 export class EventInProgressError extends Error {
   override readonly name = 'EventInProgressError'

@@ -6,10 +6,10 @@ import { createReceiver } from './receiver.js'
 export type { HandlerOptions } from './handler-options.js'
 
 /**
- * An Express handler that verifies the delivery, then calls `onEvent` with the typed event. Answers 204 when `onEvent`
- * is done and has not answered itself, 400 with the reason for a refused delivery, 413 for a body over the limit;
- * an exception of `onEvent`, and a body that was read before, go to `next`, whose 5xx makes the sender try again.
- * Throws at once when the secret cannot be used.
+ * An Express handler that verifies the delivery, then calls `onEvent` with the typed event. Answers 204 when `onEvent` is done and has
+ * not answered itself, 400 with the reason if the delivery is refused, and 413 if the body exceeds the limit. An exception of
+ * `onEvent`, and a body that was already read, go to `next`, whose 5xx makes the sender try again. Throws immediately if the secret
+ * cannot be used.
  */
 export function webhookHandler<Req extends Incoming, Res extends ServerResponse>(
   options: HandlerOptions,

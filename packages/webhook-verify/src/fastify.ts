@@ -5,11 +5,11 @@ import { createReceiver, refusalOf, type Refusal } from './receiver.js'
 import type { RawBody } from './signature.js'
 
 export type FastifyPluginOptions = HandlerOptions & {
-  /** Where deliveries arrive, below the prefix of the registration. */
+  /** Path at which deliveries arrive, below the prefix of the registration. */
   path: string
 }
 
-/** The parts of Fastify that are used, so that its types need not be installed for another server. */
+/** The parts of Fastify that this uses, so that users of other servers need not install its types. */
 type ParserDone = (error: Error | null, body?: unknown) => void
 type FastifyLike = {
   removeAllContentTypeParsers(): unknown
@@ -34,9 +34,9 @@ type ReplyLike = {
 
 /**
  * A Fastify plugin with one POST route that verifies the delivery, then calls `onEvent` with the typed event. Answers 204 when
- * `onEvent` is done and has not replied itself, 400 with the reason for a refused delivery; Fastify answers 413 to a body over
- * the limit, and 500 when `onEvent` fails, which makes the sender try again. The route reads raw bodies no matter which parsers
- * the server has, and leaves those alone. Throws at once when the secret cannot be used.
+ * `onEvent` is done and has not replied itself, and 400 with the reason if the delivery is refused. Fastify answers 413 if the body
+ * exceeds the limit, and 500 if `onEvent` fails, which makes the sender try again. The route reads raw bodies no matter which parsers
+ * the server has, and does not change those. Throws immediately if the secret cannot be used.
  */
 export function webhookPlugin(
   { path, ...options }: FastifyPluginOptions,
@@ -45,13 +45,13 @@ export function webhookPlugin(
   const receiver = createReceiver(options)
   const bodyLimit = receiver.maxBytes
   return (instance) => {
-    // A plugin has its own context: what is removed and added here affects only this route.
+    // A plugin has its own context, so these changes affect only this route.
     instance.removeAllContentTypeParsers()
     instance.addContentTypeParser('*', { parseAs: 'buffer', bodyLimit }, (_request, body, done) =>
       done(null, body),
     )
     instance.post(path, { bodyLimit }, async (request, reply) => {
-      // Fastify gives no body at all for an empty one.
+      // Fastify provides no body at all if it is empty.
       const accepted = receiver.accept((request.body ?? '') as RawBody, request.headers)
       if ('refusal' in accepted) return refuse(reply, accepted.refusal)
       try {

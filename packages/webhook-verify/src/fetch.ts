@@ -7,10 +7,10 @@ import { createReceiver, refusalOf, type Refusal } from './receiver.js'
 export type { HandlerOptions } from './handler-options.js'
 
 /**
- * A `Request` to `Response` handler for servers in the Fetch style (Next.js routes, Hono, Deno, Bun, Workers with Node
- * compatibility). Answers 204 unless `onEvent` returns a response, 400 with the reason for a refused delivery, 413 for a
- * body over the limit; an exception of `onEvent`, and a body that was read before, are left to the server, whose 5xx makes
- * the sender try again. Throws at once when the secret cannot be used.
+ * A `Request` to `Response` handler for servers in the Fetch style (Next.js routes, Hono, Deno, Bun, Workers with Node compatibility).
+ * Answers 204 unless `onEvent` returns a response, 400 with the reason if the delivery is refused, and 413 if the body exceeds the
+ * limit. An exception of `onEvent`, and a body that was already read, are left to the server, whose 5xx makes the sender try again.
+ * Throws immediately if the secret cannot be used.
  */
 export function webhookHandler(
   options: HandlerOptions,

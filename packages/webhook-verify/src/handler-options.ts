@@ -4,9 +4,9 @@ import type { VerifyOptions } from './verify.js'
 
 export type HandlerOptions = VerifyOptions & {
   secret: Secret
-  /** Longer bodies are answered 413. Summaries are never cut, so leave room. Default 32 MiB. */
+  /** Maximum body size in bytes; longer bodies are answered with 413. Summaries are never cut, so leave room. Default 32 MiB. */
   maxBytes?: number
-  /** Called for every delivery that is answered 400, to log or count `error.code`: the sender keeps no answers. */
+  /** Called for every delivery that is answered with 400, to log or count `error.code`: the sender does not keep answers. */
   onRefusal?: (error: WebhookVerificationError) => void
 }
 

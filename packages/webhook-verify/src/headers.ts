@@ -16,7 +16,7 @@ export type HeaderSource =
   | { get(name: string): string | null }
   | Readonly<Record<string, string | readonly string[] | undefined>>
 
-/** The one value of a header. Absent and repeated are refused: a repeated header has no single signed meaning. */
+/** Returns the only value of a header. Throws if it is absent or repeated: the signature cannot cover a repeated header unambiguously. */
 export function singleHeader(headers: HeaderSource, name: string): string {
   const values = valuesOf(headers, name)
   const [value] = values

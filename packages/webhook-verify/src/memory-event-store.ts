@@ -1,7 +1,7 @@
 import type { Claim, EventStore } from './deduplicate.js'
 
 export type MemoryEventStoreOptions = {
-  /** How many processed events are remembered; the oldest is forgotten first. Default 100,000, about 10 MB. */
+  /** How many processed events are remembered; the oldest are forgotten first. Default 100,000, which takes about 10 MB. */
   maxEvents?: number
   /** The clock; replaced in tests. */
   now?: () => Date
@@ -9,7 +9,7 @@ export type MemoryEventStoreOptions = {
 
 type Entry = { owner: string; expiresAt: number }
 
-/** Remembers events in this process: enough for a receiver of one process that may repeat work after a restart. */
+/** Remembers events in this process, which is enough for a receiver with one process that may repeat work after a restart. */
 export class MemoryEventStore implements EventStore {
   readonly #claims = new Map<string, Entry>()
   readonly #done = new Set<string>()

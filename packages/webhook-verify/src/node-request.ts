@@ -4,11 +4,11 @@ import { RawBodyRequiredError } from './errors.js'
 import type { WebhookEvent } from './events.js'
 import { refusalOf, type Receiver, type Refusal } from './receiver.js'
 
-/** What Express 4, Express 5 and plain `node:http` requests share. */
+/** The common part of requests of Express 4, Express 5 and plain `node:http`. */
 export type Incoming = IncomingMessage & { body?: unknown; rawBody?: unknown }
 export type OnEvent<Req, Res> = (event: WebhookEvent, req: Req, res: Res) => void | Promise<void>
 
-/** Answers the request, or throws what the server has to handle. */
+/** Answers the request, or throws an error that the server must handle. */
 export async function receive<Req extends Incoming, Res extends ServerResponse>(
   receiver: Receiver,
   onEvent: OnEvent<Req, Res>,
@@ -26,7 +26,7 @@ export async function receive<Req extends Incoming, Res extends ServerResponse>(
   if (!res.headersSent) res.writeHead(204).end()
 }
 
-/** The bytes as received, kept or parsed raw before or read here; undefined when over the limit. */
+/** Returns the bytes as received: those that middleware kept or parsed as raw, or those that it reads now. Undefined if over the limit. */
 async function rawBodyOf(req: Incoming, maxBytes: number): Promise<Uint8Array | string | undefined> {
   const known = [req.rawBody, req.body].find(isRaw)
   if (known !== undefined) return Buffer.byteLength(known) > maxBytes ? undefined : known
@@ -46,6 +46,6 @@ const isRaw = (body: unknown): body is Uint8Array | string =>
   typeof body === 'string' || ArrayBuffer.isView(body)
 
 function refuse(res: ServerResponse, { status, headers, body }: Refusal): void {
-  // A body over the limit was not read to its end, so the connection cannot be used again.
+  // A body over the limit was not read completely, so the connection cannot be reused.
   res.writeHead(status, { ...headers, connection: 'close' }).end(body)
 }

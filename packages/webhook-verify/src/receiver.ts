@@ -6,18 +6,18 @@ import { secretsOf } from './secret.js'
 import type { RawBody } from './signature.js'
 import { verify } from './verify.js'
 
-/** An answer that is not the receiver's own: JSON, `{"error": "<code>"}`. */
+/** An error answer of this library, in JSON: `{"error": "<code>"}`. */
 export type Refusal = { status: number; headers: Record<string, string>; body: string }
 type Accepted = { event: WebhookEvent } | { refusal: Refusal }
 
-/** What the handlers of all servers share: what they accept, and how they answer everything else. */
+/** The part that the handlers of all servers share: which requests they accept, and how they answer all others. */
 export type Receiver = {
   maxBytes: number
-  /** `undefined` stands for a body over the limit. */
+  /** `undefined` means that the body exceeds the limit. */
   accept(rawBody: RawBody | undefined, headers: HeaderSource): Accepted
 }
 
-/** Throws at once when the secret cannot be used. */
+/** Throws immediately if the secret cannot be used. */
 export function createReceiver({
   secret,
   maxBytes = DEFAULT_MAX_BYTES,
@@ -41,8 +41,8 @@ export function createReceiver({
 }
 
 /**
- * The response to a failure of the receiver's function, if it has its own; undefined for all others, which are the
- * server's to handle.
+ * Returns the response to an error of the receiver's function if this library has one, or undefined for errors that the server must
+ * handle.
  */
 export function refusalOf(error: unknown): Refusal | undefined {
   if (!(error instanceof EventInProgressError)) return undefined

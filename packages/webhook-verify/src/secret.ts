@@ -1,18 +1,18 @@
 import { Buffer } from 'node:buffer'
 import { InvalidSecretError } from './errors.js'
 
-/** A signing secret, whole, with its `whsec_`. Several while one secret replaces another. */
+/** A complete signing secret, including `whsec_`. Several while one secret replaces another. */
 export type Secret = string | readonly string[]
 
 const SECRET_FORM = /^whsec_[\x21-\x7e]+$/
-// Both alphabets, with or without padding.
+// Standard or URL-safe Base64, with or without padding.
 const BASE64_FORM = /^[A-Za-z0-9+/_-]+={0,2}$/
 const MIN_KEY_BYTES = 24
 const MAX_KEY_BYTES = 64
 
 /**
- * The secrets to try, after checking each for mistakes. An empty one would be a key that anyone has, and one that was cut, lacks its
- * prefix or has the line end of the file it came from verifies nothing: say so instead of refusing every delivery.
+ * Returns the secrets to try, after checking each for mistakes. Anyone could sign with an empty secret. A secret that was cut, has no
+ * prefix or contains the line end of its file would verify nothing, so this throws instead of refusing every delivery.
  */
 export function secretsOf(secret: Secret): readonly string[] {
   const secrets = Array.isArray(secret) ? (secret as readonly string[]) : [secret as string]
@@ -28,7 +28,7 @@ export function secretsOf(secret: Secret): readonly string[] {
   return secrets
 }
 
-/** The key of the Standard Webhooks signature: the decoded bytes. Empty when they are not Base64. */
+/** The key of the Standard Webhooks signature: the decoded bytes. Empty if they are not Base64. */
 export function standardKey(secret: string): Buffer {
   const encoded = secret.slice('whsec_'.length)
   return Buffer.from(BASE64_FORM.test(encoded) ? encoded : '', 'base64')

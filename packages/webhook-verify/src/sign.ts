@@ -11,15 +11,15 @@ import { secretsOf, type Secret } from './secret.js'
 import { bytesOf, serviceSignature, standardSignature, type RawBody } from './signature.js'
 
 export type SignOptions = {
-  /** When it is signed; the present by default. A time long ago makes a delivery that is refused. */
+  /** The signing time; by default, now. With a time long ago, the delivery will be refused. */
   now?: () => Date
-  /** By default the `id` and `type` of the body, where it is an event. */
+  /** By default, the `id` and `type` of the body, if it is an event. */
   eventId?: string
   eventType?: string
   deliveryId?: string
 }
 
-/** The headers of a delivery, as the service sends them. A type, so that it is also a plain record of strings. */
+/** The headers of a delivery, as the service sends them. A type alias, so that it is also a plain record of strings. */
 export type SignedHeaders = Record<
   | 'content-type'
   | typeof EVENT_HEADER
@@ -33,8 +33,8 @@ export type SignedHeaders = Record<
 >
 
 /**
- * The headers of a delivery of this body, for the tests of a receiver. With several secrets `webhook-signature` has a
- * signature of each and `X-Service-Signature` has the first's, as while one secret replaces another.
+ * Returns the headers of a delivery with this body, for a receiver's tests. With several secrets, `webhook-signature` contains a
+ * signature for each and `X-Service-Signature` uses the first one, as while one secret replaces another.
  */
 export function sign(rawBody: RawBody, secret: Secret, options: SignOptions = {}): SignedHeaders {
   const body = bytesOf(rawBody)
@@ -61,7 +61,7 @@ function secondsOf(date: Date): string {
   return String(seconds)
 }
 
-/** A test may sign a body that is not an event, to see it refused. */
+/** A test may sign a body that is not an event, to check that it is refused. */
 function namesIn(text: string): { id?: string; type?: string } {
   try {
     const { id, type } = JSON.parse(text) as { id?: unknown; type?: unknown }

@@ -4,7 +4,7 @@ import { types } from 'node:util'
 import { RawBodyRequiredError } from './errors.js'
 import { standardKey } from './secret.js'
 
-/** A body as received: bytes in any form that servers use, or their text. */
+/** A body as received: bytes in any form that servers use, or text. */
 export type RawBody = Uint8Array | ArrayBuffer | string
 
 export function bytesOf(rawBody: RawBody): Buffer {
@@ -12,7 +12,8 @@ export function bytesOf(rawBody: RawBody): Buffer {
   // Not instanceof: the bytes may come from another realm, such as a test runner's.
   if (ArrayBuffer.isView(rawBody)) return Buffer.from(rawBody.buffer, rawBody.byteOffset, rawBody.byteLength)
   if (types.isAnyArrayBuffer(rawBody)) return Buffer.from(rawBody)
-  // Callers in JavaScript hand over `req.body` after a JSON parser; without this check that is a bare mismatch.
+  // Callers in JavaScript may pass `req.body` after a JSON parser. Without this check, that would only be reported as a wrong
+  // signature.
   throw new RawBodyRequiredError()
 }
 

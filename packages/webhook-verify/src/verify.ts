@@ -22,13 +22,16 @@ import { secretsOf, type Secret } from './secret.js'
 import { bytesOf, serviceSignature, standardSignature, type RawBody } from './signature.js'
 
 export type VerifyOptions = {
-  /** How far the signing time may lie from now, in seconds, in either direction. Default 300. */
+  /** How far the signing time may be from now, in seconds, in either direction. Default 300. */
   toleranceSeconds?: number
   /** The clock; replaced in tests. */
   now?: () => Date
 }
 
-/** What the headers say, in either form: when it was signed, the signatures, and which one a secret would have made. */
+/**
+ * The content of the headers in either format: the signing time, the signatures, and a function for the signature that a secret would
+ * make.
+ */
 type Signed = { timestamp: string; signatures: readonly string[]; expected: (secret: string) => string }
 
 export const DEFAULT_TOLERANCE_SECONDS = 300
@@ -36,10 +39,10 @@ const SIGNATURE_FORM = /^sha256=[0-9a-f]{64}$/
 const TIMESTAMP_FORM = /^[0-9]{1,12}$/
 
 /**
- * Checks that a delivery was signed with `secret` over exactly these bytes and not long ago, and returns its event. Reads the
- * Standard Webhooks headers where `webhook-signature` is there, because they carry the signatures of both secrets while one
- * replaces the other, and the `X-Service` headers otherwise (decision 0170). Throws a `WebhookVerificationError` that names the reason;
- * nothing is parsed before the signature holds.
+ * Checks that a delivery was signed with `secret` over exactly these bytes and not long ago, and returns its event. Reads the Standard
+ * Webhooks headers if `webhook-signature` is present, because they contain the signatures of both secrets while one replaces the other,
+ * and the `X-Service` headers otherwise (decision 0170). Throws a `WebhookVerificationError` that names the reason. Parses nothing
+ * before the signature has been verified.
  */
 export function verify(
   rawBody: RawBody,
@@ -73,7 +76,7 @@ function serviceHeaders(headers: HeaderSource, body: Buffer): Signed {
 function standardHeaders(headers: HeaderSource, body: Buffer): Signed {
   const id = singleHeader(headers, STANDARD_ID_HEADER)
   const timestamp = timestampOf(headers, STANDARD_TIMESTAMP_HEADER)
-  // Entries of other versions, such as v1a, are for other receivers and equal none of ours.
+  // Entries of other versions, such as v1a, are for other receivers and match none of ours.
   const signatures = singleHeader(headers, STANDARD_SIGNATURE_HEADER).split(' ')
   return { timestamp, signatures, expected: (secret) => standardSignature(secret, { id, timestamp, body }) }
 }
@@ -114,7 +117,7 @@ function parseEvent(body: Buffer): WebhookEvent {
   if (value.type === 'summary.completed' && typeof value.data.audio_id !== 'string') {
     throw new InvalidPayloadError('data.audio_id is not a string')
   }
-  // The sender vouches for the rest: the body is signed, and its documented optional fields stay optional here.
+  // The sender is responsible for the rest: the body is signed, and its documented optional fields stay optional here.
   return value as WebhookEvent
 }
 

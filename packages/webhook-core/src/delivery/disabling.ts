@@ -1,5 +1,8 @@
-/** Consecutive failed attempts that disable an endpoint. */
+/** Number of consecutive failed attempts that disables an endpoint. */
 export const FAILURES_TO_DISABLE = 20
 
-/** Consecutive failed attempts at which the owner of an endpoint is warned; being disabled is the last warning. */
+/**
+ * Numbers of consecutive failed attempts at which the owner of an endpoint is warned. When it is disabled, the owner gets a last
+ * message.
+ */
 export const FAILURES_TO_WARN = [10, 15] as const

@@ -11,7 +11,7 @@ export type AttemptFailure =
   | 'interrupted'
   | 'internal_error'
 
-/** What an attempt that failed with `tls_error` found, in the attempts of a delivery. */
+/** The causes of `tls_error`, shown in the attempts of a delivery. */
 export const tlsProblems = [
   'certificate_expired',
   'certificate_not_yet_valid',

@@ -1,9 +1,9 @@
-/** The default schedule. Settings, pages and generated docs take it from here, the sentence of the specification too. */
+/** The default schedule. Settings, pages, generated docs and the sentence in the specification use it. */
 export const DEFAULT_RETRY_DELAYS_SECONDS: readonly number[] = [60, 300, 900, 900, 900]
 const MAX_JITTER = 0.1
 
 export type RetryScheduleOptions = {
-  /** Seconds to wait after the 1st, 2nd, … failed attempt. There is one attempt more than delays. */
+  /** Seconds to wait after the 1st, 2nd, … failed attempt. There is one more attempt than there are delays. */
   delaysSeconds?: readonly number[]
   /** Uniform in [0, 1). */
   random?: () => number

@@ -2,13 +2,13 @@ import { envelopeOf, type EventDefinition } from './event-definition.js'
 import { summaryCompleted } from './summary-completed.js'
 import { webhookPing } from './webhook-ping.js'
 
-/** Every event type. A new one is a file beside this one, its test, and a line here. */
+/** Every event type. To add one, write a file next to this one and its test, and add a line here. */
 export const catalogue = {
   'summary.completed': summaryCompleted,
   'webhook.ping': webhookPing,
 } as const satisfies EventCatalogue
 
-/** Definitions by type. Tests pass catalogues of their own. */
+/** Definitions by type. Tests pass their own catalogues. */
 export type EventCatalogue = Readonly<Record<string, EventDefinition>>
 export type EventType = keyof typeof catalogue
 
@@ -26,7 +26,7 @@ export function definitionOf(type: string, definitions: EventCatalogue = catalog
   return definition
 }
 
-/** Types whose events are delivered although their recording was deleted. */
+/** Types whose events are delivered even if their recording was deleted. */
 export const typesOutlivingRecordings = (definitions: EventCatalogue = catalogue): string[] =>
   Object.keys(definitions).filter((type) => outlivesRecording(definitionOf(type, definitions)))
 
@@ -41,13 +41,13 @@ function outlivesRecording(definition: EventDefinition): boolean {
 
 const SAMPLE_TIME = new Date('2026-01-01T09:31:02.000Z')
 
-/** An invented event of a type, as JSON text. */
+/** A fictitious event of a type, as JSON text. */
 export function sampleEvent(type: string, definitions: EventCatalogue = catalogue): string {
   const header = { id: `evt_sample_${type.replaceAll('.', '_')}`, createdAt: SAMPLE_TIME } as const
   return JSON.stringify(envelopeOf(type, header, definitionOf(type, definitions).sample))
 }
 
-/** JSON Schema of the events of a type, as they are delivered and as samples show them. */
+/** JSON Schema for the events of a type, as they are delivered and as samples show them. */
 export function eventSchema(type: string, definitions: EventCatalogue = catalogue): object {
   const { sentWhen, properties, required } = definitionOf(type, definitions)
   return {

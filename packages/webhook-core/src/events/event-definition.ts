@@ -2,26 +2,26 @@ import type { Language } from '@signet/language'
 import type { EventId } from '../ids.js'
 import type { RecordingContent } from '../recordings/recording-content.js'
 
-/** What every event's envelope starts with. */
+/** The beginning of every event's envelope. */
 export type EventHeader = { id: EventId | `evt_sample_${string}`; createdAt: Date }
 
 export type RecordingSubject = RecordingContent & { audioId: string }
 export type EndpointSubject = { endpointId: string }
 
-/** JSON Schema, as far as events need it. */
+/** The part of JSON Schema that events need. */
 export type MemberSchema = { readonly description?: string; readonly format?: 'date-time' } & (
   | { readonly type: 'string' | 'integer' | 'number' | 'boolean' }
   | { readonly type: 'array'; readonly items: MemberSchema }
   | ({ readonly type: 'object' } & MembersSchema)
 )
 
-/** The members of an object by name, in the order in which the body has them, and the names of those that are always there. */
+/** The members of an object by name, in the order of the body, and the names of those that are always present. */
 export type MembersSchema = {
   readonly properties: Readonly<Record<string, MemberSchema>>
   readonly required: readonly string[]
 }
 
-/** What a schema describes, as a type: the two cannot differ. */
+/** The type that a schema describes. Deriving it keeps the two the same. */
 export type ValueOf<S> = S extends { type: 'string' }
   ? string
   : S extends { type: 'integer' | 'number' }
@@ -39,7 +39,7 @@ export type ValueOf<S> = S extends { type: 'string' }
 type Documentation = MembersSchema & {
   /** Completes the sentence "Sent when …". Documentation is in English, pages are in the reader's language. */
   sentWhen: Readonly<Record<Language, string>>
-  /** Invented `data` with every member, for accounts that have no event of this type. */
+  /** Fictitious `data` with every member, for accounts that have no event of this type. */
   sample: object
 }
 
@@ -50,22 +50,23 @@ export type ContentEvent = Documentation & {
   build: (header: EventHeader, recording: RecordingSubject) => string
 }
 
-/** An event that is delivered although its recording was deleted, so it has nothing of the recording but its id. */
+/** An event that is delivered even if its recording was deleted, so it contains nothing of the recording except its id. */
 export type OutlivingEvent = Documentation & {
   subject: 'recording'
   endsWithRecording: false
   build: (header: EventHeader, recording: Pick<RecordingSubject, 'audioId'>) => string
 }
 
-/** An event about the one endpoint that it is for. */
+/** An event about the endpoint that receives it. */
 export type EndpointEvent = Documentation & {
   subject: 'endpoint'
   build: (header: EventHeader, endpoint: EndpointSubject) => string
 }
 
 /**
- * Everything about one event type. `subject` says what its data is about, and so what `build` gets; `build` returns the body as
- * JSON text. Use `switch (definition.subject)` without a default: a new kind of subject then does not compile until each has its case.
+ * Everything about one event type. `subject` says what its data is about, which determines what `build` receives. `build` returns the
+ * body as JSON text. Use `switch (definition.subject)` without a default, so that a new kind of subject does not compile until every
+ * switch has a case for it.
  */
 export type EventDefinition = ContentEvent | OutlivingEvent | EndpointEvent
 
@@ -76,7 +77,7 @@ export type Envelope<Type extends string, Data> = {
   data: Data
 }
 
-/** Member order is the order in the body. */
+/** The members are in the order of the body. */
 export const envelopeOf = <Type extends string, Data>(
   type: Type,
   { id, createdAt }: EventHeader,

@@ -133,7 +133,7 @@ const dataOf = ({ audioId, recording, transcript, summaries }: RecordingSubject)
 
 const fits = (json: string) => Buffer.byteLength(json) <= PAYLOAD_TARGET_BYTES
 
-/** JSON has at least as many bytes as its strings have characters: rules out oversized ones without serializing them. */
+/** Rules out texts that are too long without serializing them: JSON has at least as many bytes as its strings have characters. */
 const mayFit = ({
   text,
   segments = [],
@@ -147,8 +147,8 @@ const mayFit = ({
 }
 
 /**
- * The envelope as JSON text. If it exceeds the target size, the segments are dropped first, then the end of the transcript is
- * cut. Summaries are never cut, so the result may still exceed it (apps/webhooks/docs/specification.md#body-size).
+ * Returns the envelope as JSON text. If it exceeds the target size, drops the segments first, then cuts the end of the transcript.
+ * Never cuts summaries, so the result may still exceed it (apps/webhooks/docs/specification.md#body-size).
  */
 export function withinTargetSize(envelope: SummaryCompleted): string {
   const { transcript } = envelope.data

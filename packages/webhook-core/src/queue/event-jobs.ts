@@ -1,25 +1,22 @@
 import type { EndpointId, EventId } from '../ids.js'
 import type { PublishedEvent } from './publish-priority.js'
 
-/** `bytes`: about how much of it has to be read and sent, if the caller knows. */
+/** `bytes` is approximately how much of the event must be read and sent, if the caller knows. */
 export type EventToPublish = PublishedEvent & { id: EventId }
 
-/** From this size on a job says how large its event is: a worker must not read many of these at the same time. */
+/** From this size on, a job says how large its event is, because a worker must not read many such events at the same time. */
 export const LARGE_EVENT_BYTES = 256 * 1024
 
-/** An event as a job names it, with its size if it is large. */
+/** A job's reference to an event, with its size if it is large. */
 export type QueuedEventRef = { eventId: EventId; accountId: string; bytes?: number }
 
-/** Why an event comes back later: its account has as many in the process as it may have, or too many conversions wait. */
+/** Why an event was deferred: the process has as many events of its account as it may have, or too many conversions are waiting. */
 export type EventDeferralReason = 'account_full' | 'conversions_full'
 
 /**
- * A job of the `events` queue, usually with the events that were published together. An event that fails or has to wait gets a job of its
- * own, which says why:
- *
- * - `deferred`: the reason for which it was last deferred.
- * - `failed`: it may have been sent under its earlier job, without a record of it. If `unrecorded` is there, it lists the only endpoints to
- *   which that may have happened.
+ * A job of the `events` queue, usually with the events that were published together. An event that fails or has to wait gets a separate
+ * job, which says why: `deferred` is the reason why it was last deferred. `failed` means that the event may have been sent by its
+ * earlier job, without a record of it; if `unrecorded` is present, it lists the only endpoints to which that may have happened.
  */
 export type EventsJob = {
   events: QueuedEventRef[]
@@ -28,21 +25,21 @@ export type EventsJob = {
   unrecorded?: EndpointId[]
 }
 
-/** Limits what a process takes from the queue at once, and so what another process has to repeat if it dies. */
+/** Limits what a process takes from the queue at once, and therefore what another process must repeat if the first one dies. */
 export const MAX_EVENTS_PER_JOB = 32
 
 /** Prefix of the ids of jobs with several events, before the id of the first one. The job of a single event has the event's id. */
 const LIST_PREFIX = 'list_'
 
 /**
- * Deterministic, so that adding a job twice is harmless. A job id must not contain `:` or consist only of digits. The queues
- * must not keep finished jobs: BullMQ silently ignores a job whose id still exists, even if it failed.
+ * Deterministic, so that adding a job twice is harmless. A job id must not contain `:` or consist only of digits. The queues must not
+ * keep finished jobs: BullMQ silently ignores a job if one with its id still exists, even if that one failed.
  */
 export const eventJobId = (id: EventId): string => id
 
 export const isListJobId = (jobId: string): boolean => jobId.startsWith(LIST_PREFIX)
 
-/** The id of a job with several events, made from the first of them. */
+/** The id of a job with several events, derived from the first one. */
 export const listJobId = (first: EventId): string => `${LIST_PREFIX}${first}`
 
 export const eventsJobId = ([first, ...others]: readonly QueuedEventRef[]): string => {
@@ -56,8 +53,8 @@ const refTo = ({ id, accountId, bytes = 0 }: EventToPublish): QueuedEventRef =>
 export type EventsJobToAdd = { events: QueuedEventRef[]; priority: number }
 
 /**
- * Divides events into jobs, each event once. Those within their accounts' allowances share jobs. An account beyond its own
- * shares none, or others would wait behind it; its job has the priority of its last event.
+ * Divides events into jobs, with each event once. Events within their accounts' allowances share jobs. An account beyond its allowance
+ * gets its own jobs, because others would wait behind it. Such a job has the priority of its last event.
  */
 export function divideIntoJobs(
   events: readonly EventToPublish[],

@@ -1,4 +1,4 @@
-/** The two queues and their connections. Redis is only the schedule. */
+/** The two queues and their connections. Redis only holds the schedule. */
 export {
   eventJobId,
   isListJobId,

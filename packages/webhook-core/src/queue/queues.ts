@@ -13,17 +13,15 @@ import {
 import { PublishPriority } from './publish-priority.js'
 
 /**
- * Jobs contain only ids: no body, URL, secret or token is ever stored in Redis. Includes the endpoint and its account so that a
+ * Jobs contain only ids: no body, URL, secret or token is ever stored in Redis. The endpoint and its account are included so that a
  * worker can ask for a permit without reading the database.
  */
 export type DeliveryJob = { deliveryId: DeliveryId; endpointId: EndpointId; accountId: string }
 
-/**
- * `events`: dispatch the events of a list and make their first attempts. `deliveries`: one later attempt each.
- */
+/** Jobs of `events` dispatch a list of events and make the first attempts. Each job of `deliveries` makes one later attempt. */
 export const queueNames = { events: 'events', deliveries: 'deliveries' } as const
 
-/** Name of the backoff strategy that the dispatcher's workers implement. It takes the delay from the attempt's error. */
+/** Name of the backoff strategy that the dispatcher's workers implement. The strategy takes the delay from the attempt's error. */
 export const DELIVERY_BACKOFF = 'delivery'
 
 /** Deterministic, so that adding a job twice is harmless (see `eventJobId`). */
@@ -41,7 +39,7 @@ export const jobOptions: DefaultJobOptions = {
 export type QueueSettings = { connection: Redis | Cluster; prefix?: string }
 export type DueDelivery = { id: DeliveryId; endpointId: EndpointId; accountId: string; delayMs?: number }
 
-/** The two queues. Redis is only the schedule: the sweeper requeues anything it loses. */
+/** The two queues. Redis only holds the schedule: the sweeper requeues anything it loses. */
 export class WebhookQueues {
   readonly events: Queue<EventsJob, void, typeof queueNames.events>
   readonly deliveries: Queue<DeliveryJob, void, typeof queueNames.deliveries>
@@ -60,7 +58,7 @@ export class WebhookQueues {
     this.deliveries.on('error', () => undefined)
   }
 
-  /** Publishes committed events, many in a job. Rejects if Redis is unavailable; the row is enough, so callers may ignore that. */
+  /** Publishes committed events, many per job. Rejects if Redis is unavailable. Callers may ignore that, because the row is enough. */
   async addEvents(events: readonly EventToPublish[]): Promise<void> {
     if (events.length === 0) return
     this.assertConnected()
@@ -71,12 +69,12 @@ export class WebhookQueues {
       opts: { jobId: eventsJobId(events), priority },
     }))
     const [first, ...others] = toAdd
-    // A bulk is a transaction, which costs several times what one command does.
+    // `addBulk` is a transaction, which takes several times as long as one command.
     if (first && others.length === 0) await this.events.add(first.name, first.data, first.opts)
     else await this.events.addBulk(toAdd)
   }
 
-  /** Gives an event that cannot continue with the others of its job a job of its own. Rejects if Redis is unavailable. */
+  /** Gives an event that cannot continue with the others of its job a separate job. Rejects if Redis is unavailable. */
   async splitOff(
     event: QueuedEventRef,
     { delayMs, priority, ...history }: { delayMs: number; priority: number } & Omit<EventsJob, 'events'>,
@@ -91,8 +89,8 @@ export class WebhookQueues {
   }
 
   /**
-   * Schedules attempts, immediately or after `delayMs`. When they are due, accounts beyond their allowance come
-   * after others. Rejects if Redis is unavailable.
+   * Schedules attempts, immediately or after `delayMs`. When they are due, those of accounts beyond their allowance come last. Rejects
+   * if Redis is unavailable.
    */
   async addDeliveries(due: readonly DueDelivery[]): Promise<void> {
     if (due.length === 0) return
@@ -120,11 +118,11 @@ export class WebhookQueues {
 
   async #startDelayed(queue: keyof typeof queueNames, jobId: string): Promise<boolean> {
     try {
-      // Without reading the job: it may be unreadable, which is for the worker to notice.
+      // Does not read the job, which may be unreadable: the worker finds that out.
       await this[queue].backend.promote(jobId)
       return true
     } catch (error) {
-      // Workers continue meanwhile: the job became due by itself, or is done.
+      // Workers continue in the meantime: the job may have become due by itself, or be done.
       if (isNoLongerDelayed(error)) return false
       throw error
     }
@@ -143,7 +141,7 @@ export class WebhookQueues {
     return this.#connection.status === 'ready'
   }
 
-  /** BullMQ would wait for the first connection without limit. */
+  /** Throws if Redis is not connected, because BullMQ would wait for the first connection without limit. */
   assertConnected(): void {
     if (!this.isConnected) throw new Error('Redis is not connected')
   }

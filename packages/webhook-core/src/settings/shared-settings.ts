@@ -18,7 +18,7 @@ const redisNode = (node: string): string => {
   return node
 }
 
-/** What the API and the dispatcher must be given alike, because both use the same database, queue and secrets. */
+/** Settings that must be the same for the API and the dispatcher, because both use the same database, queue and secrets. */
 export const sharedSettings = defineSettings({
   nodeEnv: nodeEnvironment('`production` refuses http, private targets and development secrets.'),
   databaseUrl: text({
@@ -79,7 +79,7 @@ export const sharedSettings = defineSettings({
 
 type SharedConfig = ConfigOf<typeof sharedSettings>
 
-/** Rules across them, for `loadConfig`. */
+/** Rules across these settings, for `loadConfig`. */
 export const sharedRules: readonly Rule<SharedConfig>[] = [
   rule(
     ({ nodeEnv, allowPrivateTargets }) => nodeEnv === 'production' && allowPrivateTargets,

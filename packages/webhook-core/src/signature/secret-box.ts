@@ -27,8 +27,8 @@ export class SecretUnreadableError extends Error {
 }
 
 /**
- * AES-256-GCM for secrets that must be recoverable. The first key encrypts and all keys decrypt, so keys are rotated by
- * prepending a new one. `context` is authenticated but not stored: a ciphertext copied to another row does not decrypt there.
+ * AES-256-GCM for secrets that must be recoverable. The first key encrypts and all keys decrypt, so operators rotate keys by prepending
+ * a new one. `context` is authenticated but not stored, so a ciphertext that was copied to another row does not decrypt there.
  */
 export class SecretBox {
   readonly #keys: ReadonlyMap<string, KeyObject>
@@ -58,12 +58,12 @@ export class SecretBox {
     return new SecretBox(keys, first)
   }
 
-  /** The key that encrypts now. Rows with another key can be re-encrypted. */
+  /** The id of the key that encrypts. Rows with another key can be re-encrypted. */
   get sealingKeyId(): string {
     return this.#sealingKeyId
   }
 
-  /** A key for another purpose from each key, the one that encrypts now first (HKDF, RFC 5869). */
+  /** Derives a key for another purpose from each key, starting with the one that encrypts (HKDF, RFC 5869). */
   derive(purpose: string): Buffer[] {
     const all = [...this.#keys.values()]
     return all.map((key) => Buffer.from(hkdfSync('sha256', key, '', purpose, KEY_BYTES)))
@@ -100,6 +100,6 @@ export class SecretBox {
   }
 }
 
-/** The context of an endpoint's signing secret: it only decrypts for this endpoint of this account. */
+/** The context of an endpoint's signing secret, which makes it decrypt only for this endpoint of this account. */
 export const endpointSecretContext = (endpoint: { id: string; accountId: string }): string =>
   `webhook-endpoint-secret:${endpoint.accountId}:${endpoint.id}`

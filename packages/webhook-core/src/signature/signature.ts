@@ -12,12 +12,12 @@ export type SignedContent = {
 }
 
 /**
- * A new signing secret: `whsec_` and the standard base64 of 256 bits, the only form that all libraries of Standard Webhooks
- * take. Shown once and stored encrypted.
+ * Creates a signing secret: `whsec_` and the standard base64 of 256 bits, the only form that all Standard Webhooks libraries accept. It
+ * is shown once and stored encrypted.
  */
 export const newSigningSecret = (): string => `whsec_${randomBytes(32).toString('base64')}`
 
-/** The value of X-Service-Signature: `sha256=` and the hex HMAC of timestamp, dot and body. */
+/** Returns the value of X-Service-Signature: `sha256=` and the hex HMAC of timestamp, dot and body. */
 export function sign({ secret, timestamp, body }: SignedContent): string {
   if (!Number.isSafeInteger(timestamp) || timestamp < 0)
     throw new RangeError('timestamp must be whole seconds')
@@ -33,7 +33,7 @@ export type DeliveryHeaders = {
 } & SignedHeaders
 
 export type DeliveryContent = SignedContent & {
-  /** The secret that follows `secret`, while both are valid. Only Standard Webhooks has room for a second signature. */
+  /** The secret that will replace `secret`, while both are valid. Only the Standard Webhooks header can contain a second signature. */
   nextSecret?: string | null
   eventId: EventId
   eventType: string

@@ -2,8 +2,8 @@ import type { Queryable, Tx } from '@signet/db'
 import type { DeliveryId, EndpointId } from '../ids.js'
 
 /**
- * Writes the account's tombstone, which is permanent (decision 0142). Waits for transactions that are writing its rows; later ones are refused.
- * Commit soon, because later writers wait for it.
+ * Writes the account's tombstone, which is permanent (decision 0142). Waits for transactions that are writing the account's rows; later
+ * ones are refused. Commit soon, because later writers wait for it.
  */
 export async function writeTombstone(tx: Tx, accountId: string, deletedAt: Date): Promise<void> {
   await tx.query(
@@ -17,7 +17,7 @@ export async function writeTombstone(tx: Tx, accountId: string, deletedAt: Date)
   )
 }
 
-/** Rows of one statement: any number of deliveries may be held, and a statement has a time limit. */
+/** Rows per statement. Any number of deliveries may be held, and a statement has a time limit. */
 const PAGE = 1000
 
 /**
@@ -55,7 +55,7 @@ export async function moveHeldDeliveries(
 
 export type ReleasedDelivery = { id: DeliveryId; endpointId: EndpointId; accountId: string }
 
-/** What {@link moveHeldDeliveries} has made due at a time, a page after another. */
+/** Yields the deliveries that {@link moveHeldDeliveries} has made due at `dueAt`, page by page. */
 export async function* releasedDeliveries(
   db: Queryable,
   { accountId, dueAt }: { accountId: string; dueAt: string },
@@ -105,8 +105,8 @@ const DERIVED = {
 } satisfies Record<string, string>
 
 /**
- * How many rows of an account each table has. Tables are looked up by their column `account_id`, so that a new one is not
- * forgotten. `account_states` is left out, because the tombstone stays.
+ * Counts the rows of an account in each table. Finds the tables by their column `account_id`, so that a new one is not forgotten.
+ * Leaves out `account_states`, because the tombstone stays.
  */
 export async function countAccountRows(
   db: Queryable,

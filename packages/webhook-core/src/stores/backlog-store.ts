@@ -1,13 +1,13 @@
 import type { Queryable } from '@signet/db'
 import type { DeliveryId, EndpointId } from '../ids.js'
 
-/** How far the cancelling of an endpoint's deliveries came, from the newest on. PostgreSQL's text keeps the microseconds. */
+/** How far the cancellation of an endpoint's deliveries has come, starting from the newest. A text keeps PostgreSQL's microseconds. */
 export type BacklogPosition = { createdAt: string; id: DeliveryId }
 
 /**
- * Cancels up to `limit` scheduled deliveries of an endpoint that was deleted or disabled, the newest first, older than `after`. The
- * first call also cancels those whose first attempt is being made, which are few. Returns how many ended, and where the next call
- * begins: null if nothing is left, or if the endpoint is neither.
+ * Cancels up to `limit` scheduled deliveries of an endpoint that was deleted or disabled, newest first, starting below the position
+ * `after`. The first call also cancels those whose first attempt is in progress, which are few. Returns how many it cancelled, and
+ * where the next call must start: null if nothing is left, or if the endpoint is neither deleted nor disabled.
  */
 // oxlint-disable-next-line signet/account-in-stores -- returns no data, and only cancels what must not be sent any more
 export async function cancelBacklog(
@@ -24,7 +24,7 @@ export async function cancelBacklog(
   }>(
     {
       name: 'cancel-backlog',
-      // Goes by position, because the entries of cancelled deliveries stay in the index for a while.
+      // Continues from a position, because the index keeps the entries of cancelled deliveries for a while.
       text: `
       with ended as materialized (
         select case when deleted_at is null then 'endpoint_disabled' else 'endpoint_deleted' end as reason

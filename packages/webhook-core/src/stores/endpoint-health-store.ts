@@ -1,23 +1,23 @@
 import type { Queryable } from '@signet/db'
 import type { EndpointId } from '../ids.js'
 
-/** Deliveries of one hour. */
+/** Numbers of deliveries of one hour. */
 export type HourlyCount = { readonly hoursAgo: number; readonly delivered: number; readonly failed: number }
 
-/** The deliveries of an endpoint that were created in the last 24 hours, or the newest of them. */
+/** Statistics about an endpoint's deliveries that were created in the last 24 hours, or about the newest of them. */
 export type EndpointHealth = {
   readonly delivered: number
   readonly failed: number
   readonly pending: number
-  /** Milliseconds from the event to its delivery, retries included; null when none arrived. */
+  /** Milliseconds from the event to its delivery, including retries. Null if nothing was delivered. */
   readonly p50: number | null
   readonly p95: number | null
   readonly hours: readonly HourlyCount[]
-  /** True if there were more than that. */
+  /** True if there were more deliveries than are counted. */
   readonly isPartial: boolean
 }
 
-/** How many deliveries of an endpoint are counted. This bounds what a busy endpoint costs a page. */
+/** How many deliveries of an endpoint are counted at most. This limits how long a page takes for a busy endpoint. */
 const WINDOW = 10_000
 
 type Row = {
@@ -30,7 +30,7 @@ type Row = {
   p95: number | null
 }
 
-/** The health of an account's endpoints that are not deleted. Those without a recent delivery are left out. */
+/** The health of an account's endpoints that are not deleted. Endpoints without a recent delivery are left out. */
 export async function listEndpointHealth(
   db: Queryable,
   accountId: string,
@@ -40,7 +40,7 @@ export async function listEndpointHealth(
   return new Map(totals.map((total) => [total.endpoint_id, toHealth(total, rows)]))
 }
 
-/** The health of an endpoint, even a deleted one; null without a recent delivery. */
+/** The health of an endpoint, even a deleted one. Null if it has no recent delivery. */
 export async function findEndpointHealth(
   db: Queryable,
   { accountId, endpointId }: { accountId: string; endpointId: EndpointId },

@@ -6,7 +6,7 @@ import type { SealedSecret } from '../signature/secret-box.js'
 import { ERASED_SECRETS } from './erased-secrets.js'
 import { cancelBacklog, type BacklogPosition } from './backlog-store.js'
 
-/** An endpoint without its signing secret, which is only read together with a delivery to attempt. */
+/** An endpoint without its signing secret, which is read only together with a delivery to attempt. */
 export type Endpoint = {
   id: EndpointId
   accountId: string
@@ -15,11 +15,11 @@ export type Endpoint = {
   events: string[]
   status: EndpointStatus
   consecutiveFailures: number
-  /** When its first failed attempt since the last success ended. */
+  /** When the first failed attempt since the last success ended. */
   failingSince: Date | null
   disabledAt: Date | null
   disabledReason: FailureReason | null
-  /** When the next secret replaces the current one; null when none waits. */
+  /** When the next secret replaces the current one. Null if there is none. */
   secretActivatesAt: Date | null
   createdAt: Date
   updatedAt: Date
@@ -76,8 +76,8 @@ export type NewEndpoint = {
 }
 
 /**
- * Inserts an endpoint, or returns null if the account has reached its limit. Counts under a lock on the account: in READ
- * COMMITTED two concurrent callers could otherwise both create the last one.
+ * Inserts an endpoint, or returns null if the account has reached its limit. Counts under a lock on the account: otherwise, in READ
+ * COMMITTED, two concurrent callers could both create the last one.
  */
 export async function insertEndpoint(tx: Tx, endpoint: NewEndpoint): Promise<Endpoint | null> {
   await tx.query(`select pg_advisory_xact_lock(hashtextextended('webhook-quota:' || $1, 0))`, [
@@ -118,7 +118,7 @@ export async function listEndpoints(db: Queryable, accountId: string): Promise<E
   return rows.map(toEndpoint)
 }
 
-/** Takes the account id like every finder of tenant data: an id alone is never enough to read a row. */
+/** Requires the account id, like every finder of tenant data: an id alone is never enough to read a row. */
 export async function findEndpoint(
   db: Queryable,
   accountId: string,
@@ -140,8 +140,9 @@ export type EndpointPatch = {
 }
 
 /**
- * Replaces events and, if given, the URL; null if there is no such endpoint. A URL with the same normalized form counts as unchanged.
- * A real change resets the endpoint: active, no failures, a new URL version (apps/webhooks/docs/specification.md#updating-a-webhook).
+ * Replaces the events and, if given, the URL. Returns null if there is no such endpoint. A URL with the same normalized form counts as
+ * unchanged. A real change resets the endpoint: active, no failures, a new URL version
+ * (apps/webhooks/docs/specification.md#updating-a-webhook).
  */
 export async function patchEndpoint(
   db: Queryable,
@@ -171,14 +172,14 @@ export async function patchEndpoint(
 }
 
 /**
- * What enabling writes. The URL counts as a new version, so failures of attempts that began earlier neither count nor disable the
- * endpoint again (apps/webhooks/docs/specification.md#reading-and-enabling-a-webhook).
+ * The assignments that enable an endpoint. The URL counts as a new version, so failures of attempts that began earlier neither count
+ * nor disable the endpoint again (apps/webhooks/docs/specification.md#reading-and-enabling-a-webhook).
  */
 export const ENABLING = `status = ${endpointStatus.active}, consecutive_failures = 0, failing_since = null,
   disabled_at = null, disabled_reason = null, url_version = url_version + 1,
   updated_at = greatest(clock_timestamp(), updated_at)`
 
-/** Makes an endpoint active without failures, even if it was active; null if there is no such endpoint. */
+/** Makes an endpoint active without failures, even if it was active already. Returns null if there is no such endpoint. */
 export async function enableEndpoint(
   db: Queryable,
   accountId: string,
@@ -193,12 +194,12 @@ export async function enableEndpoint(
   return rows.map(toEndpoint)[0] ?? null
 }
 
-/** How much of a backlog a deletion cancels itself, in pages. */
+/** How much of a backlog a deletion cancels itself: this many pages of this many rows. */
 const BACKLOG = { pages: 10, rows: 1000 }
 
 /**
- * Deletes an endpoint and erases its secret, then cancels its pending deliveries; null if there is no such endpoint. An attempt in
- * flight still records its result. The dispatcher's sweeper cancels the rest of a long backlog, or what an error (`failure`) left.
+ * Deletes an endpoint and erases its secret, then cancels its pending deliveries. Returns null if there is no such endpoint. An attempt
+ * in flight still records its result. The dispatcher's sweeper cancels the rest of a long backlog, or what an error (`failure`) left.
  */
 export async function deleteEndpoint(
   db: Queryable,

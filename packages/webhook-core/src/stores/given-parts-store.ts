@@ -10,7 +10,7 @@ import {
 } from './recording-store.js'
 
 /**
- * The parts that came with the notice of an event, for an event that could not be frozen when it came
+ * The parts that came with the notice of an event, for an event that could not be frozen on arrival
  * (apps/webhooks/docs/ingest.md#frozen-on-arrival). A part that the notice left out is absent.
  */
 export type GivenParts = Partial<RecordingContent>
@@ -23,7 +23,7 @@ type Row = {
 }
 type GivenRecording = Omit<RecordingColumns, 'recorded_at'> & { recorded_at_ms: number | null }
 
-/** The given parts of these events. Events that are not queued any more are skipped. */
+/** The given parts of these events. Skips events that are no longer queued. */
 // oxlint-disable-next-line signet/account-in-stores -- for the dispatcher, of the events that it dispatches
 export async function findGivenParts(
   db: Queryable,

@@ -1,7 +1,7 @@
 /**
- * The SQL that both apps need, and the SQL of the API that locks rows a dispatcher works on
- * (packages/webhook-core/README.md#lock-order). PostgreSQL is the source of truth for events, deliveries and endpoints; the
- * queue is a schedule that may be lost.
+ * The SQL that both apps need, and the API's SQL that locks rows that a dispatcher works on
+ * (packages/webhook-core/README.md#lock-order). PostgreSQL is the source of truth for events, deliveries and endpoints; the queue is a
+ * schedule that may be lost.
  */
 export { writeTombstone, countAccountRows, moveHeldDeliveries, releasedDeliveries } from './account-store.js'
 export { cancelBacklog, type BacklogPosition } from './backlog-store.js'

@@ -1,8 +1,8 @@
 import type { Queryable } from '@signet/db'
 
 /**
- * `db` for work under an advisory lock: once `lost` is aborted, because the lock may belong to another process, it begins no statement.
- * Work that loops over batches cannot forget to look.
+ * Wraps `db` for work under an advisory lock: once `lost` is aborted, because the lock may belong to another process, it starts no more
+ * statements. This way, work that loops over batches cannot forget to check.
  */
 export const whileLocked = (db: Queryable, lost: AbortSignal): Queryable => ({
   async query(text, values) {

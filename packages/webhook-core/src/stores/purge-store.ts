@@ -6,9 +6,9 @@ import { typesOutlivingRecordings, type EventCatalogue } from '../events/catalog
 import type { RecordingRef } from '../recordings/recording-content.js'
 
 /**
- * Deletes a recording, purges its events except those of types that outlive it, and cancels their pending deliveries. An
- * attempt in flight still records its result. A second statement cancels what became pending while the first one waited for
- * an event. A concurrent dispatch either finds the event purged, or its new deliveries find no body and end the same way.
+ * Deletes a recording, purges its events except those of types that outlive it, and cancels their pending deliveries. An attempt in
+ * flight still records its result. A second statement cancels deliveries that became pending while the first one waited for an event. A
+ * concurrent dispatch either finds the event purged, or its new deliveries find no body and end the same way.
  */
 export async function purgeRecording(
   db: Queryable,
@@ -69,8 +69,8 @@ export async function purgeRecording(
 }
 
 /**
- * Deletes the endpoints of an account, so that nothing is sent for it any more. Call it after `writeTombstone`, so that none can be
- * added later.
+ * Deletes the endpoints of an account, so that nothing more is sent for it. Call it after `writeTombstone`, so that none can be added
+ * later.
  */
 export async function endAccountEndpoints(db: Queryable, accountId: string): Promise<void> {
   await db.query(
@@ -84,8 +84,8 @@ export async function endAccountEndpoints(db: Queryable, accountId: string): Pro
 }
 
 /**
- * Stops an account before its events are deleted: purges those that wait for their dispatch, deletes its endpoints and recordings,
- * and cancels pending deliveries. Call it after `writeTombstone`. Each statement handles one page and continues where the one before
+ * Stops an account before its events are deleted: purges events that wait to be dispatched, deletes its endpoints and recordings, and
+ * cancels pending deliveries. Call it after `writeTombstone`. Each statement handles one page and continues where the previous one
  * ended; a repeated call finishes what was interrupted. Deliveries have no foreign keys that could cascade (decision 0120).
  */
 export async function closeAccount(db: Queryable, accountId: string): Promise<void> {
@@ -100,13 +100,13 @@ export async function closeAccount(db: Queryable, accountId: string): Promise<vo
 }
 
 const ROWS = 1000
-/** A text has up to 32 MiB, in many rows of a table behind its own. */
+/** Rows per statement for texts. A text can have up to 32 MiB, in many rows of its table's TOAST table. */
 const TEXTS = 100
 
-/** Purges one page and returns where the next one begins. It looks at queued events only: the account may have millions of others. */
+/** Purges one page and returns where the next one starts. Looks only at queued events: the account may have millions of others. */
 async function purgeQueuedEvents(db: Queryable, accountId: string, after: string): Promise<string | null> {
   const { rows } = await db.query<{ last: string | null }>(
-    // "offset 0" fixes the plan: walk the queued events of all accounts in order, and look up each to see whose it is. Without it,
+    // "offset 0" fixes the plan: walk through the queued events of all accounts in order, and look up the account of each. Without it,
     // PostgreSQL may read every event of the account, or sort everything that is queued, for each page.
     `with found as materialized (
        select id from (select event_id as id from webhook_queued_events where event_id > $2 order by event_id offset 0) queued
@@ -132,7 +132,10 @@ async function endpointsOf(db: Queryable, accountId: string): Promise<EndpointId
   return rows.map(({ id }) => id)
 }
 
-/** Selects rows by ctid, their physical position, because that needs no key. It cannot change meanwhile: nobody writes rows of a deleted account. */
+/**
+ * Selects rows by ctid, their physical position, which requires no key. Positions cannot change in the meantime, because nobody writes
+ * rows of a deleted account.
+ */
 async function deleteRows(db: Queryable, table: string, accountId: string): Promise<number> {
   const { rowCount } = await db.query(
     `delete from ${table} where ctid = any (array(select ctid from ${table} where account_id = $1 limit $2))`,
@@ -143,8 +146,8 @@ async function deleteRows(db: Queryable, table: string, accountId: string): Prom
 
 /**
  * Deletes up to `limit` events of a closed account with their deliveries and attempts. Repeat until it returns 0, then call
- * `deleteAccountEndpoints`. Works in batches because an account may have millions. Waits for a dispatch that holds one of
- * them: skipped, the event would stay.
+ * `deleteAccountEndpoints`. Works in batches because an account may have millions of events. Waits for a dispatch that holds one of
+ * them: if it were skipped, the event would stay.
  */
 export async function deleteAccountEvents(db: Queryable, accountId: string, limit: number): Promise<number> {
   const { rowCount } = await db.query(
@@ -163,7 +166,7 @@ export async function deleteAccountEvents(db: Queryable, accountId: string, limi
   return rowCount ?? 0
 }
 
-/** Deletes the endpoints of a closed account, once its events are gone. */
+/** Deletes the endpoints of a closed account after its events have been deleted. */
 export async function deleteAccountEndpoints(db: Queryable, accountId: string): Promise<void> {
   await db.query(`delete from webhook_endpoints where account_id = $1 and deleted_at is not null`, [
     accountId,

@@ -9,8 +9,8 @@ export type RecordingReader = {
 }
 
 /**
- * The `statement_timeout` of this `db` should be `ENRICHMENT_TIMEOUT_MS`. Nothing else limits a read: a timer of this process would also
- * count the time for which the process itself was busy, connecting or waiting for a connection.
+ * Set the `statement_timeout` of this `db` to `ENRICHMENT_TIMEOUT_MS`. Nothing else limits a read: a timer in this process would also
+ * count the time that the process itself was busy, connecting or waiting for a connection.
  */
 export const recordingReader = (db: Queryable): RecordingReader => ({
   recording: (refs) => findRecordings(db, refs),
@@ -18,10 +18,10 @@ export const recordingReader = (db: Queryable): RecordingReader => ({
   summaries: (refs) => findSummaries(db, refs),
 })
 
-/** How long PostgreSQL may work on one part. */
+/** How many milliseconds PostgreSQL may take for one part. */
 export const ENRICHMENT_TIMEOUT_MS = 2000
 
-/** Recordings in a row that take too long on their own, after which the cause is not a single recording. */
+/** After this many consecutive recordings that take too long when read alone, the cause is not a single recording. */
 const MAX_SLOW = 2
 
 export type EnrichmentOptions = {
@@ -29,13 +29,13 @@ export type EnrichmentOptions = {
   onFailure: (part: RecordingPart, ref: RecordingRef, error: unknown) => void
 }
 
-/** `given`: parts that are known already and not read. */
+/** `given` contains parts that are known already and are not read. */
 type WantedRecording = RecordingRef & { given?: GivenParts }
 
 /**
- * The parts of several recordings. Each part is one query for all of them. If it fails, each recording is read on its own, so
- * that one unreadable recording does not cost the others their part. What still fails is reported and omitted, and so is
- * everything that is left to read when the database cannot be reached (`isUnavailable`).
+ * Reads the parts of several recordings. Each part is one query for all recordings. If it fails, each recording is read alone, so that
+ * one unreadable recording does not cost the others their part. Parts that still fail are reported and omitted, and so is everything
+ * that is left to read if the database cannot be reached (`isUnavailable`).
  */
 export async function readRecordings(
   wanted: readonly WantedRecording[],
@@ -53,7 +53,7 @@ export async function readRecordings(
   }))
 }
 
-/** A part of each recording, read where it was not given. */
+/** Returns one part of each recording, and reads it if it was not given. */
 async function readLeftOut<Part extends RecordingPart>(
   part: Part,
   wanted: readonly WantedRecording[],
@@ -81,7 +81,7 @@ async function readPart<Part extends RecordingPart>(
   }
 }
 
-/** One after the other: a database that could not answer in time must not get more to do at a time. */
+/** Reads recordings one after the other: a database that could not answer in time must not get more work at the same time. */
 async function readOneByOne<Part extends RecordingPart>(
   part: Part,
   refs: readonly RecordingRef[],

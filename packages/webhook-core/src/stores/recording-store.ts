@@ -8,7 +8,7 @@ import type {
 } from '../recordings/recording-content.js'
 import { PAYLOAD_TARGET_BYTES } from '../recordings/target-size.js'
 
-/** `ord`: the position of its reference, starting at 1. */
+/** `ord` is the position of the row's reference, starting at 1. */
 type Numbered<Columns> = Columns & { ord: string }
 
 export type RecordingColumns = {
@@ -27,7 +27,7 @@ export const toRecording = (row: RecordingColumns): RecordingFields => ({
   recordedAt: row.recorded_at ?? undefined,
 })
 
-/** The recordings of several references, in order; null where there is none. */
+/** Returns the recordings of several references, in order, with null for those that do not exist. */
 export async function findRecordings(
   db: Queryable,
   refs: readonly RecordingRef[],
@@ -57,8 +57,8 @@ export const toTranscript = ({ language, text, segments }: TranscriptColumns): T
 })
 
 /**
- * The transcripts of several references, in order; null where there is none. Reads only as much of segments and text as fits
- * into a payload: the size limit would drop or cut the rest anyway.
+ * Returns the transcripts of several references, in order, with null for those that do not exist. Reads only as much of segments and
+ * text as fits into a payload: the size limit would drop or cut the rest anyway.
  */
 export async function findTranscripts(
   db: Queryable,
@@ -67,7 +67,7 @@ export async function findTranscripts(
   const { rows } = await db.query<Numbered<TranscriptColumns>>(
     {
       name: 'find-transcripts',
-      // left() has to count characters; octet_length does not have to read the text.
+      // left() has to count characters, but octet_length does not have to read the text.
       text: `select wanted.ord, t.language,
        case when octet_length(t.text) <= $3 then t.text else left(t.text, $3 + 1) end as text,
        case when octet_length(t.segments::text) <= $3 then t.segments end as segments
@@ -93,7 +93,7 @@ export const toSummary = ({ label, content, format, template_name }: SummaryColu
   templateName: template_name ?? undefined,
 })
 
-/** The summaries of several references, in order and by position; an empty list where there are none. */
+/** Returns the summaries of several references, in order and by position, with an empty list if there are none. */
 export async function findSummaries(
   db: Queryable,
   refs: readonly RecordingRef[],
@@ -116,7 +116,7 @@ export async function findSummaries(
 const accountIds = (refs: readonly RecordingRef[]): string[] => refs.map(({ accountId }) => accountId)
 const audioIds = (refs: readonly RecordingRef[]): string[] => refs.map(({ audioId }) => audioId)
 
-/** Puts rows in the order in which they were asked for. */
+/** Puts rows into the order in which they were asked for. */
 function inOrder<Columns, T>(
   asked: readonly unknown[],
   rows: readonly Numbered<Columns>[],

@@ -1,9 +1,9 @@
-// A replay is a new delivery of the same event. Operators, owners and recoveries choose what to send again in their own ways,
-// and create it in this one (infra/decisions/0067-a-replay-is-a-new-delivery.md).
+// A replay is a new delivery of the same event. Operators, owners and recoveries choose what to send again in different ways, but all
+// create it here (infra/decisions/0067-a-replay-is-a-new-delivery.md).
 
 /**
- * Parts of a `with` that turn `chosen` (event_id, endpoint_id, event_type) into new pending deliveries, `created`. `due` and
- * `recovery` are expressions.
+ * Parts of a `with` that turn `chosen` (event_id, endpoint_id, event_type) into new pending deliveries, `created`. `due` and `recovery`
+ * are expressions.
  */
 export const creatingReplays = ({ due, recovery = 'null::bigint' }: { due: string; recovery?: string }) => `
   -- Retention either waits for the new deliveries, or has deleted the events and leaves nothing to replay.
@@ -25,8 +25,8 @@ export const creatingReplays = ({ due, recovery = 'null::bigint' }: { due: strin
 export type RecoveryScope = 'failed' | 'all'
 
 /**
- * Whether a recovery sends delivery `d` again: if it is the last one of its event before `until`, and none is pending or, if only
- * failures are wanted, successful.
+ * The condition for a recovery to send delivery `d` again: it is the last one of its event before `until`, and none is pending or, if
+ * only failures are wanted, successful.
  */
 export const isRecoverable = (what: RecoveryScope, until: string): string => `
   ${what === 'failed' ? 'd.failed' : 'd.status <> 0'} and not exists (

@@ -3,13 +3,13 @@ import type { EndpointId } from '../ids.js'
 import type { SealedSecret } from '../signature/secret-box.js'
 import { ENDPOINT_COLUMNS, toEndpoint, type Endpoint, type EndpointRow } from './endpoint-store.js'
 
-// All three change one row, under its lock, only while its state allows it: of parallel callers one wins. Each condition
-// looks at the clock itself, because a statement may have waited for the lock past the time of the activation.
+// All three functions change one row, under its lock, and only while its state allows it, so one of several parallel callers succeeds.
+// Each condition reads the clock itself, because a statement may have waited for the lock until after the activation.
 // apps/webhooks/docs/specification.md#replacing-a-secret
 
 /**
- * The secrets of endpoint `e` as they are now, by the clock of the database: one that is due has replaced the current one,
- * whether or not anyone has written that down.
+ * The current secrets of endpoint `e`, by the database's clock. A next secret whose time has come counts as the current one, even if no
+ * statement has stored that yet.
  */
 export const SECRETS_NOW = `
   case when e.next_secret_active_at <= now() then e.next_secret_ciphertext else e.secret_ciphertext end
@@ -25,7 +25,7 @@ const TAKE_NEXT_SECRET = 'secret_ciphertext = next_secret_ciphertext, secret_key
 /** Also true for ten seconds after a secret took over, because callers may have tried to replace the previous one at the same time. */
 const IS_NEW = `next_secret_active_at > clock_timestamp() - interval '10 seconds'`
 
-/** Stores the secret that will follow. Null if there is no such endpoint, or another secret is waiting or has just taken over. */
+/** Stores the next secret. Returns null if there is no such endpoint, or if another secret is waiting or has just taken over. */
 export async function storeNextSecret(
   db: Queryable,
   accountId: string,
@@ -33,7 +33,7 @@ export async function storeNextSecret(
   { next, activateAfterHours }: { next: SealedSecret; activateAfterHours: number },
 ): Promise<Endpoint | null> {
   const { rows } = await db.query<EndpointRow>(
-    // A next secret that is due has become the current one.
+    // A next secret whose time has come has become the current one.
     `update webhook_endpoints set
        secret_ciphertext = coalesce(next_secret_ciphertext, secret_ciphertext),
        secret_key_id = coalesce(next_secret_key_id, secret_key_id),
@@ -47,11 +47,11 @@ export async function storeNextSecret(
   return rows.map(toEndpoint)[0] ?? null
 }
 
-/** Makes the next secret the current one. Null if there is no such endpoint or no next secret. */
+/** Makes the next secret the current one. Returns null if there is no such endpoint or no next secret. */
 export const activateNextSecret = (db: Queryable, accountId: string, id: EndpointId) =>
   endWaiting(db, accountId, id, TAKE_NEXT_SECRET)
 
-/** Deletes the next secret. Null if there is no such endpoint or no next secret. */
+/** Deletes the next secret. Returns null if there is no such endpoint or no next secret. */
 export const cancelNextSecret = (db: Queryable, accountId: string, id: EndpointId) =>
   endWaiting(db, accountId, id, '')
 
