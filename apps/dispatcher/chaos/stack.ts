@@ -62,7 +62,7 @@ export async function startChaosStack({
   random,
 }: StackOptions): Promise<ChaosStack> {
   const folder = mkdtempSync(join(tmpdir(), 'signet-chaos-'))
-  chmodSync(folder, 0o711) // as root the servers run under another account, which must be able to pass
+  chmodSync(folder, 0o711) // as root, the servers run under another account, which must be able to enter it
   const authority = await createAuthority()
   writeFileSync(join(folder, 'authority.pem'), authority.cert)
 

@@ -45,7 +45,7 @@ async function ask(url: string, token: string | null, body?: unknown): Promise<R
 /** Waits that take seconds need not poll fifty times in each: every answer costs two services some work. */
 const INTERVAL = { intervalMs: 250 }
 
-/** Someone with a webhook at a path of the receiver. */
+/** Signs up an account with a webhook at a path of the receiver. */
 async function aSubscriber(path: string) {
   const email = `${randomBytes(6).toString('hex')}@example.test`
   const person = await ask(`${stack.authUrl}/signup`, null, { email, password: 'correct horse battery' })

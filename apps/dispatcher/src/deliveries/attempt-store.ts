@@ -42,7 +42,7 @@ export type AttemptResult = {
 /** Tells attempts apart: after a lost job lock, two processes may make one with the same number, and a process may report one twice. */
 export const newAttemptKey = (): number => randomInt(2 ** 48 - 1)
 
-/** The result of the first attempt of a delivery that has no row yet, and what else its row says. */
+/** The result of the first attempt of a delivery that has no row yet, and the rest of that row. */
 export type FirstResult = AttemptResult & { eventType: EventType; createdAt: Date }
 
 export type RecordedAttempt = {
@@ -191,7 +191,7 @@ type AttemptRow = {
   answer: string | null
 }
 
-/** The attempts of deliveries, those of one together, in the order in which they were recorded. */
+/** The attempts of these deliveries, grouped by delivery, in the order in which they were recorded. */
 export async function listAttempts(db: Queryable, deliveryIds: readonly DeliveryId[]): Promise<Attempt[]> {
   const { rows } = await db.query<AttemptRow>(
     `select delivery_id, number, started_at, duration_ms, http_status, error, url_version, exchange, answer

@@ -80,7 +80,7 @@ export async function countRepeatedAttempt(db: Queryable, result: AttemptResult)
   }
 }
 
-/** The ids of the first deliveries of these events to these endpoints, by `rowKey`, as far as they have rows. */
+/** The ids of the first deliveries of these events to these endpoints, by `rowKey`. Leaves out those that have no rows. */
 export async function findWrittenIds(
   db: Queryable,
   results: readonly AttemptResult[],

@@ -53,7 +53,7 @@ type BySize<Outcome> = Record<'small' | 'large', Batches<DispatchItem, Outcome>>
 
 /**
  * Turns events with a body into deliveries, one per matching endpoint. Idempotent. Reads nothing but the events and the
- * endpoints, and large events in statements of their own, so no account can make it slow for the others.
+ * endpoints, and large events in separate statements, so no account can make it slow for the others.
  *
  * Most events are only read: the rows of their deliveries are written with the results of their first attempts
  * (docs/design.md#first-attempts). They never wait for a statement that writes. Rows are written first for events that were just

@@ -25,8 +25,8 @@ type DispatchWorkerDeps = {
 }
 
 /**
- * The worker of the `events` queue. The events of a job run side by side. One that fails or has to come back later gets a job
- * of its own, so that it delays no other. A job is done when each of its events has ended or has another job.
+ * The worker of the `events` queue. The events of a job run side by side. One that fails or has to come back later gets its own
+ * job, so that it does not delay the others. A job is done when each of its events has ended or has another job.
  */
 export function createDispatchWorker({
   queue,

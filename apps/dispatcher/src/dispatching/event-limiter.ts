@@ -19,7 +19,7 @@ type Acquisition = EventPermit | Deferral
 export type EventPermit = {
   /** Sets how large the event turned out to be, in bytes; or says how long to defer it, because there is no room for that. */
   resize(bytes: number): Deferral | undefined
-  /** `hasEnded`: it does not come back. */
+  /** `hasEnded`: the event does not come back. */
   release(hasEnded?: boolean): void
 }
 
@@ -40,7 +40,7 @@ const PERIOD_MS = 1000
 /** Deferred events come back at least this often, however few have ended: attempts end within seconds. */
 const MAX_SPACING_MS = 1000
 const MIN_DEFER_MS = 250
-/** By then it is known whether the account is slow, and how slow. */
+/** By then, the limiter knows whether the account is slow, and how slow. */
 const MAX_DEFER_MS = 10_000
 const MAX_RETRY_MS = 5 * 60_000
 /** Accounts to remember while none of their events is here. */

@@ -22,7 +22,7 @@ export type FirstAttemptsDeps = {
   now: () => Date
 }
 
-/** A delivery that continues under a job of its own. `isScheduled`: its row already says when it is due. */
+/** A delivery that continues under its own job. `isScheduled`: its row already says when it is due. */
 type Continuation = Required<DueDelivery> & { isScheduled: boolean }
 
 const MAX_BATCH = 200
@@ -76,7 +76,7 @@ export class FirstAttempts {
     })
   }
 
-  /** Resolves when each delivery of the event has ended or has a job of its own. */
+  /** Resolves when each delivery of the event has ended or has its own job. */
   async run(
     eventId: EventId,
     { created, unwritten, unfinished, readAt }: DispatchOutcome,

@@ -48,7 +48,7 @@ export async function findBody(
 
 export type ForgottenFilter = {
   before: Date
-  /** From `from` until before `to`; nothing by default. */
+  /** Events created from `from` until before `to`; none by default. */
   except?: { from: Date; to: Date }
   after?: ForgottenEvent
   limit: number

@@ -5,7 +5,7 @@ export type DeferralPacerOptions = {
   maxRetryMs: number
 }
 
-/** Jobs that come back for each one that finds room. */
+/** How many deferred jobs come back for each one that finds room. */
 const RETRIES_PER_TURN = 4
 
 /**

@@ -36,8 +36,8 @@ type PartsOf = RecordingRef & { givenTo?: EventId | undefined }
 type Wanted = PartsOf & { bytes?: number | undefined }
 
 /**
- * Reads the parts of events in batches in which accounts take turns, those of large events apart: what came with their notices, and
- * the rest from their recordings. Parts of a recording that cannot be read are reported and left out.
+ * Reads the parts of events: what came with their notices, and the rest from their recordings. It reads in batches in which accounts
+ * take turns, with separate batches for large events. Parts of a recording that cannot be read are reported and left out.
  */
 export class PartsReader {
   readonly #sizes: Batches<RecordingRef, number>

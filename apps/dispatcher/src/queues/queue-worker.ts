@@ -30,7 +30,7 @@ export type QueueWorkerOptions<Data> = {
   longestWaitMs?: number
 }
 
-/** After a Redis error. The default of 15 s would prolong every outage. */
+/** Pause after a Redis error. The default of 15 s would prolong every outage. */
 const RETRY_DELAY_MS = 500
 
 /** Shorter than the time after which a connection that does not answer counts as lost (packages/redis). BullMQ's default is up to 10 s. */

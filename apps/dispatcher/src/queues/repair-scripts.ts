@@ -1,4 +1,4 @@
-/** The keys of a queue, beside those of its jobs, with the types that BullMQ gives them. */
+/** The keys of a queue, besides those of its jobs, with the types that BullMQ gives them. */
 const KEY_TYPES = {
   wait: 'list',
   paused: 'list',

@@ -16,7 +16,7 @@ export type Post = {
 }
 
 /**
- * Milliseconds of the phases, as far as they ended, where the request went, and what was wrong with the receiver's TLS. A reused
+ * How many milliseconds each completed phase took, where the request went, and what was wrong with the receiver's TLS. A reused
  * connection has no dns, connect and tls.
  */
 export type ExchangeFacts = ConnectionPhases & { first_byte?: number; tls_problem?: TlsProblem }
@@ -28,7 +28,7 @@ export type Exchange = {
   closed: Promise<void>
   /** What is known by now. */
   facts(): ExchangeFacts
-  /** The beginning of the response body, as far as it has come. */
+  /** The beginning of the response body, as received so far. */
   excerpt(): string
   /** Settles when the excerpt will not grow any more. */
   excerpted: Promise<void>

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 
 /** Rows that a sweep reads at once. */
 export const PAGE = 1000
-/** Between pages without lost work, so that scanning a long backlog stays in the background. */
+/** Pause between pages without lost work, so that scanning a long backlog stays in the background. */
 const PAUSE_MS = 50
 
 /** Reads page after page, the next one from behind the last row, until the last page or `stop`. Returns the sum of what `handle` found. */
