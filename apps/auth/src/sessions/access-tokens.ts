@@ -9,7 +9,7 @@ export type AccessToken = { readonly text: string; readonly expiresIn: number; r
 type Options = {
   keys: Pick<LiveKeys, 'forSigning'>
   issuer: string
-  /** Whole seconds. */
+  /** In whole seconds. */
   lifeSeconds: number
   /** AUTH_SESSIONS_ALLOW_LOW_AAL in milliseconds. */
   lowAalMs: number | undefined
@@ -20,7 +20,7 @@ export class AccessTokens {
   constructor(private readonly options: Options) {}
 
   async issue({ user, session, amr }: Omit<SignedIn, 'refreshToken'>, now: Date): Promise<AccessToken> {
-    // The only place that makes tokens, so the account can be used nowhere until its owner keeps it.
+    // All access tokens are made here, so nothing can use the account until its owner keeps it.
     if (user.deletionDueAt !== null) throw deletionPending()
     const iat = Math.floor(now.getTime() / 1000)
     const exp = Math.min(iat + this.options.lifeSeconds, this.#lowAalEnd({ user, session }))

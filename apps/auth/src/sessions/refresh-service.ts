@@ -27,18 +27,18 @@ type Deps = {
   now: () => Date
 }
 
-/** The session may change between the two statements; a client that hits this twice can retry. */
+/** The session may change between the two statements. A client that runs into this repeatedly can retry. */
 const MAX_ROUNDS = 4
 
-/** An exchange that takes longer, because the database stalls, may have lost its client meanwhile. */
+/** If an exchange takes longer, because the database stalls, its client may have given up in the meantime. */
 const SLOW_MS = 1000
 
 type Request = { presented: PresentedToken; meta: RequestMeta }
 
 /**
- * Exchanges refresh tokens. The current token advances its session. The previous token, inside the reuse interval,
- * gets the same child again, so that two tabs do not sign each other out. An older token means that two parties hold
- * the tokens, and ends the session. With rotation off, old tokens are refused without ending anything.
+ * Exchanges refresh tokens. The current token advances its session. The previous token gets the same child again within the reuse interval,
+ * so that two tabs do not sign each other out. An older token means that two parties hold the tokens, and ends the session. With rotation
+ * off, old tokens are refused without ending anything.
  */
 export class RefreshService {
   readonly #batches: Batches<Request, StoredSession | undefined>
@@ -91,7 +91,7 @@ export class RefreshService {
 
   async #advanced({ presented, meta }: Request, found: StoredSession, begunAt: Date): Promise<void> {
     const { user } = found
-    // The statement already wrote these entries to the table.
+    // The statement has already written these entries to the table.
     this.deps.audit.publish(
       [auditPayload('token_refreshed', user), auditPayload('token_revoked', user)],
       meta,
@@ -99,7 +99,7 @@ export class RefreshService {
     await this.#restartInterval(presented, begunAt, meta)
   }
 
-  /** A role that was taken away while this waited for the session must not be in the token. */
+  /** Reads the user again: a role that was removed while this waited for the session must not be in the token. */
   async #afterWaiting(found: StoredSession): Promise<SignedIn> {
     const { db, store, refreshTokens } = this.deps
     const current = await store.withUserOfNow(db, found)
@@ -126,7 +126,7 @@ export class RefreshService {
     }
   }
 
-  /** The answer for a token that is no longer the current one; null when the session can be advanced after all. */
+  /** The answer for a token that is no longer current; null if the session can be advanced after all. */
   async #checkReuse(request: Request): Promise<SignedIn | null> {
     const { db, audit, observer } = this.deps
     const { meta } = request
@@ -168,7 +168,10 @@ export class RefreshService {
     return store.checkReuse(tx, this.#exchangeOf(request, nonce), nonce, rules, at)
   }
 
-  /** Together with what the session began, which could lead back into the account. The transaction commits although the request fails. */
+  /**
+   * Ends the session, and voids what it began, because that could lead back into the account. The transaction commits although the request
+   * fails.
+   */
   #endForReuse(request: Request, { user }: StoredSession) {
     const { audit, users, ends } = this.deps
     return audit.transaction(request.meta, async (tx) => {
@@ -189,7 +192,7 @@ export class RefreshService {
   }
 }
 
-/** 503 and not the usual 409 for a locked row: clients of this protocol repeat the one, and drop the session for the other. */
+/** Returns 503 instead of the usual 409 for a locked row: clients of this protocol retry after a 503, but drop the session after a 409. */
 const sessionBusy = (cause?: unknown) =>
   authError('unavailable', 'unavailable', 'The session is being changed by another request, try again', {
     cause,

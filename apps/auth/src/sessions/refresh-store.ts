@@ -7,11 +7,11 @@ import { macMatches, type MacCheck, type PresentedToken } from './refresh-token.
 import type { LimitTimes, StoredSession } from './session.js'
 import { STORED_COLUMNS, toStoredSession, type StoredSessionRow } from './stored-session.js'
 
-/** A token, and what the exchange stores with its session. */
+/** A token, and what the exchange stores in its session. */
 export type Exchange = { presented: PresentedToken; check: MacCheck; userAgent: string; ip: string }
 
 export type RefreshRules = LimitTimes & {
-  /** Whether audit entries go to the database. */
+  /** Whether audit entries are stored in the database. */
   audited: boolean
 }
 
@@ -19,17 +19,20 @@ export type Verdict =
   | 'banned'
   /** The account is about to be deleted. */
   | 'deletion_pending'
-  /** Past a limit, or replaced by a newer sign-in. */
+  /** The session is past a limit, or a newer sign-in replaced it. */
   | 'expired'
   /** The session has ended, or never had this token. */
   | 'unknown'
-  /** The last token, or one that only upgrades followed, inside the interval or current when it was presented: the current one answers. */
+  /**
+   * The answer is the current token. The presented one was current when it was presented. Or it is the previous one, or only upgrades came
+   * after it, and the reuse interval is not over.
+   */
   | 'same_child'
-  /** Reuse: this token ends the session. */
+  /** The token is being reused, which ends the session. */
   | 'reuse'
-  /** An old token of a session that already ended for reuse, or with rotation off. */
+  /** An old token: its session has already ended for reuse, or rotation is off. */
   | 'already_used'
-  /** The session can be advanced: it was locked, or had changed, when the exchange was tried. */
+  /** The session can be advanced. It was locked or had changed when the exchange was tried. */
   | 'changed'
 
 // The first parameters of both statements.
@@ -45,7 +48,7 @@ const PRESENTED = `unnest($7::uuid[], $8::int[], $9::bytea[], $10::bytea[], $11:
   as p (id, counter, keyed, expected, user_agent, ip)`
 
 /**
- * Exchanges refresh tokens in two statements. The first updates one row for each token that is current; the second finds out whether a
+ * Exchanges refresh tokens in two statements. The first updates one row for each token that is current. The second finds out whether a
  * token that is not current is being reused. Both see the newest version of a row, because PostgreSQL checks the conditions again once it
  * has the lock.
  */
@@ -98,8 +101,7 @@ export class RefreshStore {
     this.#user = `select ${accountColumn(t)} from ${t.users} u where u.id = $1`
     // `seen` is the row as it was when the statement began. A token that was current then, and waited for an exchange in progress, is not
     // reused, no matter how long the commit of that exchange took. If the session ended in the meantime, the answer is `changed` and the
-    // caller checks again: this statement sees the new version of the locked row only, and its user may have been banned in the same
-    // transaction.
+    // caller checks again. This statement sees the new version of the locked row only, and the same transaction may have banned the user.
     this.#checkReuse = `
       with found as (
         select ${session}, case
@@ -137,7 +139,7 @@ export class RefreshStore {
       select ${answer}, f.verdict, (select sum(n) from published) as published from found f join ${t.users} u on u.id = f.user_id`
   }
 
-  /** From now on the previous token of the session yields the current one for the whole interval; nothing if it advanced since. */
+  /** Starts the reuse interval of the session's previous token again at `at`. Does nothing if the session has advanced since. */
   async restartInterval(
     db: Queryable,
     { sessionId, counter }: { sessionId: string; counter: number },
@@ -147,8 +149,8 @@ export class RefreshStore {
   }
 
   /**
-   * The session with its current user. A statement that waited for a lock sees the new version only of the row it locked. Null
-   * when the user is gone.
+   * The session with its current user, or null if the user is gone. A statement that waited for a lock sees the new version of the row that
+   * it locked, but not of others.
    */
   async withUserOfNow(db: Queryable, found: StoredSession): Promise<StoredSession | null> {
     const { rows } = await db.query<AccountRow>({ name: 'refresh_user', text: this.#user }, [found.user.id])
@@ -156,8 +158,8 @@ export class RefreshStore {
   }
 
   /**
-   * Advances every session whose current token is presented, at most one token per session. Returns those that
-   * advanced; `passing` skips sessions locked by another transaction instead of waiting for them.
+   * Advances every session whose current token is presented, with at most one token for each session, and returns those that advanced.
+   * `passing` skips sessions that another transaction has locked instead of waiting for them.
    */
   async exchange(
     db: Queryable,
@@ -175,8 +177,8 @@ export class RefreshStore {
   }
 
   /**
-   * Finds out why a token could not be exchanged; null when it is not one of ours. `rotation` and `advancedAfter` (the start of the reuse
-   * interval) decide what is too old, and `ends` whether such a token ends its session.
+   * Finds out why a token could not be exchanged; null if it is not one of ours. `rotation` and `advancedAfter`, the start of the reuse
+   * interval, decide which tokens are too old. `ends` decides whether such a token ends its session.
    */
   async checkReuse(
     db: Queryable,

@@ -1,6 +1,6 @@
 import { createHash, createHmac, randomBytes, type KeyObject } from 'node:crypto'
 
-/** What a refresh token claims: to be the `counter`-th of a session. Only the database knows whether that is true. */
+/** A refresh token claims to be the `counter`-th of a session. Only the database knows whether that is true. */
 export type PresentedToken = { readonly sessionId: string; readonly counter: number; readonly mac: Buffer }
 
 /** Lets the database check a MAC against its salt without leaking through timing how much of it matched. */
@@ -9,7 +9,7 @@ export type MacCheck = { readonly keyed: Buffer; readonly expected: Buffer }
 const ID_BYTES = 16
 const COUNTER_BYTES = 6
 const MAC_BYTES = 32
-/** A multiple of three bytes, so that every token has exactly one text. */
+/** Decodes to a multiple of three bytes, so that each token can be written in only one way. */
 const FORM = /^[A-Za-z0-9_-]{72}$/
 /** The column is an integer. */
 const MAX_COUNTER = 2 ** 31 - 2
@@ -31,7 +31,7 @@ export class RefreshTokens {
     return Buffer.concat([body, sha256(this.#keyed(body), salt)]).toString('base64url')
   }
 
-  /** Null for what cannot be a token, without a query. */
+  /** Reads a token without a query; null for text that cannot be a token. */
   read(text: string): PresentedToken | null {
     if (!FORM.test(text)) return null
     const bytes = Buffer.from(text, 'base64url')
@@ -44,7 +44,7 @@ export class RefreshTokens {
     return randomBytes(32)
   }
 
-  /** `nonce` is one of this statement. */
+  /** `nonce` must be new for each statement. */
   check({ sessionId, counter, mac }: PresentedToken, nonce: Buffer): MacCheck {
     return { keyed: this.#keyed(bodyOf(sessionId, counter)), expected: sha256(nonce, mac) }
   }

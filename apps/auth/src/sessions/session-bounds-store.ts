@@ -3,10 +3,10 @@ import { publishEndedSessions, type AccountEventStore } from '../account-events/
 import type { Tables } from '../database/tables.js'
 import { MAX_OPEN_SESSIONS } from './session.js'
 
-/** Rows that one statement ends or deletes. */
+/** The most rows that one statement ends or deletes. */
 const BATCH = 1000
 
-/** Keeps what one user's sessions cost within bounds, so that one statement can end all of them (decision 0256). */
+/** Limits how many sessions one user has, so that one statement can end all of them (decision 0256). */
 export class SessionBoundsStore {
   readonly #makeRoom: string
 
@@ -14,7 +14,7 @@ export class SessionBoundsStore {
     private readonly t: Tables,
     private readonly accountEvents: Pick<AccountEventStore, 'written'>,
   ) {
-    // Rows that are locked belong to a request in progress, which must not wait for this one.
+    // Skip locked rows: they belong to a request in progress, and this one must not wait for it.
     this.#makeRoom = `
       with surplus as (
         select id from ${t.sessions} where id in (
@@ -29,7 +29,7 @@ export class SessionBoundsStore {
       select coalesce(sum(n), 0)::int as ended from published`
   }
 
-  /** Ends open sessions of which there are too many: those used longest ago, but never `keep`. Returns how many. */
+  /** Ends open sessions beyond the maximum, beginning with those used longest ago, but never `keep`. Returns how many it ended. */
   async makeRoom(db: Queryable, userId: string, now: Date, keep?: string): Promise<number> {
     const { rows } = await db.query<{ ended: number }>({ name: 'session_make_room', text: this.#makeRoom }, [
       userId,
@@ -41,7 +41,7 @@ export class SessionBoundsStore {
     return ended
   }
 
-  /** Deletes a batch of a user's ended sessions; false when none is left. */
+  /** Deletes a batch of a user's ended sessions. Returns false when no more are left. */
   async removeEnded(db: Queryable, userId: string): Promise<boolean> {
     const { rowCount } = await db.query(
       `delete from ${this.t.sessions} where id in (

@@ -10,21 +10,21 @@ type EndScope = {
   except?: string
   aal?: Aal
   passkeyId?: string
-  /** Those that an account at this provider opened, or may have: older versions did not store the provider. */
+  /** Those that an account at this provider opened, or may have opened: older versions did not store the provider. */
   provider?: string
-  /** Including all sessions that were opened from it. */
+  /** Includes all sessions that were opened from it. */
   onlySignIn?: string
   exceptSignIn?: string
 }
 
-/** Ends sessions. They also end for reuse (refresh-store.ts) and when there are too many (session-bounds-store.ts). */
+/** Ends sessions, except for reuse (refresh-store.ts) and when there are too many (session-bounds-store.ts). */
 export class SessionEndStore {
   constructor(
     private readonly t: Tables,
     private readonly accountEvents: Pick<AccountEventStore, 'written'>,
   ) {}
 
-  /** Whether the user has signed in before, as far as ended sessions are kept. */
+  /** Whether the user has signed in before. Only sees ended sessions that are still stored. */
   async hasAny(db: Queryable, userId: string): Promise<boolean> {
     const { rows } = await db.query(`select 1 as found from ${this.t.sessions} where user_id = $1 limit 1`, [
       userId,
@@ -32,14 +32,14 @@ export class SessionEndStore {
     return rows.length > 0
   }
 
-  /** Ends all sessions of a user. The caller reports that to other services, once for all of them. */
+  /** Ends all sessions of a user. The caller reports that to other services, once for all sessions. */
   async endAll(db: Queryable, userId: string, reason: EndReason, now: Date): Promise<void> {
     await db.query(this.#ending(), [userId, now, reason])
   }
 
   /**
-   * Forgets the networks that a user signed in from, except that of one session: someone who was signed out must not go on guessing
-   * passwords with the owner's allowance. Networks known by something other than an address are forgotten as well.
+   * Forgets the networks that a user signed in from, except that of one session. Someone who was signed out must not go on guessing
+   * passwords with the owner's allowance. Also forgets networks that are known by something other than an address.
    */
   async forgetNetworks(tx: Tx, userId: string, keptSessionId: string | null): Promise<void> {
     const { t } = this
@@ -55,7 +55,7 @@ export class SessionEndStore {
   }
 
   /**
-   * Ends some sessions of a user, reports them to other services and returns how many. Those that already ended keep their
+   * Ends some sessions of a user, reports them to other services, and returns how many it ended. Sessions that had already ended keep their
    * reason.
    */
   async end(db: Queryable, userId: string, reason: EndReason, scope: EndScope, now: Date): Promise<number> {

@@ -14,9 +14,8 @@ type Deps = {
 }
 
 /**
- * Ends sessions, for every reason except reuse of a refresh token (refresh-store.ts) and too many open sessions
- * (session-bounds-store.ts). Other services hear about each one right after the commit; until then, what they granted because of it keeps
- * working.
+ * Ends sessions, for every reason except reuse of a refresh token (refresh-store.ts) and too many open sessions (session-bounds-store.ts).
+ * Other services are informed right after the commit. Until then, what they granted because of a session keeps working.
  */
 export class SessionEnds {
   constructor(private readonly deps: Deps) {}
@@ -24,8 +23,8 @@ export class SessionEnds {
   /** Ends all sessions of a user, and what other services granted because of them. */
   async all(tx: Tx, userId: string, reason: EndReason): Promise<void> {
     const { store, accountEvents, now } = this.deps
-    // Other services know nothing about a user who has never signed in. And they would refuse the first sign-in if it came in the same
-    // second as a message that everything before it has ended.
+    // Other services know nothing about a user who has never signed in. They would also refuse the first sign-in if it came in the same
+    // second as the message that everything before it has ended.
     const knownElsewhere = reason !== 'address_proved' || (await store.hasAny(tx, userId))
     await store.endAll(tx, userId, reason, now())
     await this.voidUnfinished(tx, userId)
@@ -36,26 +35,32 @@ export class SessionEnds {
     if (!REPORTED_BY_TRIGGER.has(reason) && knownElsewhere) await accountEvents.signedOut(tx, userId, now())
   }
 
-  /** False for a session that is not the user's, or over. */
+  /** Ends one session. Returns false if it is not the user's, or has already ended. */
   async one(tx: Tx, userId: string, sessionId: string, reason: EndReason): Promise<boolean> {
     const { store, now } = this.deps
     return (await store.end(tx, userId, reason, { only: sessionId }, now())) > 0
   }
 
-  /** A sign-in on the pages, with the sessions that applications got out of it. False for one that is not the user's, or over. */
+  /**
+   * Ends a sign-in on the pages and the sessions that applications got through it. Returns false if it is not the user's, or has already
+   * ended.
+   */
   async signIn(tx: Tx, userId: string, signInId: string, reason: EndReason): Promise<boolean> {
     const { store, now } = this.deps
     return (await store.end(tx, userId, reason, { onlySignIn: signInId }, now())) > 0
   }
 
-  /** The same from another sign-in of the user, whose row must be locked first: someone else may be in that one. */
+  /**
+   * Does the same on behalf of another sign-in of the user. The user's row must be locked first. Someone else may be using that sign-in, so
+   * this also voids what it may have started.
+   */
   async otherSignIn(tx: Tx, userId: string, signInId: string, reason: EndReason): Promise<boolean> {
     const ended = await this.signIn(tx, userId, signInId, reason)
     if (ended) await this.voidUnfinished(tx, userId)
     return ended
   }
 
-  /** All sign-ins of a user but one. The user's row must be locked first, as for {@link all}. */
+  /** Ends all sign-ins of a user except one. The user's row must be locked first, as for {@link all}. */
   async otherSignIns(tx: Tx, userId: string, keptId: string, reason: EndReason): Promise<void> {
     const { store, now } = this.deps
     await store.end(tx, userId, reason, { exceptSignIn: keptId }, now())
@@ -63,17 +68,17 @@ export class SessionEnds {
     await store.forgetNetworks(tx, userId, keptId)
   }
 
-  /** All sessions of a user but one. The user's row must be locked first, as for {@link all}. */
+  /** Ends all sessions of a user except one. The user's row must be locked first, as for {@link all}. */
   async others(tx: Tx, userId: string, keptId: string, reason: EndReason): Promise<void> {
     const { store, now } = this.deps
     await store.end(tx, userId, reason, { except: keptId }, now())
-    // A newer sign-in only replaces sessions that are open.
+    // A newer sign-in only replaces open sessions.
     if (reason === 'single_session') return
     await this.voidUnfinished(tx, userId)
     await store.forgetNetworks(tx, userId, keptId)
   }
 
-  /** The other sessions of a user that never showed a second factor. */
+  /** Ends the other sessions of a user that have never shown a second factor. */
   async weaker(tx: Tx, userId: string, keptId: string, reason: EndReason): Promise<void> {
     await this.deps.store.end(tx, userId, reason, { except: keptId, aal: 'aal1' }, this.deps.now())
   }
@@ -92,7 +97,7 @@ export class SessionEnds {
     const scope = { provider, exceptSignIn: keptSignInId }
     const ended = await store.end(tx, userId, 'identity_removed', scope, now())
     if (ended > 0) await this.voidUnfinished(tx, userId)
-    // The code of a sign-in with it, or of linking it, would still open one.
+    // A code from signing in with that account, or from linking it, could still open a session.
     await flows.removeCodes(tx, userId, provider)
   }
 
@@ -107,5 +112,5 @@ export class SessionEnds {
   }
 }
 
-/** Triggers on the users table report these, and lifting a ban restores access. */
+/** Triggers on the users table report these reasons. Lifting a ban restores access. */
 const REPORTED_BY_TRIGGER: ReadonlySet<EndReason> = new Set(['ban', 'deletion'])

@@ -16,15 +16,15 @@ type Deps = {
 type Found = { user: User; session: Session | null }
 
 /**
- * The only gate for sessions: every change by a bearer, and everything that issues or upgrades tokens, passes it. A
- * refresh makes the same checks in the statement that advances the session.
+ * The only gate for sessions. Every change by a bearer passes it, and so does everything that issues or upgrades tokens. A refresh makes
+ * the same checks in the statement that advances the session.
  */
 export class SessionGate {
   constructor(private readonly deps: Deps) {}
 
   /**
-   * Refuses a session that has ended or is past its limits, and a user who may not have one, or may not use it because the account
-   * is about to be deleted.
+   * Refuses a session that has ended or is past its limits. Also refuses a user who may not have a session, or may not use it because the
+   * account is about to be deleted.
    */
   admit(found: Found | null): Live {
     const live = this.#admitWhilePending(found)
@@ -34,7 +34,7 @@ export class SessionGate {
 
   #admitWhilePending(found: Found | null): Live {
     const { limits, now } = this.deps
-    // Checked before the session, which a ban has ended: a banned user should learn the reason.
+    // Check the user first. A ban also ends the session, and a banned user should get to know the reason.
     const user = this.admitUser(found?.user ?? null)
     const session = found?.session ?? null
     if (session === null || session.revokedAt !== null) throw sessionNotFound()
@@ -56,8 +56,8 @@ export class SessionGate {
   }
 
   /**
-   * The session and its user, or null. For pages, which start over instead of showing an error. An account that is about to be deleted
-   * passes, because a page offers to keep it; anything else it tries is refused by {@link hold}.
+   * The session and its user, or null. For pages, which start over instead of showing an error. Admits an account that is about to be
+   * deleted, because a page offers to keep it; {@link hold} refuses everything else.
    */
   async find(userId: string, sessionId: string): Promise<Live | null> {
     const found = await this.deps.sessions.findCaller(this.deps.db, userId, sessionId)
@@ -69,9 +69,9 @@ export class SessionGate {
   }
 
   /**
-   * Checks again inside a transaction, and locks user and session so that the result holds until its end: a ban, a logout or a reuse
-   * either comes first, and this refuses, or waits for the transaction. `whilePending` admits the owner of an account that is about to be
-   * deleted, who may still show a second factor, keep the account or sign out.
+   * Checks again inside a transaction, and locks user and session so that the result holds until its end. A ban, a logout or a reuse either
+   * comes first, and this refuses, or waits for the transaction. `whilePending` admits the owner of an account that is about to be deleted,
+   * who may still show a second factor, keep the account or sign out.
    */
   async hold(
     tx: Tx,
@@ -85,7 +85,7 @@ export class SessionGate {
   }
 }
 
-/** For changes to sign-in methods and addresses: an account with a second factor requires it. */
+/** For changes to sign-in methods and addresses, which require the second factor if the account has one. */
 export function requireStrong({ user, session }: Live): void {
   if (hasVerifiedFactor(user) && session.aal !== 'aal2') throw insufficientAal()
 }

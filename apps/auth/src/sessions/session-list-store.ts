@@ -4,7 +4,7 @@ import { SESSION_COLUMNS, toSession, type SessionRow } from './session-store.js'
 import type { AmrEntry, LimitTimes, Session } from './session.js'
 import { toAmr, type AmrJson } from './stored-session.js'
 
-/** A session as its owner recognizes it. */
+/** A session with what its owner needs to recognize it. */
 export type ListedSession = Session & { userAgent: string; ip: string; amr: readonly AmrEntry[] }
 
 /** A sign-in with an open session, shown by the session of its device. */
@@ -17,7 +17,7 @@ export type OpenSignIn = {
   usedAt: Date
 }
 
-/** The first rows of a list, and how many it has. */
+/** The first rows of a list, and the number of all rows. */
 export type Listed<T> = { rows: T[]; total: number }
 
 type ListedRow = SessionRow & {
@@ -36,7 +36,7 @@ type OpenRow = {
   total: number
 }
 
-/** Lists of one user's sessions. There may be any number: someone who knows the password can keep opening more. */
+/** Lists one user's sessions. There may be very many: someone who knows the password can keep opening more. */
 export class SessionListStore {
   readonly #open: string
 
@@ -59,7 +59,7 @@ export class SessionListStore {
       order by f.used_at desc, o.sign_in_id, o.handed_over, o.used_at desc, o.id`
   }
 
-  /** All that are kept, ended ones too, the one used last first. */
+  /** All sessions that are stored, including ended ones, most recently used first. */
   async newest(db: Queryable, userId: string, limit: number): Promise<Listed<ListedSession>> {
     const { rows } = await db.query<ListedRow>(
       `select ${SESSION_COLUMNS}, user_agent, ip, amr, (count(*) over ())::int as total
@@ -75,8 +75,8 @@ export class SessionListStore {
   }
 
   /**
-   * Sign-ins with an open session, most recently used first, always including `wanted` if it is one of them. An application may call
-   * from its own server, so the device of a sign-in is the one that used the pages.
+   * Sign-ins with an open session, most recently used first. Always includes `wanted` if it is one of them. The device of a sign-in is the
+   * one that used the pages, because an application may call from its own server.
    */
   async open(
     db: Queryable,

@@ -37,10 +37,10 @@ type Deps = {
   now: () => Date
 }
 
-/** How a person signs in: the `amr` entry, at which provider, and for a passkey which one and how strong it was. */
+/** How a person signs in: the `amr` entry, the provider, and for a passkey which one it was and how strong. */
 type Proof = { method: SignInMethod; aal: Aal; passkeyId: string | null; provider: string | null }
 
-/** Who signs in. Nothing else that was read before the session opens matters. */
+/** The user who signs in. Only the id counts: other data that was read before the session opens may be out of date. */
 type Owner = Pick<User, 'id'>
 
 type Opening = Proof & {
@@ -65,9 +65,8 @@ export class SessionService {
   constructor(private readonly deps: Deps) {}
 
   /**
-   * Signs in a user whose password was verified, with audit `login`. Null when the password has changed or the user
-   * may no longer sign in: verifying a password takes long enough for either to happen. The guess that was counted is
-   * taken back in both cases.
+   * Signs in a user whose password was verified, with audit action `login`. Null if the password has changed or the user may no longer sign
+   * in: verifying a password takes long enough for either to happen. Both times, the guess that was counted is taken back.
    */
   async signIn(
     user: User,
@@ -91,12 +90,12 @@ export class SessionService {
     return this.#openFor(tx, user, weak(method), meta)
   }
 
-  /** As {@link open}, with an account at a provider. */
+  /** The same as {@link open}, with an account at a provider. */
   openByProvider(tx: Tx, user: Owner, provider: string, meta: RequestMeta): Promise<SignedIn> {
     return this.#openFor(tx, user, weak('oauth', provider), meta)
   }
 
-  /** As {@link open}, with a passkey. With user verification it counts as two factors: the device, and what unlocks it. */
+  /** The same as {@link open}, with a passkey. With user verification it counts as two factors: the device, and what unlocks it. */
   openByPasskey(
     tx: Tx,
     user: Owner,
@@ -112,8 +111,8 @@ export class SessionService {
   }
 
   /**
-   * A session of its own for an application, out of one that the sign-in pages keep. It has the proofs and the age of
-   * that one: passing it on neither strengthens a sign-in nor prolongs it.
+   * Opens a separate session for an application, from one that the sign-in pages keep. It has the same proofs and the same age: handing
+   * over a sign-in neither strengthens nor prolongs it.
    */
   async openBeside(tx: Tx, { user, session: { id: besideId, createdAt } }: Held): Promise<SignedIn> {
     const { sessions, bounds, ends, refreshTokens, limits, now } = this.deps
@@ -125,7 +124,7 @@ export class SessionService {
     return this.#stored(tx, id)
   }
 
-  /** As {@link openBeside}, in a separate transaction. */
+  /** The same as {@link openBeside}, in a separate transaction. */
   openBesideNow({ user, session }: Live): Promise<SignedIn> {
     const { db, gate } = this.deps
     return db.transaction(async (tx) =>
@@ -137,7 +136,7 @@ export class SessionService {
     return this.deps.sessions.keepOnPages(this.deps.db, id, signIn)
   }
 
-  /** The pages forget one person because another one signs in there. */
+  /** Ends the session of a person whom the pages forget, because someone else signs in there. */
   async leavePages({ user, session }: Live): Promise<void> {
     await this.deps.db.transaction((tx) => this.deps.ends.one(tx, user.id, session.id, 'logout'))
   }
@@ -157,7 +156,7 @@ export class SessionService {
     await audit.transaction(meta, async (tx, record) => {
       if (scope === 'local') {
         const ended = await ends.one(tx, user.id, session.id, 'logout')
-        // What ended it while this waited may have been a ban or a deletion.
+        // While this waited, the session may have ended because of a ban or a deletion.
         if (!ended) gate.admitUser(await users.findById(tx, user.id))
       } else {
         await gate.hold(tx, { userId: user.id, sessionId: session.id })
@@ -179,7 +178,10 @@ export class SessionService {
     throw userNotFound()
   }
 
-  /** The user's row is locked once the session is open, so the second of two concurrent sign-ins sees the first. */
+  /**
+   * Opens a session and ends all others. The user's row is locked once the session is open, so the second of two concurrent sign-ins sees
+   * the first.
+   */
   async #openAlone(tx: Tx, opening: Opening, meta: RequestMeta): Promise<SignedIn | null> {
     const opened = await this.#open(tx, opening, meta)
     if (opened !== null) await this.deps.ends.others(tx, opening.user.id, opened.session.id, 'single_session')

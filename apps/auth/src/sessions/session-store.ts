@@ -28,7 +28,7 @@ export type NewSession = {
   method: SignInMethod
   /** The passkey that was used, if one was. */
   passkeyId: string | null
-  /** The provider, if one was used. Kept with the proof, so sessions that are opened from this one have it, too. */
+  /** The provider, if one was used. It is stored with the proof, so sessions that are opened from this one have it, too. */
   provider: string | null
   userAgent: string
   ip: string
@@ -36,19 +36,19 @@ export type NewSession = {
   network: string
   notAfter: Date | null
   refreshSalt: Buffer
-  /** The hash of the password that was shown; a session is opened only while it is still the user's. */
+  /** The hash of the password that the person typed. The session is only opened if it is still the user's. */
   passwordHash: string | null
-  /** Audit rows to write along with it, as a JSON array. */
+  /** Audit rows to write in the same statement, as a JSON array. */
   auditRows: string | null
-  /** The counter of the guess that turned out right, which is taken back whether or not the session is opened. */
+  /** The counter of the guess that turned out right. The guess is taken back whether or not the session is opened. */
   countedIn: Buffer | null
-  /** How many networks an account knows: the oldest others are forgotten. */
+  /** How many networks an account knows. Beyond that, the oldest other ones are forgotten. */
   knownNetworks: number
 }
 
 export type SiblingSession = { id: string; besideId: string; notAfter: Date | null; refreshSalt: Buffer }
 
-/** A sign-in on the pages: of one person in one browser, and how long the pages remember it. */
+/** A sign-in of one person on the pages in one browser, and how long the pages remember it. */
 export type PageSignIn = { signInId: string; until: Date }
 
 /** The user and session that a bearer token names. */
@@ -56,7 +56,7 @@ export type TokenHolder = { userId: string; sessionId: string | null }
 
 export type FoundCaller = { user: User; session: Session | null }
 
-/** Times are dates in a row, and text inside JSON. */
+/** Times are dates in a row, but text inside JSON. */
 export type SessionRow<Time = Date> = {
   id: string
   user_id: string
@@ -81,7 +81,7 @@ export class SessionStore {
   readonly #callers: string
 
   constructor(private readonly t: Tables) {
-    // The user's row is locked first: a ban, a deletion, a new role or password holds it until it commits, and the row as it is then
+    // Locks the user's row first. A ban, a deletion, a new role or a new password holds it until its commit, and the version after that
     // counts. Identities and factors are read as of the start of the statement; the gate reads them again.
     this.#open = `
       with owner as (
@@ -122,8 +122,8 @@ export class SessionStore {
   }
 
   /**
-   * Session, audit entries, the guess and the user's sign-in time: one statement. Returns the session with its user, and how many
-   * open ones there were before, up to the maximum; null when the user may no longer sign in.
+   * Writes the session, audit entries, the guess and the user's sign-in time in one statement. Returns the session with its user, and how
+   * many were open before, up to the maximum. Null if the user may no longer sign in.
    */
   async open(
     db: Queryable,
@@ -154,7 +154,7 @@ export class SessionStore {
     return row ? { opened: toStoredSession(row), beside: row.beside } : null
   }
 
-  /** The user of each bearer token and, if the token names one that exists, the session; in the requested order. */
+  /** The user of each bearer token, and the session if the token names one that exists. In the order of `holders`. */
   async findCallers(db: Queryable, holders: readonly TokenHolder[]): Promise<(FoundCaller | null)[]> {
     const { rows } = await db.query<CallerRow>({ name: 'session_callers', text: this.#callers }, [
       holders.map(({ userId }) => userId),
@@ -166,7 +166,7 @@ export class SessionStore {
     return found
   }
 
-  /** Another session of the same sign-in: same user, level and proofs, counted from the same time. */
+  /** Opens another session of the same sign-in. It has the same user, level and proofs, and counts from the same time. */
   async openBeside(
     db: Queryable,
     { id, besideId, notAfter, refreshSalt }: SiblingSession,
@@ -181,7 +181,7 @@ export class SessionStore {
     )
   }
 
-  /** The session becomes one of the pages, and ends at this time at the latest. */
+  /** Makes the session one of the pages, which ends no later than `until`. */
   async keepOnPages(db: Queryable, id: string, { signInId, until }: PageSignIn): Promise<void> {
     await db.query(
       `update ${this.t.sessions} set not_after = least(not_after, $2), sign_in_id = $3 where id = $1`,
@@ -203,7 +203,7 @@ export class SessionStore {
     return rows[0] ? toSession(rows[0]) : null
   }
 
-  /** Call it with both rows locked; otherwise either may change before the transaction commits. */
+  /** Call this with both rows locked. Otherwise, either may change before the transaction commits. */
   async find(tx: Tx, id: string): Promise<StoredSession | null> {
     const { t } = this
     const { rows } = await tx.query<StoredSessionRow>(
@@ -214,7 +214,7 @@ export class SessionStore {
     return rows[0] ? toStoredSession(rows[0]) : null
   }
 
-  /** Empty for no session. */
+  /** Empty if there is no such session. */
   async amrOf(db: Queryable, id: string): Promise<readonly AmrEntry[]> {
     const { rows } = await db.query<{ amr: AmrJson }>(`select amr from ${this.t.sessions} where id = $1`, [
       id,

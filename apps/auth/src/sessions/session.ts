@@ -6,15 +6,15 @@ export type Aal = 'aal1' | 'aal2'
 /** Why a session ended; the database has the same list. */
 export type EndReason =
   | 'logout'
-  /** An old refresh token was presented: someone else has the tokens, too. */
+  /** Someone presented an old refresh token, so someone else has the tokens, too. */
   | 'reuse'
-  /** A newer sign-in, while AUTH_SESSIONS_SINGLE_PER_USER allows only one session. */
+  /** A newer sign-in replaced it, because AUTH_SESSIONS_SINGLE_PER_USER allows only one session. */
   | 'single_session'
-  /** A newer sign-in of a user with very many open sessions; this one was used longest ago. */
+  /** The user signed in again and had very many open sessions; this one was used longest ago. */
   | 'too_many'
   | 'ban'
   | 'deletion'
-  /** The owner asked for the deletion of the account. */
+  /** The owner requested the deletion of the account. */
   | 'deletion_requested'
   | 'password_changed'
   | 'password_recovered'
@@ -61,25 +61,25 @@ export type Held = Live & { readonly [held]: true }
 export const signInMethods = ['password', 'otp', 'oauth', 'anonymous', 'passkey'] as const
 export type SignInMethod = (typeof signInMethods)[number] | MailMethod
 
-/** How a person proved who they are, and when (claim `amr`). `isNew`: with a factor that was only just added. */
+/** How a person proved who they are, and when (claim `amr`). `isNew`: with a factor that was added just then. */
 export type AmrEntry = { readonly method: string; readonly at: Date; readonly isNew: boolean }
 
 /**
- * An open session with its user, as the statement that opened, refreshed or read it found both: what was read before a password was
- * compared may be out of date. Only `toStoredSession` makes one, out of a row.
+ * An open session with its user, both as the statement that opened, refreshed or read it found them. What was read before a password was
+ * compared may be out of date. Only `toStoredSession` makes one, from a row.
  */
 export type StoredSession = {
   readonly user: User
   readonly session: Pick<Session, 'id' | 'aal' | 'createdAt'>
   /** Newest first. */
   readonly amr: readonly AmrEntry[]
-  /** Its current refresh token is the `counter`-th, made with `salt`. */
+  /** The current refresh token is the session's `counter`-th, made with `salt`. */
   readonly counter: number
   readonly salt: Buffer
   readonly [stored]: true
 }
 
-/** A session with all that a token response is made of. Only `signedIn` makes one, out of a stored session. */
+/** A session with everything that a token response needs. Only `signedIn` makes one, from a stored session. */
 export type SignedIn = Omit<StoredSession, 'counter' | 'salt'> & { readonly refreshToken: string }
 
 /** The limits of AUTH_SESSIONS_*, in milliseconds; undefined is off. */
@@ -90,7 +90,7 @@ export type SessionLimits = {
   readonly singlePerUser: boolean
 }
 
-/** Earliest times that the session limits still accept; null for no limit. */
+/** The earliest times that the session limits still allow; null for no limit. */
 export type LimitTimes = {
   createdAfter: Date | null
   activeAfter: Date | null
@@ -106,10 +106,10 @@ export function limitTimesAt(now: Date, limits: SessionLimits): LimitTimes {
   }
 }
 
-/** Open sessions of one user; more are ended (decision 0256). */
+/** The most open sessions of one user. If there are more, some are ended (decision 0256). */
 export const MAX_OPEN_SESSIONS = 1000
 
-/** Whether a session is past its own end or one of the limits by time; the others need the database. */
+/** Whether a session is past its own end or one of the time limits. The other limits need the database. */
 export function isExpired(session: Session, limits: SessionLimits, now: Date): boolean {
   const olderThan = (since: Date, ms = Infinity) => since.getTime() + ms < now.getTime()
   return (

@@ -20,7 +20,7 @@ const GROUPS: readonly { paths: readonly string[]; code: ErrorCode; message: str
 
 const METHODS: readonly Method[] = ['get', 'post', 'put', 'patch', 'delete']
 
-/** Features this server does not have: answers as if they were disabled, which clients expect. */
+/** Features that this server does not have. They answer as if they were disabled, which clients expect. */
 export function unavailableRoutes(): Route[] {
   return GROUPS.flatMap(({ paths, code, message }) =>
     paths.flatMap((path) =>

@@ -5,21 +5,21 @@ import { knowsNetwork } from '../users/known-networks.js'
 import { accountColumn, pendingHash, toUser, type AccountRow } from '../users/user-rows.js'
 import type { User } from '../users/user.js'
 
-/** Failures remembered beyond the free ones; the longest wait is reached earlier. */
+/** How many failures are remembered beyond the free ones. The longest wait is reached with fewer. */
 const REMEMBERED = 20
 
-/** When an account's failures have all expired, of which one does every `failureMs`. */
+/** How long it takes until all failures of an account have expired. One expires every `failureMs`. */
 export const forgottenAfterMs = (freeAttempts: number, failureMs: number): number =>
   (freeAttempts + REMEMBERED) * failureMs
 
-/** Whose password is tried, and from where. */
+/** A guess at a password: whose password it is, and from where it comes. */
 export type Guess = {
   by: 'email' | 'phone'
   address: string
   network: string
-  /** The counter it belongs to: this network's, if the account knows it, or the one shared by all strangers. */
+  /** The counters that the guess may belong to: this network's, if the account knows it, or else the one that all strangers share. */
   ids: { known: Buffer; strangers: Buffer }
-  /** As sign-ups store theirs. */
+  /** Client and address, hashed as in stored sign-ups. */
   client: Buffer
   signUp: Buffer
 }
@@ -27,7 +27,7 @@ export type Delays = {
   freeAttempts: number
   firstDelaySeconds: number
   maxDelaySeconds: number
-  /** After this long one failure is forgotten, so the wait for it is over, too. */
+  /** After this time one failure is forgotten, which also ends the wait for it. */
   failureSeconds: number
 }
 export type GuessLimits = Delays & {
@@ -35,7 +35,7 @@ export type GuessLimits = Delays & {
   knownNetworks: number
   /** Networks last seen before this time count as strangers again. */
   knownSince: Date
-  /** False to let only the account's known networks try. */
+  /** False if only networks that the account knows may try. */
   strangersAllowed: boolean
 }
 export type Counted = {
@@ -55,7 +55,7 @@ type Row = {
   next_at: Date | null
 }
 
-/** How often each account's password is guessed. */
+/** Counts guesses at the passwords of accounts. */
 export class GuessStore {
   readonly #begin: Readonly<Record<Guess['by'], string>>
   readonly #count: string
@@ -81,9 +81,8 @@ export class GuessStore {
   }
 
   /**
-   * Finds the user and counts a wrong password in advance, in one statement, so parallel guesses wait for the row and
-   * see each other's count. Nothing is counted, and nothing may be tried, until the wait after the last guess is
-   * over.
+   * Finds the user and counts a wrong password in advance. This is one statement, so parallel guesses wait for the row and see each other's
+   * count. Until the wait after the last guess is over, nothing is counted and nothing may be tried.
    */
   async begin(db: Queryable, guess: Guess, limits: GuessLimits, now: Date): Promise<Counted> {
     const { rows } = await db.query<Row>({ name: `guess_begin_${guess.by}`, text: this.#begin[guess.by] }, [
@@ -111,7 +110,7 @@ export class GuessStore {
     }
   }
 
-  /** The same for guesses against a known user. False while no further guess is allowed. */
+  /** Does the same for guesses against a known user. `counted` is false while no further guess is allowed. */
   async count(
     db: Queryable,
     id: Buffer,
@@ -169,8 +168,8 @@ export class GuessStore {
 }
 
 /**
- * SQL over row `a`, with the names of the parameters that it needs. A request that looked at the clock first may arrive second, or at a
- * replica whose clock is slow: for it, no time has passed since the previous guess, so only a wait that is due refuses it.
+ * SQL over row `a`, with the names of the parameters that it needs. A request that read the clock first may arrive second, or at a replica
+ * whose clock is slow. For that request, no time has passed since the previous guess, so it is only refused if there is a wait.
  */
 function counting({
   freeAttempts,

@@ -16,7 +16,7 @@ export type GuessRules = {
   freeAttempts: number
   firstDelayMs: number
   maxDelayMs: number
-  /** In which one failure expires. */
+  /** The time after which one failure expires. */
   failureMs: number
   knownNetworks: number
   knownNetworkMs: number
@@ -25,14 +25,14 @@ export type GuessRules = {
 /** A password that may be tried. It counts as wrong until `takeBack` says otherwise. */
 export type Attempt = {
   readonly user: User | null
-  /** Password hash of an unconfirmed sign-up with this address: the client's newest, otherwise the newest of all. */
+  /** Password hash of an unconfirmed sign-up with this address: the newest of this client, otherwise the newest of all. */
   readonly pendingHash: string | null
-  /** For the hasher, which treats strangers the same whether or not there is an account. */
+  /** The caller for the hasher, which treats strangers the same whether or not there is an account. */
   readonly caller: HashCaller
-  /** Compares. A password that could not be compared, because the server was busy or the client left first, is not a guess. */
+  /** Runs the comparison. If it was not made, because the server was busy or the client left first, it does not count as a guess. */
   check<T>(compare: () => Promise<T>): Promise<T>
   takeBack(): Promise<void>
-  /** As `takeBack`, for an `open` that takes back the guess in its own statement: one round trip instead of two. */
+  /** The same as `takeBack`, for an `open` whose own statement takes back the guess: one round trip instead of two. */
   takeBackWith<T>(open: (countedIn: Buffer) => Promise<T>): Promise<T>
 }
 
@@ -47,14 +47,14 @@ type Deps = {
 }
 
 /**
- * How often passwords may be guessed. Strangers to an account share one allowance, so that any number of addresses
- * gets no further than one; each network that the account signed in from has another, so that strangers cannot use up
- * the owner's. Unknown accounts share the allowance of strangers, so they are indistinguishable.
+ * Limits how often passwords may be guessed. Strangers to an account share one allowance, so that many addresses get no more guesses than
+ * one. Each network that the account signed in from has its own, so that strangers cannot use up the owner's. Unknown accounts have the
+ * allowance of strangers only, so they cannot be told apart.
  */
 export class Guesses {
   constructor(private readonly deps: Deps) {}
 
-  /** Call before checking a password. Throws `limited` when it is too early. */
+  /** Call this before checking a password. Throws `limited` if it is too early. */
   async begin(address: Address, meta: RequestMeta): Promise<Attempt> {
     const { client } = meta
     const { db, store, failures, hashes, rules, now } = this.deps
@@ -103,8 +103,8 @@ export class Guesses {
   }
 
   /**
-   * Call before checking a second-factor code, in the same transaction. Anyone who gets this far has the password, so
-   * known networks get no separate allowance: six digits are only safe for months while all guesses count together.
+   * Call this before checking a second-factor code, in the same transaction. Anyone who gets this far has the password, so known networks
+   * get no separate allowance: six digits are only safe for months if all guesses count together.
    */
   async beginFactor(tx: Tx, factorId: string): Promise<Pick<Attempt, 'takeBack'>> {
     const { store, key, now } = this.deps
@@ -131,7 +131,7 @@ export class Guesses {
   }
 }
 
-/** The same whether the account, or the network, tried too often. */
+/** The same error whether the account or the network tried too often. */
 function tooMany(waitMs: number): AppError {
   const seconds = Math.max(1, Math.ceil(waitMs / 1000))
   return authError(

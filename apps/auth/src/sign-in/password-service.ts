@@ -31,12 +31,12 @@ type Deps = {
   now: () => Date
 }
 
-/** What a password fits: the account, or a sign-up with its address that nobody has confirmed. */
+/** What a password matches: the account, or an unconfirmed sign-up with its address. */
 type Matched = 'the_password' | 'a_sign_up' | 'nothing'
-/** In the order of the hashes that are compared. */
+/** In the order in which the hashes are compared. */
 const MATCHES: readonly Matched[] = ['the_password', 'a_sign_up']
 
-/** The second attempt covers a hash that was renewed, or a password that was changed, during the first. */
+/** Another round is needed if the hash was renewed or the password was changed during the one before. */
 const MAX_ROUNDS = 3
 
 /** The password grant (docs/specification.md#tokens). */
@@ -56,13 +56,13 @@ export class PasswordService {
     throw invalidCredentials()
   }
 
-  /** Null when the user changed during the check: was banned, deleted, or got another hash. */
+  /** Null if the user changed during the check: was banned or deleted, or got another hash. */
   async #attempt(address: Address, password: string, meta: RequestMeta): Promise<SignedIn | null> {
     const attempt = await this.deps.guesses.begin(address, meta)
     const matched = await attempt.check(() => this.#compare(attempt, password))
     const { user } = attempt
     if (matched === 'a_sign_up') {
-      // Anyone may sign up with a guess, and learn from this answer that it is not the password: it stays counted.
+      // Anyone may sign up with a guess, and this answer tells them that it is not the password. So the guess stays counted.
       const refusal = notConfirmed(address.kind)
       await this.#recordFailure(user, address, refusal.code, meta)
       throw refusal
@@ -71,7 +71,7 @@ export class PasswordService {
       await this.#recordFailure(user, address, reasonOf(attempt), meta)
       throw invalidCredentials()
     }
-    // Only someone who knows the password learns why it is not enough.
+    // Only someone who knows the password is told why it is not enough.
     const obstacle = this.#obstacleOf(user, address.kind)
     if (obstacle !== null) {
       await Promise.all([attempt.takeBack(), this.#recordFailure(user, address, obstacle.code, meta)])
@@ -106,15 +106,15 @@ export class PasswordService {
   }
 
   /**
-   * A wrong password costs two hashes, whether or not the address has an account and someone signed up with it, because time would tell
-   * a stranger which it is. Only the right one costs less.
+   * A wrong password always costs two hashes. Otherwise, the time would tell a stranger whether the address has an account, and whether
+   * someone signed up with it. Only the right password costs less.
    */
   async #compare({ user, pendingHash, caller }: Attempt, password: string): Promise<Matched> {
     const hashes = [user?.passwordHash ?? null, pendingHash]
     return MATCHES[await this.deps.hasher.firstMatch(hashes, password, caller)] ?? 'nothing'
   }
 
-  /** Also for a client that has left. The sign-in stands when there is no room for it: the next one tries again. */
+  /** Renews the hash, even if the client has left. If the queue is full, the sign-in still succeeds, and the next one tries again. */
   async #rehash(
     { id, passwordHash: hash }: User,
     password: string,
@@ -136,7 +136,7 @@ export class PasswordService {
     return confirmedAt === null ? notConfirmed(kind) : null
   }
 
-  /** The same work for every identifier. */
+  /** Does the same work for every address. */
   async #recordFailure(
     user: User | null,
     address: Address,

@@ -64,7 +64,7 @@ const grantDoc: JsonSchema = {
   ],
 }
 
-/** POST /token (docs/specification.md#tokens): one path, one handler for each grant. */
+/** POST /token (docs/specification.md#tokens). All grants share this path, and each has its own handler. */
 export function tokenRoutes(deps: Deps): Route[] {
   const grants = grantsOf(deps)
   return [
@@ -89,7 +89,7 @@ export function tokenRoutes(deps: Deps): Route[] {
         const grant = grants.get(grantType)
         if (grant === undefined) throw authError('invalid', 'invalid_credentials', 'unsupported_grant_type')
         context.fields['grant_type'] = grantType
-        // Every grant needs members; that the body may be empty is only for the refusals above.
+        // Every grant needs members in the body. An empty body is only allowed so that the refusals above come first.
         if (Object.keys(body).length === 0 && req.body === undefined)
           throw authError('invalid', 'bad_json', 'Could not read the body: A request body is required')
         const answer = await grant(req, body)
@@ -166,7 +166,7 @@ function grantsOf({
           return { body: await view(await idTokenSignIns.signIn(body, purpose, guard.metaOf(req))) }
         } catch (error) {
           if (!(error instanceof OAuthRefusal)) throw error
-          // The one grant that answers in the form of OAuth (docs/specification.md#oauth-errors).
+          // Only this grant answers in the form of OAuth (docs/specification.md#oauth-errors).
           return { status: 400, body: { error: error.error, error_description: error.description } }
         }
       },

@@ -27,13 +27,13 @@ export type Registration = {
   challenge: Challenge | null
   channel: SmsChannel
   redirectTo: string
-  /** Chosen by the page that will wait for the code; a random one if left out. */
+  /** The page that will wait for the code chooses it; random if left out. */
   signUpId?: string | undefined
 }
 
 /**
- * `known`: the address belongs to an account, nothing was done. `pending`: the address must be proven first.
- * `confirmed`: a new user whose address counts as proven.
+ * `known`: the address belongs to an account, and nothing was changed. `pending`: the address must be proven first. `confirmed`: a new user
+ * whose address counts as proven.
  */
 export type Registered<Confirmed> =
   | { kind: 'known'; user: User; signUpId?: string }
@@ -41,13 +41,13 @@ export type Registered<Confirmed> =
   | { kind: 'confirmed'; user: User; value: Confirmed }
 
 export type RegistrationRules = {
-  /** Whether addresses count as proven; then a sign-up reveals that one has an account. */
+  /** Whether addresses count as proven. If so, a sign-up reveals that an address has an account. */
   autoconfirm: { email: boolean; phone: boolean }
-  /** Shortest time between two confirmations that one client requests for one address, in milliseconds. */
+  /** The shortest time between two confirmations that one client requests for one address, in milliseconds. */
   intervalMs: { email: number; phone: number }
   /** Links for the owner of an account whose address is used for a sign-up. */
   accountPages: { signIn: string; recovery: string }
-  /** How many unproven sign-ups with a password are kept for an address, and as many without. */
+  /** How many unproven sign-ups with a password are kept for an address, and also how many without one. */
   maxPending: number
 }
 
@@ -67,14 +67,14 @@ type Deps = {
   now: () => Date
 }
 
-/** The part of sign-up shared by /signup, /otp and /magiclink. */
+/** The part of signing up that /signup, /otp and /magiclink share. */
 export class RegistrationService {
   constructor(private readonly deps: Deps) {}
 
   /**
-   * A sign-up whose client waits for the answer. It does the same work whether or not the address has an account: for
-   * one that has, the work of a new address is done for a made-up address and rolled back. `onConfirmed` runs in the
-   * same transaction once a new user counts as confirmed.
+   * Handles a sign-up whose client waits for the answer. It does the same work whether or not the address has an account: if it has one,
+   * the work for a new address is done for a made-up address and rolled back. `onConfirmed` runs in the same transaction once a new user
+   * counts as confirmed.
    */
   async register<C>(
     input: Registration,
@@ -83,7 +83,7 @@ export class RegistrationService {
   ): Promise<Registered<C>> {
     const { db, signUps, audit, messages, rules } = this.deps
     const { address } = input
-    // Before any lookup, so that the refusal does not reveal whether the address has an account.
+    // Runs before any lookup, so that the refusal does not reveal whether the address has an account.
     if (!rules.autoconfirm[address.kind]) messages.refuseAddress(address)
     const register = () =>
       audit.transaction(meta, async (tx, record) => {
@@ -95,13 +95,13 @@ export class RegistrationService {
     try {
       return await messages.counted([{ address, purpose: 'confirmation' }], meta, register)
     } catch (error) {
-      // The person thinks that the sign-up worked, and may ask for the confirmation again.
+      // The person believes that the sign-up worked, and may request the confirmation again.
       if (isAppError(error) && error.kind === 'limited') await signUps.contest(db, address)
       throw error
     }
   }
 
-  /** The sign-up behind a request for a link or code that was already answered. */
+  /** Signs up someone whose request for a link or code was already answered. */
   registerByCode(input: Registration, meta: MessageOrigin): Promise<Registered<void>> {
     return this.deps.audit.transaction(meta, (tx, record) =>
       this.#decide(tx, record, input, meta, () => Promise.resolve()),
@@ -145,8 +145,8 @@ export class RegistrationService {
   }
 
   /**
-   * Every sign-up finds and inserts a user, issues a link, keeps a password for itself and writes a notice to an owner. Steps that this
-   * address does not need run and are rolled back, so that every sign-up takes the same time.
+   * Makes all sign-ups take the same time. Each one finds and inserts a user, issues a link, stores a password and writes a notice to an
+   * owner. Steps that this address does not need are run and rolled back.
    */
   async #level<C>(tx: Tx, registered: Registered<C>, input: Registration, meta: RequestMeta): Promise<void> {
     const { factory, rules } = this.deps
@@ -155,7 +155,7 @@ export class RegistrationService {
     const isNew = registered.kind === 'pending' && registered.isNew
     const others = { ...input, signUpId: undefined }
     await tx.rehearse(async () => {
-      // Finds the user that was just inserted, or inserts one where it was found.
+      // Finds the user that was just inserted. If the user was found before, inserts one.
       const address = isNew ? input.address : nobodysAddress(input.address.kind)
       const { user } = await factory.findOrInsert(tx, { ...input, address })
       // Send to the address in the request: sending quotas must not reveal whether it has an account, either.
@@ -168,7 +168,10 @@ export class RegistrationService {
     if (isKnown) await this.#notifyOwner(tx, registered.user, registered.signUpId, input, meta)
   }
 
-  /** If this message is never delivered, the sign-up ends, just like a sign-up for a new address whose confirmation email fails. */
+  /**
+   * Tells the owner. If this message is never delivered, the sign-up ends, just like a sign-up for a new address whose confirmation email
+   * fails.
+   */
   async #notifyOwner(
     tx: Tx,
     { userMetadata: data }: User,
@@ -184,8 +187,8 @@ export class RegistrationService {
   }
 
   /**
-   * Several people may sign up with the same unproven address. So each sign-up gets its own link and code, and only
-   * they apply its password and data to the account.
+   * Several people may sign up with the same unproven address. So each sign-up gets its own link and code, which alone apply its password
+   * and data to the account.
    */
   async #issue(tx: Tx, audit: Audit, user: User, input: Registration, meta: MessageOrigin): Promise<void> {
     const { address, challenge } = input
@@ -202,7 +205,7 @@ export class RegistrationService {
     await this.#send(tx, user, issued, input, meta)
   }
 
-  /** The address has an account, which this sign-up does not touch: the password is kept only to answer sign-ins that use it. */
+  /** The address has an account, which this sign-up does not change. Its password is stored only to answer sign-ins that use it. */
   async #keepRepeated(
     tx: Tx,
     { address, passwordHash, signUpId: id = randomUUID() }: Registration & { passwordHash: string },

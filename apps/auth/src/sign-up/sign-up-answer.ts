@@ -10,8 +10,8 @@ export type SignUpIds = { userId: string; identityId: string }
 export type SignUpSubject = { address: Address; aud: string; role: string; data: JsonObject }
 
 /**
- * The user in the answer to an unconfirmed sign-up. It is built from the request and two ids alone, so it looks the
- * same for an address that is new, waits for confirmation or has an account.
+ * The user in the answer to an unconfirmed sign-up. It is built only from the request and two ids, so it looks the same whether the address
+ * is new, waits for confirmation or has an account.
  */
 export function signUpAnswer(ids: SignUpIds, subject: SignUpSubject, now: Date): User {
   const { address, aud, role, data } = subject
@@ -62,13 +62,13 @@ export function signUpAnswer(ids: SignUpIds, subject: SignUpSubject, now: Date):
   }
 }
 
-/** Made-up ids for an address that has an account; the same each time. */
+/** Made-up ids for an address that has an account. They are the same each time. */
 export function madeUpIds(key: KeyObject, address: Address): SignUpIds {
   const idOf = (what: string) => uuidOf(keyedHash(key, 'sign-up', what, address.kind, address.value))
   return { userId: idOf('user'), identityId: idOf('identity') }
 }
 
-/** The form of RFC 9562 section 5.4, with bits that look as random as those of real ids. */
+/** An id in the form of RFC 9562 section 5.4, with bits that look as random as those of real ids. */
 function uuidOf(bytes: Buffer): string {
   const id = Buffer.from(bytes.subarray(0, 16))
   id[6] = ((id[6] ?? 0) & 0x0f) | 0x40

@@ -37,7 +37,7 @@ export function signUpRoutes(deps: Deps): Route[] {
   const { signUps, bearer, guard, limits, redirects } = deps
   const signedUpView = async (signedIn: SignedIn) => {
     const answer = await tokenView(deps.accessTokens, signedIn, deps.now())
-    // docs/specification.md#autoconfirm: with a session or without, the user's main members are at the top as well.
+    // With or without a session, the user's main members are also at the top level (docs/specification.md#autoconfirm).
     const { id, email, phone, confirmation_sent_at, created_at, updated_at } = answer.user
     return { ...answer, id, email, phone, confirmation_sent_at, created_at, updated_at }
   }

@@ -35,7 +35,7 @@ export type SignUpRules = {
   emailEnabled: boolean
   phoneEnabled: boolean
   anonymousEnabled: boolean
-  /** Where an address counts as proven, sign-up reveals that it has an account: there is no email that could say so instead. */
+  /** If an address counts as proven, a sign-up reveals that it has an account: there is no email that could say so instead. */
   autoconfirm: { email: boolean; phone: boolean }
   role: string
   smsProvider: string | undefined
@@ -68,7 +68,7 @@ export class SignUpService {
     const { registration, sessions, hasher, rules, idKey, now } = this.deps
     const checked = this.#check(request)
     const data = withoutClaims(request.data ?? {})
-    // As the account of the address would have it.
+    // Refuses data that is too large, counted as the account with this address would store it.
     StorableMetadata.ofNew(checked.address.kind, data)
     const subject = { address: checked.address, aud, role: rules.role, data }
     const pending = (ids: SignUpIds): SignUpResult => ({
@@ -99,7 +99,7 @@ export class SignUpService {
     }
   }
 
-  /** A user without an address, signed in immediately. */
+  /** Signs in a new user without an address. */
   async signUpAnonymously(given: JsonObject, aud: string, meta: RequestMeta): Promise<SignedIn> {
     const data = withoutClaims(given)
     const { users, sessions, audit, rules, now } = this.deps
@@ -162,7 +162,7 @@ const signUpDisabled = () =>
   authError('unprocessable', 'signup_disabled', 'Signups not allowed for this instance')
 
 /**
- * The account's real ids, if nothing but sign-ups has made it. Otherwise null, so that a stranger does not learn them: someone has proved
+ * The account's real ids, if only sign-ups have made it. Otherwise null, because a stranger must not get to know them: someone has proved
  * another address of the account, or came through a provider that does not verify this one.
  */
 function ownIds(user: User): SignUpIds | null {

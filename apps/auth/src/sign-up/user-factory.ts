@@ -9,20 +9,20 @@ type Deps = { users: UserStore; identities: IdentityStore; role: string; now: ()
 
 type Wanted = { address: Address; aud: string }
 
-/** The clean-up may remove an unproven user first, but not repeatedly. */
+/** The clean-up may remove an unproven user first, but not again and again. */
 const MAX_RACES = 5
 
 /** Creates users for addresses, one per address. */
 export class UserFactory {
   constructor(private readonly deps: Deps) {}
 
-  /** The user of the address, locked, and whether this call made it. */
+  /** Returns the user of the address, locked, and whether this call inserted it. */
   async findOrInsert(tx: Tx, wanted: Wanted): Promise<{ user: User; isNew: boolean }> {
     const { users } = this.deps
     for (let race = 1; race <= MAX_RACES; race += 1) {
       const known = await users.lockByAddress(tx, wanted.address)
       const insertedId = known === null ? await this.#insert(tx, wanted) : null
-      // Of two concurrent calls one inserts; the other waits for it and finds the user.
+      // If two calls run concurrently, one inserts; the other waits for it and finds the user.
       const user = known ?? (await users.lockByAddress(tx, wanted.address))
       if (user !== null) return { user, isNew: insertedId !== null }
     }

@@ -21,27 +21,27 @@ type Deps = {
   now: () => Date
 }
 
-/** What an administrator says about an account, and about which addresses of it. */
+/** What an administrator says about an account, and which of its addresses it applies to. */
 type Word = { kinds: readonly Address['kind'][]; aud: string; passwordHash: string | null; data: JsonObject }
 
-/** The account, locked, and what an administrator says about it this time. */
+/** The account, locked, and what the administrator says about it this time. */
 export type Target = { user: User; aud: string; data: JsonObject }
 
 /**
- * Accounts that administrators create for addresses. What they say holds even if someone else signs up with the
- * address meanwhile.
+ * Accounts that administrators create for addresses. What the administrators say holds even if someone else signs up with the address in
+ * the meantime.
  */
 export class VouchedSignUps {
   constructor(private readonly deps: Deps) {}
 
-  /** The user of an unproven address, locked, with the given data; repeated calls merge theirs. */
+  /** The user of an unproven address, locked, with the given data. Repeated calls merge their data. */
   async target(
     tx: Tx,
     { address, aud, data }: { address: Address; aud: string; data: JsonObject },
   ): Promise<Target> {
     const { users, factory, holders, now } = this.deps
     const given = withoutClaims(data)
-    // An account with a phone number that claims the address belongs to someone else: this would merge two people's accounts.
+    // If an account with a phone number claims the address, it belongs to someone else. Using it would merge the accounts of two people.
     const holder = await users.findByAddress(tx, address)
     if (holder !== null && holder.phone !== null) await holders.release(tx, address)
     const { user } = await factory.findOrInsert(tx, { address, aud })
@@ -65,7 +65,7 @@ export class VouchedSignUps {
     return issued
   }
 
-  /** The link of a sign-up with an administrator's password, which applies however the address is proven. */
+  /** Issues the link of a sign-up with an administrator's password. The password applies no matter how the address is proven. */
   async signUp(tx: Tx, { user, aud, data }: Target, address: Address, passwordHash: string | null) {
     const signUp = await this.#vouch(tx, user, { kinds: ['email'], aud, passwordHash, data })
     return this.deps.issuer.issue(tx, user, {
@@ -77,14 +77,14 @@ export class VouchedSignUps {
     })
   }
 
-  /** An administrator says whose an account and its addresses of these kinds are, with or without a password and data. */
+  /** Records that an administrator says whose account this is, with its addresses of these kinds. A password and data are optional. */
   async vouch(tx: Tx, user: Pick<User, 'id'>, word: Omit<Word, 'data'> & Partial<Word>): Promise<void> {
     await this.#vouch(tx, user, { data: {}, ...word })
   }
 
   /**
-   * An administrator changes metadata without naming an address. It is added to what an administrator entered before, and then survives
-   * the proof of the address. If none did, the account may be a stranger's, and the proof discards what is written into it.
+   * Adds metadata that an administrator changes without naming an address to what administrators entered before, so that it survives the
+   * proof of the address. If none has entered anything, the account may be a stranger's, and the proof discards what is written into it.
    */
   async amend(tx: Tx, { id: userId }: Pick<User, 'id'>, data: JsonObject): Promise<void> {
     const { signUps } = this.deps
@@ -94,7 +94,7 @@ export class VouchedSignUps {
     await signUps.updateAdministrators(tx, userId, { ...said, userMetadata })
   }
 
-  /** One sign-up per account: repeated calls add to it, and the first names the audience. */
+  /** Each account has one such sign-up. The first call decides the audience, and repeated calls add to it. */
   async #vouch(tx: Tx, { id: userId }: Pick<User, 'id'>, { kinds, aud, passwordHash, data }: Word) {
     const { users, signUps, now } = this.deps
     const said = await signUps.findAdministrators(tx, userId)
@@ -111,7 +111,7 @@ export class VouchedSignUps {
         addressKind: kinds.length === 1 ? kinds[0] : undefined,
       } as const
       await signUps.insert(tx, word, now())
-      // Also for an account that a stranger's sign-up created, because administrators find it in their list.
+      // Also done if a stranger's sign-up created the account, so that administrators find it in their list.
       await users.update(tx, userId, { aud }, now())
       return { id, isNew: true }
     }

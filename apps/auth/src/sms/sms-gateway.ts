@@ -7,12 +7,12 @@ export type SmsMessage = {
   /** E.164 digits without `+`. */
   phone: string
   text: string
-  /** The code alone, for gateways that keep the text themselves. */
+  /** The code alone, for gateways that store the text themselves. */
   code: string
   channel: SmsChannel
 }
 
-/** Resolves to the gateway's id of the message; throws {@link SmsGatewayError} when it refused. */
+/** Resolves to the gateway's id of the message. Throws {@link SmsGatewayError} if the gateway refused it. */
 export type SmsGateway = (message: SmsMessage) => Promise<{ messageId: string }>
 
 /** What a gateway needs besides its credentials. Tests override the base URL. */
@@ -31,7 +31,7 @@ export class SmsGatewayError extends Error {
   }
 }
 
-/** Whether a status is about the message, and not about our credentials, our rate or the health of the gateway. */
+/** Whether a status is about the message itself, and not about our credentials, our rate or the health of the gateway. */
 export const isFinalStatus = (status: number): boolean =>
   status < 500 && ![401, 402, 403, 408, 429].includes(status)
 
@@ -41,14 +41,14 @@ export function readJson<T extends object>({ status, text }: OutboundResponse): 
     const value: unknown = JSON.parse(text)
     if (typeof value === 'object' && value !== null) return value
   } catch {
-    // Reported below; the text is probably a proxy's error page.
+    // The error is thrown below. The text is probably the error page of a proxy.
   }
   throw new SmsGatewayError(`status ${status} without a JSON object`, false)
 }
 
-/** The id of an accepted message; without one the response is not as the gateway documents. */
+/** The id of an accepted message. The gateways document that there always is one. */
 export function taken(id: unknown): { messageId: string } {
   if (typeof id === 'string' && id !== '') return { messageId: id }
-  // It may have been accepted: sending it twice is worse than not knowing its id.
+  // The message may have been accepted. Sending it twice would be worse than not knowing its id.
   throw new SmsGatewayError('the gateway returned no message id', true)
 }

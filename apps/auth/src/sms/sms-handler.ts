@@ -12,10 +12,10 @@ export type SmsPayload = {
   channel: SmsChannel
 }
 
-/** The token of the code, which is withdrawn if it is never delivered. */
+/** The token of the code. It is withdrawn if the code is never delivered. */
 export type SmsUndo = { secret: Withdrawable }
 
-/** What sends codes to phones. */
+/** What it takes to send codes to phones. */
 export type CodeSending = { sender: SmsSender; observer: Observer; concurrency: number; attemptMs: number }
 
 /** How a handler sends codes to phones. Handlers differ in what they undo when a code is given up. */
@@ -23,7 +23,7 @@ export const codeSending = ({ sender, observer, concurrency, attemptMs }: CodeSe
   ordered: false,
   concurrency,
   attemptMs,
-  // A code is only valid for a minute or so.
+  // A code is valid for only a minute or so.
   retryDelayMs: exponentialDelay(1000, 15_000),
   async send({ phone, code, channel }: SmsPayload, { id, meta }: Attempt): Promise<void> {
     const { messageId } = await sender.send(phone, code, channel)

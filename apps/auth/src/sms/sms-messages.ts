@@ -8,7 +8,7 @@ import type { SmsSender } from './sms-sender.js'
 type Deps = {
   sender: Pick<SmsSender, 'isReady'>
   outbox: Outbox
-  /** How long delivery of a code is attempted. */
+  /** For how long to try to deliver a code. */
   lifeMs: number
   now: () => Date
 }

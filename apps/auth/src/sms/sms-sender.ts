@@ -25,7 +25,7 @@ export type SmsProvider = SmsGatewayConfig['provider']
 export type SmsConfig = {
   /** AUTH_SMS_TEMPLATE or AUTH_MFA_PHONE_TEMPLATE: `{{ .Code }}` becomes the code. */
   template: string
-  /** Undefined when none is configured; nothing can be sent then. */
+  /** Undefined if none is configured. Then nothing can be sent. */
   gateway: SmsGatewayConfig | undefined
   /** Time limit for a gateway to answer. */
   timeoutMs: number

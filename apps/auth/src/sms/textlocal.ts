@@ -16,7 +16,7 @@ type Answer = {
 }
 
 const TEMPLATE_MISMATCH = 80
-/** Wrong credentials, no credit left, outside the permitted hours. */
+/** Temporary errors: wrong credentials, no credit left, outside the permitted hours. */
 const PASSING = new Set([3, 7, 192])
 
 export function textlocal(config: TextlocalConfig, { outbound, baseUrl }: GatewayDeps): SmsGateway {
@@ -34,7 +34,7 @@ export function textlocal(config: TextlocalConfig, { outbound, baseUrl }: Gatewa
     const answer = readJson<Answer>(response)
     if (answer.status === 'success') return taken(answer.messages?.[0]?.id)
     const { code, message } = answer.errors?.[0] ?? {}
-    // Indian networks only deliver registered texts, so the operator has to fix this one.
+    // Indian networks only deliver registered texts, so the operator has to correct the template.
     if (code === TEMPLATE_MISMATCH)
       throw new SmsGatewayError(
         '80: AUTH_SMS_TEMPLATE does not match the template registered with Textlocal',

@@ -33,7 +33,7 @@ export function twilio(config: TwilioConfig, { outbound, baseUrl }: GatewayDeps)
       body: new URLSearchParams(parameters(config, message)),
     })
     const answer = readJson<Answer>(response)
-    // The `status` of an error body is the HTTP status; that of a message is its delivery status.
+    // In an error, the `status` of the body is the HTTP status; in a message, it is the delivery status.
     if (response.status !== 200 && response.status !== 201)
       throw new SmsGatewayError(
         `${response.status}: ${String(answer.code)} ${String(answer.message)}`,

@@ -6,7 +6,7 @@ type Answer = {
   messages: readonly { status?: unknown; 'message-id'?: unknown; 'error-text'?: unknown }[]
 }
 
-/** Throttled, wrong credentials, internal error, account barred, no credit left, too many connections. */
+/** Temporary errors: throttled, wrong credentials, internal error, account barred, no credit left, too many connections. */
 const PASSING = new Set(['1', '4', '5', '8', '9', '10'])
 const ASCII = /^[\0-\x7f]*$/
 

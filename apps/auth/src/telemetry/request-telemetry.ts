@@ -21,7 +21,7 @@ export function requestTelemetry(observer: Observer, tracing: Tracing | undefine
   }
 }
 
-// Never the URL, a header, the body or the caller's address: they hold tokens, codes and personal data.
+// Spans never contain the URL, a header, the body or the caller's address, because those hold tokens, codes and personal data.
 function startSpan(tracing: Tracing, req: Request, { requestId }: RequestContext): Span {
   const method = methodOf(req)
   return tracing.start(method, {
@@ -49,7 +49,7 @@ function endSpan(
   span.end()
 }
 
-/** Parameters are ids; anything else in their place, such as an address, is left out. */
+/** Only ids are recorded. Anything else in the place of a parameter, such as an address, is left out. */
 const paramAttributes = (params: RequestContext['params']): SpanAttributes =>
   Object.fromEntries(
     Object.entries(params).map(([key, value]) => [
