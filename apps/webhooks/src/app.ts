@@ -52,7 +52,7 @@ export function createPublicApp(ctx: Context): Express {
   app.use(withContext(ctx))
   mountHealth(app, ctx)
   app.use(new URL(config.baseUrl).pathname, createBaseRouter(ctx, routes))
-  // With a path in the base URL, the well-known documents are outside that path (RFC 8414 section 3.1).
+  // If the base URL has a path, the well-known documents are outside that path (RFC 8414 section 3.1).
   app.use(
     serve(ctx, {
       ...rest,
@@ -87,7 +87,7 @@ function createBaseRouter(ctx: Context, routes: ReturnType<typeof publicRoutes>)
       prefixes: ['/v1'],
       routes: routes.v1,
       first: listedCors(config.v1CorsOrigins),
-      // Unauthenticated callers learn nothing about /v1, not even which paths exist.
+      // Reveals nothing about /v1 to unauthenticated callers, not even which paths exist.
       authenticate: authenticateBearer,
     },
     {
@@ -158,14 +158,14 @@ function mountHealth(app: Express, { health }: Context): void {
 
 /** Routes below some path prefixes that share an error format. */
 type Family = Omit<MountOptions, 'authenticate'> & {
-  /** Without trailing slash; the empty one takes everything. */
+  /** Without trailing slashes. The empty prefix matches everything. */
   prefixes: readonly string[]
   routes: readonly Route[]
   /** Error code for when a service that we depend on is unavailable. */
   outageCode: string
   /** Runs before everything else of the family. */
   first?: RequestHandler | RequestHandler[]
-  /** Runs before a 404 or 405, for APIs that answer unauthenticated callers with 401 only. */
+  /** Runs before a 404 or 405, for APIs that answer unauthenticated callers only with 401. */
   authenticate?: Authenticate
 }
 
@@ -188,7 +188,7 @@ function serve(
       await authenticate(req, contextOf(res))
       next()
     })
-    // The router rejects a path that it cannot decode before any of the above runs.
+    // Before any of the above runs, the router rejects paths that it cannot decode.
     const onUndecodable: ErrorRequestHandler = async (error, req, res, next) => {
       if (error instanceof URIError) await authenticate(req, contextOf(res))
       next(error)

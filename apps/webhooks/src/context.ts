@@ -86,11 +86,11 @@ export function createContext(config: WebhooksConfig, ports: Partial<Ports> = {}
     required: {
       async database() {
         await db.ping()
-        // Compare the clock with the database's before anything that arrives gets a time from it.
+        // Compares the clock with the database's before it gives a time to anything that arrives.
         await clock.adjust()
       },
     },
-    // Events are accepted without it, and the dispatcher's sweeper finds them (decision 0155).
+    // Events are accepted without Redis, and the dispatcher's sweeper finds them (decision 0155).
     optional: { redis: () => queues.assertConnected() },
     drain,
     log,
@@ -112,12 +112,12 @@ export function createContext(config: WebhooksConfig, ports: Partial<Ports> = {}
     cleanup: new CleanupService({ db, observer }),
     queues,
     webhooks,
-    /** Undefined when no emails are sent. */
+    /** Undefined if no emails are sent. */
     warnings,
     drain,
     health,
     ...oauth,
-    /** Reverse order of creation. */
+    /** Closes everything in reverse order of creation. */
     async close() {
       await warnings?.close()
       await webhooks.close()
@@ -235,7 +235,7 @@ function createOAuth(config: WebhooksConfig, { db, observer, limits, accounts, l
   }
 }
 
-/** Where receivers may be; deliveries to ourselves or to the identity server are refused (docs/specification.md#url-policy). */
+/** Where receivers may be. Deliveries to ourselves or to the identity server are refused (docs/specification.md#url-policy). */
 function createUrlPolicy(config: WebhooksConfig, resolver: Resolver | undefined): UrlPolicy {
   const { baseUrl, identityUrl, identityPublicUrl = identityUrl, allowedPorts, allowPrivateTargets } = config
   return new UrlPolicy({

@@ -22,7 +22,7 @@ import { createContext } from './context.js'
 import { readConfig } from './config/read-config.js'
 import { internalRoutes, publicRoutes } from './routes.js'
 
-/** The documents of this app by file, made from the tables that the service runs. */
+/** The documents of this app by file, generated from the tables that the service runs. */
 export async function generatedDocs(): Promise<Record<string, string>> {
   const { publicTable, internalTable, tools } = await routeTables()
   return {
@@ -61,7 +61,7 @@ const FIXED_LIMITS = [
 
 const SPECIFICATION = new URL('../docs/specification.md', import.meta.url)
 
-/** The specification is written by hand, except for the numbers of its sentence on retries. */
+/** The specification is written by hand, except for the numbers in its sentence about retries. */
 function withRetryDelays(text: string): string {
   const count = DEFAULT_RETRY_DELAYS_SECONDS.length
   const sentence = /Up to \d+ retr(y|ies), after about [^.]+\./
@@ -90,7 +90,7 @@ function toolLine({ name, title = '', inputSchema, annotations = {} }: Tool['def
   return `- \`${name}\`${given.length > 0 ? ` ${given.join(', ')}` : ''}: ${title} (${kind})`
 }
 
-/** The routes as the service mounts them, every optional one included; nothing is connected or listened on. */
+/** The routes as the service mounts them, including all optional ones. Connects to nothing and does not listen. */
 async function routeTables() {
   const ctx = createContext(readConfig(EXAMPLE_ENVIRONMENT), {
     log: createLogger({ level: 'panic', component: 'docs' }),
@@ -106,7 +106,7 @@ async function routeTables() {
   return tables
 }
 
-/** The service's address in generated documents; served ones have the real one. */
+/** The service's address in generated documents. Served documents have the real one. */
 const PLACEHOLDER = 'https://hooks.signet.example'
 
 const EXAMPLE_ENVIRONMENT = {

@@ -39,7 +39,7 @@ type Body = {
 
 const check = compileSchema(accountEventSchema)
 
-/** The event in a body; `unknown` for a type added in a later version, `malformed` for anything that is not an event. */
+/** Returns the event in a body: `unknown` for a type that a later version added, `malformed` for anything that is not an event. */
 export function readAccountEvent(bytes: Uint8Array): AccountEvent | 'unknown' | 'malformed' {
   const value = parseJson(bytes)
   if (typeof value !== 'object' || value === null || check(value)) return 'malformed'

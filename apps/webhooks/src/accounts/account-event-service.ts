@@ -9,18 +9,18 @@ type Deps = { accounts: AccountService; accountRemoval: AccountRemovalService; o
 const SOURCE = 'identity'
 
 /**
- * Applies events of the identity server. They arrive at least once and may be late, so each event says when it was decided,
- * and applying it twice or in another order leads to the same state.
+ * Applies events of the identity server. They arrive at least once and may be late, so each event contains the time when it was
+ * decided, and applying it twice or in another order leads to the same state.
  */
 export class AccountEventService {
   constructor(private readonly deps: Deps) {}
 
-  /** An event of a type that a newer identity server knows and this version does not. */
+  /** Reports an event whose type a newer identity server knows and this version does not. */
   ignore(meta: RequestMeta): void {
     this.deps.observer.unknownAccountEvent(meta)
   }
 
-  /** Resolves once the event is committed and therefore in effect. */
+  /** Resolves when the event is committed and therefore in effect. */
   async apply(event: AccountEvent, meta: RequestMeta): Promise<void> {
     const { accounts, accountRemoval } = this.deps
     const { accountId, decidedAt } = event

@@ -27,8 +27,8 @@ export class AccountRemovalService {
   constructor(private readonly deps: Deps) {}
 
   /**
-   * Writes the tombstone: from then on, nothing of the account works, nothing can be written for it, and no attempt begins.
-   * Also deletes its endpoints; {@link purge} does what takes longer the more rows there are.
+   * Writes the tombstone. After that, nothing of the account works, nothing can be written for it, and no attempt begins. Also deletes
+   * its endpoints. {@link purge} does the work that takes longer the more rows there are.
    */
   async begin(source: string, accountId: string, deletedAt: Date, meta: RequestMeta): Promise<void> {
     const { db, webhookObserver } = this.deps
@@ -37,7 +37,7 @@ export class AccountRemovalService {
     webhookObserver.accountDeleted({ accountId, source }, meta)
   }
 
-  /** Removes the rows of one deleted account, in batches; a repeated call finishes what was interrupted. */
+  /** Removes the rows of one deleted account, in batches. A repeated call finishes what was interrupted. */
   async purge(accountId: string, db: Queryable = this.deps.db): Promise<void> {
     await closeAccount(db, accountId)
     await deleteCredentials(db, accountId)
@@ -47,13 +47,13 @@ export class AccountRemovalService {
     if (left === 0) await markPurged(db, accountId)
   }
 
-  /** Purges deleted accounts in the background, so that the response need not wait. The next run retries what fails. */
+  /** Purges deleted accounts in the background, so that the response does not wait for it. The next run retries failures. */
   purgeSoon(): void {
     this.#again = true
     this.#purging ??= this.#purgeWhileAsked().finally(() => (this.#purging = undefined))
   }
 
-  /** Resolves when no purge is running any more. */
+  /** Resolves when no more purges are running. */
   async close(): Promise<void> {
     this.#stop.abort()
     await this.#purging
@@ -68,14 +68,14 @@ export class AccountRemovalService {
     }
   }
 
-  /** Purges what an interrupted process left, one instance at a time. */
+  /** Purges accounts that an interrupted process left, on one instance at a time. */
   async purgeAll(stop?: AbortSignal): Promise<void> {
     const { db, webhookObserver } = this.deps
     await withAdvisoryLock(db, 'account-purge', async (lost) => {
       const locked = whileLocked(db, lost)
       for (const accountId of await findUnpurgedAccounts(locked, ACCOUNTS)) {
         if (stop?.aborted) return
-        // An account that fails, perhaps every time, must not hold up the others.
+        // An account that fails, perhaps every time, must not block the others.
         await this.purge(accountId, locked).catch((error: unknown) => {
           lost.throwIfAborted()
           if (isUnavailable(error)) throw error

@@ -1,6 +1,6 @@
 import type { Queryable } from '@signet/db'
 
-/** Deleted accounts that may still have rows, longest deleted first. */
+/** Deleted accounts that may still have rows, in the order of their deletion. */
 // oxlint-disable-next-line signet/account-in-stores -- for the periodic removal, which serves all accounts
 export async function findUnpurgedAccounts(db: Queryable, limit: number): Promise<string[]> {
   const { rows } = await db.query<{ account_id: string }>(

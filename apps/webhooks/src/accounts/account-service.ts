@@ -24,16 +24,16 @@ export class AccountService {
   constructor(private readonly deps: Deps) {}
 
   /**
-   * Ends every session, grant and personal token derived from a sign-in at or before `signedOutAt`. Anything derived from
-   * such a sign-in later never works.
+   * Ends every session, grant and personal token derived from a sign-in at or before `signedOutAt`. Credentials that are derived from
+   * such a sign-in later never work.
    */
   async signOut(accountId: string, signedOutAt: Date, reason: string, meta: RequestMeta): Promise<Revoked> {
     const revoked = await this.deps.db.transaction(async (tx) => {
-      // A token that is being created is there by the time the tokens end; a later one finds the sign-out recorded.
+      // A token that is being created exists by the time the tokens are ended; a later one finds the sign-out recorded.
       await lockPersonalTokens(tx, accountId)
       await recordSignOut(tx, accountId, signedOutAt)
-      // Sessions first: a decision in flight holds its authorization row, so this waits for the grant it is making, and
-      // the next statement sees it.
+      // Sessions first: a decision in flight holds its authorization row, so this waits for the grant that the decision makes, and the
+      // next statement sees that grant.
       const sessions = await deleteSessions(tx, { accountId, signedOutAt })
       const grants = await revokeGrants(tx, { accountId, signedOutAt, reason })
       const personalTokens = await revokePersonalTokens(tx, { accountId, signedOutAt, reason })
@@ -44,8 +44,8 @@ export class AccountService {
   }
 
   /**
-   * Ends the browser sessions that were opened with these sessions of the identity server. What the person granted in them stays:
-   * the portal lists it.
+   * Ends the browser sessions that were opened with these sessions of the identity server. Grants that were made in them stay, and the
+   * portal lists them.
    */
   async endSessions(accountId: string, sessionIds: readonly string[], meta: RequestMeta): Promise<void> {
     const sessions = await endIdentitySessions(this.deps.db, sessionIds)
@@ -53,8 +53,8 @@ export class AccountService {
   }
 
   /**
-   * Bans an account until a time, or lifts the ban with null: credentials are refused, deliveries are held. `decidedAt` orders
-   * decisions that arrive out of order. Both are ISO 8601, with their original precision.
+   * Bans an account until a time, or lifts the ban if that is null. While banned, credentials are refused and deliveries are held.
+   * `decidedAt` orders decisions that arrive out of order. Both are ISO 8601, with their original precision.
    */
   async ban(
     accountId: string,
@@ -76,7 +76,10 @@ export class AccountService {
     if (outcome.change.after === null && outcome.moved > 0) await this.#release(accountId, at)
   }
 
-  /** The rows are due already. If a job cannot be added here because Redis is unavailable or the process ends, the sweeper adds it. */
+  /**
+   * Adds jobs for rows that are due already. If a job cannot be added, because Redis is unavailable or the process ends, the sweeper
+   * adds it.
+   */
   async #release(accountId: string, dueAt: string): Promise<void> {
     const { db, queues, observer } = this.deps
     try {
@@ -87,7 +90,7 @@ export class AccountService {
     }
   }
 
-  /** False for a user who is banned or deleted, or whose JWT is older than the last time everything was signed out. */
+  /** Returns false for a user who is banned or deleted, or whose JWT is older than the last sign-out everywhere. */
   admits({ accountId, issuedAt }: IdentityUser): Promise<boolean> {
     return admitsUser(this.deps.db, accountId, issuedAt)
   }

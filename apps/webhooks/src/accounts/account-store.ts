@@ -1,7 +1,7 @@
 import type { Queryable, Tx } from '@signet/db'
 import { accountAdmits } from '../credentials/account-access.js'
 
-/** Selects what is derived from a sign-in at or before `signedOutAt`, by the identity server's clock. */
+/** Selects credentials that are derived from a sign-in at or before `signedOutAt`, by the identity server's clock. */
 type Ended = { accountId: string; signedOutAt: Date; reason: string }
 
 /** Ends browser sessions, and with them their pending authorizations. */
@@ -62,7 +62,7 @@ export async function revokePersonalTokens(
   )
 }
 
-/** From now on, nothing derived from a sign-in at or before this time works, even if it is created later. */
+/** Records a sign-out: nothing derived from a sign-in at or before this time works any more, even if it is created later. */
 export async function recordSignOut(tx: Tx, accountId: string, signedOutAt: Date): Promise<void> {
   await tx.query(
     `insert into account_states (account_id, signed_out_at) values ($1, $2)
@@ -72,12 +72,12 @@ export async function recordSignOut(tx: Tx, accountId: string, signedOutAt: Date
   )
 }
 
-/** PostgreSQL's text, with microseconds. */
+/** Times as PostgreSQL's text, with microseconds. */
 export type BanChange = { before: string | null; after: string | null }
 
 /**
- * Records until when an account is banned (null: not at all), as decided at `decidedAt`. Null if a newer decision is known
- * already. No delivery of the account can be held until the commit.
+ * Records until when an account is banned (null if it is not), as decided at `decidedAt`. Returns null if a newer decision is already
+ * known. Until the commit, no delivery of the account can be held.
  */
 export async function recordBan(
   tx: Tx,
@@ -106,7 +106,7 @@ export async function admitsUser(db: Queryable, accountId: string, issuedAt: Dat
   return rows[0]?.admitted ?? false
 }
 
-/** Deletes what a deleted account could sign in with; codes and tokens go with their grants. */
+/** Deletes the credentials of a deleted account. Codes and tokens are deleted with their grants. */
 export async function deleteCredentials(db: Queryable, accountId: string): Promise<void> {
   await db.query('delete from login_sessions where account_id = $1', [accountId])
   await db.query('delete from oauth_grants where account_id = $1', [accountId])

@@ -22,7 +22,7 @@ type Deps = {
 const ANY_OBJECT = { type: 'object', additionalProperties: true }
 const CACHE = { 'Cache-Control': 'public, max-age=300' }
 
-/** `/openapi.json` and `/docs`, both made once, for the first reader, from the table of the routes that are mounted. */
+/** `/openapi.json` and `/docs`, both built once, for the first reader, from the table of the mounted routes. */
 export function apiDocsRoutes({ baseUrl, brand, routes }: Deps): Route[] {
   const own: Route[] = [
     route({

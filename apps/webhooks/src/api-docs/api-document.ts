@@ -25,10 +25,10 @@ export const publicComponents: Readonly<Record<string, JsonSchema>> = {
   ...mcpComponents,
 }
 
-/** The page for people leaves these out: browsers reach them through the authorization endpoint. */
+/** The documentation page leaves these out: browsers reach them through the authorization endpoint. */
 export const PAGES_TAG = 'Sign-in pages'
 
-/** What the tags are about, starting with those that most readers look for. */
+/** Descriptions of the tags, starting with those that most readers look for. */
 export const publicTags = {
   Webhooks: 'Where events are sent, and which.',
   Deliveries: 'What was sent, and every attempt.',

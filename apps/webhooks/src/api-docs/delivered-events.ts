@@ -7,7 +7,7 @@ type Header = Exclude<keyof ReturnType<typeof deliveryHeaders>, 'content-type'>
 
 const SECONDS = '1769850000'
 
-/** The headers of a delivery, every one that the signing code sets (docs/specification.md#delivery-headers). */
+/** All headers of a delivery that the signing code sets (docs/specification.md#delivery-headers). */
 const headersOf = (type: string) =>
   ({
     'x-service-event': {

@@ -9,7 +9,7 @@ type Schema = {
   items?: Schema
 }
 
-/** The TypeScript types that receivers get in @signet/webhook-verify, from the same schemas as the API documents. */
+/** The TypeScript types of @signet/webhook-verify for receivers, generated from the same schemas as the API documents. */
 export function eventData(): string {
   const data = eventTypes.map((type): [string, Schema] => {
     const { description = '', properties } = eventSchema(type) as Schema

@@ -2,7 +2,7 @@ import { type Html, html } from '@signet/pages'
 import { DEFAULT_RETRY_DELAYS_SECONDS, FAILURES_TO_DISABLE } from '@signet/webhook-core'
 import { retryDelays } from './retry-delays.js'
 
-/** What a reader needs before the first call. */
+/** Introduction for readers before their first call. */
 export const introduction = (baseUrl: string): Html =>
   html`<section id="start" aria-label="Start here">
     <h2>Start here</h2>

@@ -1,4 +1,4 @@
-/** Delays as documents give them: "1, 5 and 15 minutes", or all in seconds if one of them has no whole minutes. */
+/** Formats delays for documents: "1, 5 and 15 minutes", or all in seconds if one of them is not a whole number of minutes. */
 export function retryDelays(delaysSeconds: readonly number[]): string {
   const [perUnit, unit] = delaysSeconds.every((seconds) => seconds % 60 === 0)
     ? [60, 'minute']

@@ -6,12 +6,15 @@ import { RuleError } from '../errors/rule-error.js'
 /** A request, or only its query. */
 export type WithQuery = Pick<Request, 'query'>
 
-/** Rows of one page of a list (decision 0012). */
+/** Maximum rows of one page of a list (decision 0012). */
 export const MAX_PAGE_SIZE = 100
 
 type NumberRule = { fallback: number; max?: number }
 
-/** A whole number of the query by the rules of docs/specification.md#common-rules: over `max` it is `max`, anything odd is 400. */
+/**
+ * Reads a whole number from the query by the rules of docs/specification.md#common-rules: values over `max` become `max`, and anything
+ * else that is invalid is a 400.
+ */
 export function numberParameter(
   req: WithQuery,
   name: string,
@@ -29,26 +32,26 @@ const rangeTo = (max: number) =>
     ? `between 1 and ${MAX_NUMBER}`
     : `between 1 and ${max}; a larger number, up to ${MAX_NUMBER}, counts as ${max}`
 
-/** A parameter that may be given once; undefined when it is absent. */
+/** Reads a parameter that may be given once. Undefined if it is absent. */
 export function textParameter(req: WithQuery, name: string): string | undefined {
   const raw = req.query[name]
   if (raw !== undefined && typeof raw !== 'string') throw new RuleError('query.once', { values: { name } })
   return raw
 }
 
-/** The place in a list where a page begins; undefined for the first page. */
+/** Reads the position in a list at which a page starts. Undefined for the first page. */
 export function cursorParameter(req: WithQuery): string | undefined {
   const cursor = textParameter(req, 'cursor')
-  // Treating it as the first page would send clients that follow `next_cursor` in circles.
+  // If this were treated as the first page, clients that follow `next_cursor` would loop.
   if (cursor === '')
     throw badRequest('cursor is empty, as next_cursor is at the end: leave it out to start again')
   return cursor
 }
 
-/** RFC 3339, at most microseconds. */
+/** RFC 3339, with at most microseconds. */
 const TIME = /^(\d{4}-\d\d-\d\d)T\d\d:\d\d:\d\d(?:\.(\d{1,6}))?(?:Z|[+-]\d\d:\d\d)$/
 
-/** A date and time of the query; undefined when it is absent. */
+/** Reads a date and time from the query. Undefined if it is absent. */
 export function timeParameter(req: WithQuery, name: string): string | undefined {
   const raw = textParameter(req, name)
   if (raw === undefined) return undefined
@@ -57,7 +60,7 @@ export function timeParameter(req: WithQuery, name: string): string | undefined 
   return parseTime(name, raw)
 }
 
-/** In UTC and with its microseconds, which a Date would lose. Throws `bad_request`. */
+/** Converts a time to UTC and keeps its microseconds, which a Date would lose. Throws `bad_request`. */
 export function parseTime(name: string, raw: string): string {
   const [, day = '', fraction = ''] = TIME.exec(raw) ?? []
   const time = new Date(raw)
@@ -69,7 +72,7 @@ export function parseTime(name: string, raw: string): string {
 /** PostgreSQL has no year 0. */
 const hasYear = (time: Date) => time.getUTCFullYear() >= 1 && time.getUTCFullYear() <= 9999
 
-/** One of the allowed values of the query; undefined when it is absent. */
+/** Reads one of the allowed values from the query. Undefined if it is absent. */
 export function choiceParameter<T extends string>(
   req: WithQuery,
   name: string,

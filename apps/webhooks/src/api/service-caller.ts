@@ -8,7 +8,7 @@ export type ServiceCaller = { name: string }
 
 const BEARER = /^Bearer +([A-Za-z0-9._~+/=-]{1,512})$/i
 
-/** Checks service tokens (docs/specification.md#internal-api). All configured tokens are compared, even after a match. */
+/** Checks service tokens (docs/specification.md#internal-api). Compares all configured tokens, even after a match. */
 export function serviceAuthenticator(tokens: readonly ServiceToken[]): (req: Request) => ServiceCaller {
   return (req) => {
     const [, token] = BEARER.exec(req.get('authorization') ?? '') ?? []

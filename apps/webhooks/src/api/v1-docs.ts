@@ -83,7 +83,7 @@ export const errorReasons: readonly Reason[] = [
 
 const codes = [...new Set(errorReasons.map(({ code }) => code))]
 
-/** Components that every API of this service shares; errors have one form (docs/specification.md#common-rules). */
+/** Components that all APIs of this service share. Errors have one form (docs/specification.md#common-rules). */
 export const commonComponents: Readonly<Record<string, JsonSchema>> = {
   Ok: object({ ok: { type: 'boolean', const: true } }),
   Error: object({
@@ -116,7 +116,10 @@ function failure(status: number): ResponseDoc {
   }
 }
 
-/** Documentation of the answers of a route: its success, the errors it can give, and those that any address, any body and any outage can cause. */
+/**
+ * Documents the responses of a route: its success, the errors it can return, and those that any address, any body and any outage can
+ * cause.
+ */
 export function responses(success: Responses, ...errors: number[]): Responses {
   const late = errors.includes(413) ? [408] : []
   const failures = [400, ...late, ...errors, 500, 503, 504].map((status) => [status, failure(status)])

@@ -9,22 +9,22 @@ import type { OpenSession } from '../sessions/session-service.js'
 import type { SignInService, SignInWish } from '../sign-in/sign-in-service.js'
 import type { PendingAuthorization } from './authorization-store.js'
 
-/** A pending authorization request in one session: what the pages are about. */
+/** A pending authorization request in one session, which the pages are about. */
 export type AuthorizationContext = { txn: string; session: OpenSession; authorization: PendingAuthorization }
 
 type Deps = { responder: PageResponder; signIn: SignInService }
 
-/** The pages of an authorization, with their form tokens, and the way to its sign-in. */
+/** The pages of an authorization, with their form tokens, and the redirect to its sign-in. */
 export class AuthorizationPages {
   constructor(private readonly deps: Deps) {}
 
-  /** To the sign-in page of the identity server, which leads back to consent. */
+  /** Redirects to the sign-in page of the identity server, which leads back to consent. */
   toSignIn({ txn, session }: AuthorizationContext, wish: SignInWish, status: 302 | 303 = 302): Answer {
     const { responder, signIn } = this.deps
     return responder.redirect(status, signIn.begin(session, this.#step('consent', txn), wish), session)
   }
 
-  /** After a form: to consent, or to the page that says that nobody is signed in. */
+  /** Redirects after a form: to consent, or to the page that says that nobody is signed in. */
   toConsent(txn: string): Answer {
     return this.deps.responder.redirect(303, this.#step('consent', txn))
   }

@@ -110,7 +110,7 @@ async function authorize(
     : pages.consent(textsFor(req), begun)
 }
 
-/** People who were signed out in the meantime, for instance in another tab, sign in again, and the same request continues. */
+/** If the person was signed out in the meantime, for instance in another tab, they sign in again, and the same request continues. */
 async function orSignInAgain(
   { authorizations, pages, sessions, cookie }: Deps,
   req: Request,
@@ -133,7 +133,7 @@ async function openedContext(deps: Deps, req: Request): Promise<AuthorizationCon
   return findContext(deps, session, Parameters.fromQuery(req.originalUrl).get('txn') ?? '')
 }
 
-/** The pending request of this session, or an error page. */
+/** Returns the pending request of this session, or an error page. */
 async function findContext(
   { authorizations }: Pick<Deps, 'authorizations'>,
   session: OpenSession | null,

@@ -23,7 +23,7 @@ import {
   type PendingAuthorization,
 } from './authorization-store.js'
 
-/** Where an authorization request may be answered: known once client and redirect URI are established. */
+/** Where the answer to an authorization request may be sent. Known once client and redirect URI are established. */
 type Target = { client: Client; redirectUri: string; redirectUriSent: boolean; state: string | undefined }
 
 export type Begun =
@@ -50,7 +50,7 @@ type Deps = {
 }
 
 const MAX_LOGIN_HINT_LENGTH = 320
-/** The result of a decision that was too late. */
+/** The stored result of a decision that came too late. */
 const NOWHERE = ''
 
 /** The rules of the authorization endpoint (docs/specification.md#authorization-request). */
@@ -58,8 +58,8 @@ export class AuthorizationService {
   constructor(private readonly deps: Deps) {}
 
   /**
-   * Checks a request and stores it as pending. The first phase throws an OAuthError for an error page: without a trusted redirect
-   * URI nothing may be sent anywhere. Everything later becomes a redirect with `error`.
+   * Checks a request and stores it as pending. In the first phase, throws an OAuthError for an error page: without a trusted redirect
+   * URI, nothing may be sent anywhere. Later errors become a redirect with `error`.
    */
   async begin(parameters: Parameters, sessionId: string | undefined, meta: RequestMeta): Promise<Begun> {
     const target = await this.#findTarget(parameters)
@@ -72,15 +72,15 @@ export class AuthorizationService {
     }
   }
 
-  /** The pending request `txn` of this session; null if it is unknown, decided, expired or of another session. */
+  /** Returns the pending request `txn` of this session. Null if it is unknown, decided, expired or belongs to another session. */
   async findPending(session: Session, txn: string): Promise<PendingAuthorization | null> {
     if (!hasFormOf('txn', txn)) return null
     return findPendingAuthorization(this.deps.db, { txnHash: sha256(txn), sessionHash: session.idHash })
   }
 
   /**
-   * Consumes the request and returns where to send the browser; null when there was nothing to decide. When a button is
-   * pressed twice, browsers drop the first response, so the second press leads to the same place while the code is unused.
+   * Consumes the request and returns where to send the browser, or null if there was nothing to decide. If a button is pressed twice,
+   * browsers drop the first response, so the second press leads to the same place as long as the code is unused.
    */
   async decide(session: Session, txn: string, approved: boolean, meta: RequestMeta): Promise<string | null> {
     if (!hasFormOf('txn', txn)) return null
@@ -111,7 +111,7 @@ export class AuthorizationService {
     )
   }
 
-  /** An application that redeems a code twice would lose what the code granted. */
+  /** Avoids sending the browser to a code that was used already: an application that redeems a code twice loses what the code granted. */
   async #maybeFollowed(location: string): Promise<boolean> {
     const code = new URL(location).searchParams.get('code')
     return code === null || isOpenCode(this.deps.db, sha256(code))
@@ -172,7 +172,7 @@ export class AuthorizationService {
     }
   }
 
-  /** Nothing can be granted without a page: consent is asked every time. */
+  /** The error for `prompt=none`. Nothing can be granted without a page, because consent is asked every time. */
   async #promptNone(sessionId: string | undefined, maxAge: number | null): Promise<OAuthError> {
     const session = await this.deps.sessions.find(sessionId)
     const provedAt = session?.provedAt?.getTime() ?? 0
@@ -182,7 +182,7 @@ export class AuthorizationService {
       : new OAuthError('consent_required', 'The user has to consent')
   }
 
-  /** RFC 9207: every answer names its issuer. */
+  /** RFC 9207: every answer contains its issuer. */
   #answer(
     { redirectUri, state }: { redirectUri: string; state: string | undefined },
     parameters: Readonly<Record<string, string>>,
@@ -191,7 +191,7 @@ export class AuthorizationService {
   }
 }
 
-/** Not a failed authentication, so 400 and no challenge. */
+/** This is not a failed authentication, so it is a 400 without a challenge. */
 const unknownClient = () =>
   new AppError(
     'invalid',

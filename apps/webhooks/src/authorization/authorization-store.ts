@@ -12,9 +12,9 @@ export type NewAuthorization = {
   scope: string
   resources: readonly string[]
   codeChallenge: string
-  /** Asks for a sign-in after the request, even if a person is already signed in. */
+  /** Requires a sign-in after the request, even if a person is already signed in. */
   freshLogin: boolean
-  /** How many seconds before the request the person may have proved who they are; null for any. */
+  /** How many seconds before the request the person may have proved who they are. Null for any. */
   maxAge: number | null
 }
 
@@ -22,7 +22,7 @@ export type PendingAuthorization = {
   clientName: string
   redirectUri: string
   scope: string
-  /** True when nobody is signed in, or when that does not count for this request (prompt, max_age). */
+  /** True if nobody is signed in, or if the sign-in does not count for this request (prompt, max_age). */
   needsSignIn: boolean
   freshLogin: boolean
 }
@@ -39,12 +39,12 @@ const TXN_LIFE = `interval '10 minutes'`
 /** How far the clocks of the identity server and of this database may differ. */
 const CLOCK_SKEW = `interval '30 seconds'`
 
-/** Whether session `s` is not enough for request `a`, in SQL: the one gate before consent and decision. */
+/** Whether session `s` does not meet the requirements of request `a`, in SQL. Both consent and decision use this condition. */
 const NEEDS_SIGN_IN = `(s.account_id is null
   or (a.fresh_login and coalesce(s.signed_in_at < a.created_at, true))
   or (a.proved_after is not null and coalesce(s.proved_at < a.proved_after, true)))`
 
-/** Stores a request, and says whether its session has to sign in. */
+/** Stores a request, and returns whether its session must sign in. */
 export async function insertAuthorization(db: Queryable, authorization: NewAuthorization): Promise<boolean> {
   const { rows } = await db.query<{ needs_sign_in: boolean }>(
     `with a as (
@@ -107,16 +107,16 @@ export async function findPendingAuthorization(
 }
 
 /**
- * Consumes a pending authorization and, when approved, makes the grant and its code, all in one statement: of two
- * simultaneous decisions one finds the row undecided. The update locks the authorization, which a revocation of the
- * account has to delete together with the session, so the two cannot pass each other.
+ * Consumes a pending authorization and, if approved, creates the grant and its code, all in one statement: of two simultaneous
+ * decisions, only one finds the row undecided. The update locks the authorization. A revocation of the account must delete that row
+ * together with the session, so neither can miss the other.
  */
 export async function decideAuthorization(
   db: Queryable,
   decision: {
     txnHash: Buffer
     sessionHash: Buffer
-    /** Null denies. */
+    /** Null denies the request. */
     codeHash: Buffer | null
     codeTtlSeconds: number
   },

@@ -5,7 +5,7 @@ import type { ResourcePolicy } from '../oauth/resource-policy.js'
 import { isScopeList, narrowScope } from '../oauth/scope.js'
 
 type Checked = { parameters: Parameters; client: Client; resources: ResourcePolicy }
-/** One check of the second phase; throws the error that is sent to the redirect URI. */
+/** One check of the second phase. Throws the error that is sent to the redirect URI. */
 type Check = (checked: Checked) => void
 
 const MAX_STATE_BYTES = 8192
@@ -22,7 +22,7 @@ const usableState: Check = ({ parameters }) => {
     refuse('invalid_request', 'state must be at most 8 KiB of text')
 }
 
-// RFC 9101: a request object could say something else than the parameters that were checked.
+// RFC 9101: a request object could contain other values than the parameters that were checked.
 const noRequestObject: Check = ({ parameters }) => {
   if (parameters.get('request') !== undefined) refuse('request_not_supported', 'request is not supported')
   if (parameters.get('request_uri') !== undefined)
@@ -98,14 +98,14 @@ export const phaseTwoChecks: readonly Check[] = [
 export const promptsOf = (parameters: Parameters): ReadonlySet<string> =>
   new Set((parameters.get('prompt') ?? '').split(' ').filter((value) => value !== ''))
 
-/** How many seconds ago the person may have proved who they are; null for any. */
+/** How many seconds ago the person may have proved who they are. Null for any. */
 export function maxAgeOf(parameters: Parameters): number | null {
   if (promptsOf(parameters).has('login')) return 0
   const wanted = parameters.get('max_age')
   return wanted === undefined ? null : Number(wanted)
 }
 
-/** Requested scopes that the client is registered for; all of its scopes when it asks for none. */
+/** Returns the requested scopes that the client is registered for, or all of its scopes if it requests none. */
 export function grantedScope(parameters: Parameters, client: Client): string {
   const wanted = parameters.get('scope')
   return wanted === undefined ? client.scope : narrowScope(wanted, client.scope)

@@ -9,7 +9,7 @@ type Deps = {
   baseUrl: string
   bearer: BearerService
   limits: Pick<Limits, 'bearerFailures'>
-  /** Path of the resource whose metadata the challenge names; by default that of the service. */
+  /** Path of the resource whose metadata the challenge names. By default, that of the service. */
   resourcePath?: string
 }
 
@@ -18,8 +18,8 @@ export type Authenticate = (req: Request, context: RequestContext) => Promise<Ca
 const MAX_TOKEN_LENGTH = 512
 
 /**
- * Authentication of /v1 and /mcp (docs/specification.md#bearer-authentication), for a route's `authenticate` step: returns the caller, or throws
- * 401 with the challenge, 403 without the scope, 429 after many invalid tokens from one address.
+ * Authentication of /v1 and /mcp (docs/specification.md#bearer-authentication), for a route's `authenticate` step. Returns the caller,
+ * or throws 401 with the challenge, 403 if the scope is missing, and 429 after many invalid tokens from one address.
  */
 export function bearerAuthentication({ baseUrl, bearer, limits, resourcePath = '' }: Deps): Authenticate {
   const challenges = bearerChallenges(baseUrl, { resourcePath })
@@ -37,17 +37,20 @@ export function bearerAuthentication({ baseUrl, bearer, limits, resourcePath = '
   }
 }
 
-/** The token of `Authorization: Bearer`, empty when it is missing there; null without such a header. */
+/** Returns the token of `Authorization: Bearer`: empty if the header has none, null without such a header. */
 export function bearerToken(req: Request): string | null {
   const header = /^bearer(?: +(.*))?$/i.exec(req.get('authorization') ?? '')
   return header && (header[1] ?? '').trim()
 }
 
-/** Whether a token may be looked up at all. */
+/** Whether a token has a form that is worth looking up. */
 export const isWellFormed = (token: string): boolean =>
   token.length <= MAX_TOKEN_LENGTH && /^[A-Za-z0-9._~+/=-]+$/.test(token)
 
-/** Refusals with their `WWW-Authenticate` value: one challenge, no quotes inside values (RFC 6750, RFC 9728 section 5.1). */
+/**
+ * Refusals with their `WWW-Authenticate` value, which contains one challenge and no quotes inside values (RFC 6750, RFC 9728 section
+ * 5.1).
+ */
 export function bearerChallenges(baseUrl: string, { scope = SCOPE_CONNECT, resourcePath = '' } = {}) {
   const challenge = (error: string) =>
     `Bearer realm="webhooks", ${error}scope="${scope}", ` +

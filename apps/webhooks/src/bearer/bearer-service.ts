@@ -12,10 +12,10 @@ import {
   touchPersonalToken,
 } from './bearer-store.js'
 
-/** Who calls, by which credential, and what it may do. */
+/** Who calls, with which credential, and what it allows. */
 export type Caller = {
   readonly accountId: string
-  /** When the identity server vouched for the person from whose sign-in the credential comes. */
+  /** When the identity server confirmed the person whose sign-in the credential comes from. */
   readonly authenticatedAt: Date
   readonly scope: string
   readonly kind: 'access' | 'personal'
@@ -25,11 +25,11 @@ export type Caller = {
 
 type Deps = { db: Db; resources: ResourcePolicy; observer: Observer }
 
-/** Resolves Bearer tokens. Each costs one indexed query, and nothing is remembered, so a revocation works at once. */
+/** Resolves Bearer tokens. Each takes one indexed query, and nothing is cached, so a revocation takes effect at once. */
 export class BearerService {
   constructor(private readonly deps: Deps) {}
 
-  /** Null for every token that does not work here, for any reason. */
+  /** Returns null for every token that does not work here, for any reason. */
   async resolve(token: string, meta: RequestMeta): Promise<Caller | null> {
     if (hasFormOf('accessToken', token)) return this.#accessToken(token)
     return this.resolvePersonalToken(token, meta)
@@ -37,13 +37,13 @@ export class BearerService {
 
   async #accessToken(token: string): Promise<Caller | null> {
     const found = await findLiveAccessToken(this.deps.db, sha256(token))
-    // A token that was asked for another resource server is not for this one (RFC 8707 section 2).
+    // A token that was requested for another resource server is not valid here (RFC 8707 section 2).
     if (!found || !this.deps.resources.coversOwn(found.resources)) return null
     const { accountId, authenticatedAt, scope } = found
     return { accountId, authenticatedAt, scope, kind: 'access', personalTokenId: '' }
   }
 
-  /** As {@link resolve}, for personal tokens alone. Counts as a use; a token that idled too long ends here. */
+  /** Like {@link resolve}, for personal tokens only. Counts as a use, and ends a token that has been idle too long. */
   async resolvePersonalToken(token: string, meta: RequestMeta): Promise<Caller | null> {
     if (!isPersonalToken(token)) return null
     const { db, observer } = this.deps

@@ -15,14 +15,14 @@ export type LivePersonalToken = {
   id: string
   accountId: string
   authenticatedAt: Date
-  /** Unused for so long that it must not work any more. */
+  /** Unused for so long that the token must not work any more. */
   idle: boolean
-  /** The recorded last use is old enough to be moved. */
+  /** The recorded last use is old enough to be updated. */
   touch: boolean
 }
 
-// The hot query of /v1: three primary-key lookups. Grant and account are read every time, so revoking takes one row only and
-// works for tokens that are being issued at the same moment.
+// The most frequent query of /v1: three primary-key lookups. Reads grant and account every time, so that a revocation only has to
+// change one row and applies to tokens that are being issued at the same moment.
 const FIND_ACCESS_TOKEN = {
   name: 'find-live-access-token',
   text: `select t.grant_id, g.client_id, t.account_id, t.scope, g.resources, g.authenticated_at
@@ -90,7 +90,7 @@ export async function touchPersonalToken(db: Queryable, { id, accountId }: Found
   )
 }
 
-/** Makes idleness permanent; false if it has been revoked in the meantime. */
+/** Revokes an idle token permanently. Returns false if it has been revoked in the meantime. */
 export async function revokeIdlePersonalToken(db: Queryable, { id, accountId }: Found): Promise<boolean> {
   const { rowCount } = await db.query(
     `update personal_tokens set revoked_at = now(), revoke_reason = 'inactive'

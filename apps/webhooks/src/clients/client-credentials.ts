@@ -6,8 +6,8 @@ import type { ClientCredentials } from './client-service.js'
 type Form = { readonly client_id?: string | undefined; readonly client_secret?: string | undefined }
 
 /**
- * Reads the client's credentials from the Basic header or the form (RFC 6749 section 2.3.1, docs/specification.md#token-requests). Which
- * of the two secret methods was registered does not matter: some libraries choose by the server's metadata.
+ * Reads the client's credentials from the Basic header or the form (RFC 6749 section 2.3.1, docs/specification.md#token-requests).
+ * Accepts either method, no matter which one the client registered, because some libraries choose by the server's metadata.
  */
 export function clientCredentials(req: Request, form: Form): ClientCredentials {
   const header = req.get('authorization')
@@ -39,7 +39,7 @@ function fromHeader(base64: string): ClientCredentials {
   return { clientId: formDecode(clientId), secret: secret ? formDecode(secret) : null }
 }
 
-/** Some libraries form-encode credentials and some do not. Both work, because ours contain no character that this changes. */
+/** Some libraries form-encode credentials and some do not. Both work, because our credentials contain no character that this changes. */
 function formDecode(text: string): string {
   try {
     return decodeURIComponent(text.replaceAll('+', ' '))

@@ -16,8 +16,8 @@ import { redirectUriProblem } from '../redirects/redirect-uri.js'
 type Input = Readonly<Record<string, unknown>>
 
 /**
- * The effective metadata of a registration request (docs/specification.md#client-registration, RFC 7591 section 2). Unusable values the
- * server may replace are replaced; all others throw `invalid_redirect_uri` or `invalid_client_metadata`.
+ * Returns the effective metadata of a registration request (docs/specification.md#client-registration, RFC 7591 section 2). Replaces
+ * unusable values that the server may replace; throws `invalid_redirect_uri` or `invalid_client_metadata` for all others.
  */
 export function readClientMetadata(body: Input, allowList: RedirectAllowList): ClientMetadata {
   const input = withoutBlanks(body)
@@ -32,7 +32,7 @@ export function readClientMetadata(body: Input, allowList: RedirectAllowList): C
   }
 }
 
-/** `null` and `""` count as omitted: shipping clients send `"logo_uri": ""`. */
+/** Treats `null` and `""` as omitted: shipping clients send `"logo_uri": ""`. */
 function withoutBlanks(body: Input): Input {
   return Object.fromEntries(Object.entries(body).filter(([, value]) => value !== null && value !== ''))
 }
@@ -73,7 +73,7 @@ function checkResponseTypes(value: unknown): void {
     throw badMetadata('response_types must contain code')
 }
 
-/** The only scope that a client can register, no matter what it requests. */
+/** Returns the only scope that a client can register, no matter what it requests. */
 function readScope(value: unknown): string {
   if (value !== undefined && typeof value !== 'string') throw badMetadata('scope must be a string')
   return SCOPE_CONNECT

@@ -29,7 +29,7 @@ export const clientRoutes = ({ clients, limit }: Deps): Route[] => [
   }),
 ]
 
-/** Absent members are left out, never null: strict clients refuse null, and an empty secret. */
+/** Absent members are left out, never null: strict clients reject null, and an empty secret. */
 const view = (client: RegisteredClient) => ({
   client_id: client.clientId,
   client_id_issued_at: client.issuedAt,

@@ -7,7 +7,7 @@ import { readClientMetadata } from './client-metadata.js'
 import { findClient, insertClient } from './client-store.js'
 import type { RedirectAllowList } from '../redirects/redirect-allow-list.js'
 
-/** How a request names its client (RFC 6749 section 2.3): the secret is null when none was sent. */
+/** How a request identifies its client (RFC 6749 section 2.3). The secret is null if none was sent. */
 export type ClientCredentials = { readonly clientId: string; readonly secret: string | null }
 
 export type RegisteredClient = ClientMetadata & {
@@ -18,19 +18,19 @@ export type RegisteredClient = ClientMetadata & {
 }
 
 export type AuthenticatedClient = Client & {
-  /** Database time before anything else was read: when this request arrived. */
+  /** Database time before anything else was read, which counts as the arrival of this request. */
   readonly arrivedAt: string
 }
 
 type Deps = { db: Db; allowList: RedirectAllowList; observer: Observer }
 
-/** Compared against if the client has no digest, so that the answer takes equally long. */
+/** Compared with if the client has no digest, so that the answer takes equally long. */
 const NO_DIGEST = Buffer.alloc(32)
 
 export class ClientService {
   constructor(private readonly deps: Deps) {}
 
-  /** RFC 7591. Throws an OAuthError that names the member that is wrong. */
+  /** Registers a client (RFC 7591). Throws an OAuthError that names the invalid member. */
   async register(body: Readonly<Record<string, unknown>>, meta: RequestMeta): Promise<RegisteredClient> {
     const metadata = readClientMetadata(body, this.deps.allowList)
     const clientId = newCredential('clientId')
@@ -44,12 +44,12 @@ export class ClientService {
     return { ...metadata, clientId, issuedAt, secret }
   }
 
-  /** For the authorization endpoint, where nobody authenticates: null when unknown. */
+  /** For the authorization endpoint, where nobody authenticates. Returns null if the client is unknown. */
   async find(clientId: string): Promise<Client | null> {
     return isClientId(clientId) ? ((await findClient(this.deps.db, clientId))?.client ?? null) : null
   }
 
-  /** Client authentication (docs/specification.md#token-requests); every failure is the same `invalid_client`. */
+  /** Authenticates a client (docs/specification.md#token-requests). Every failure is the same `invalid_client`. */
   async authenticate({ clientId, secret }: ClientCredentials): Promise<AuthenticatedClient> {
     const found = isClientId(clientId) ? await findClient(this.deps.db, clientId) : null
     const digest = secret === null ? NO_DIGEST : sha256(secret)

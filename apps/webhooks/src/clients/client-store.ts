@@ -22,7 +22,7 @@ const FIND_CLIENT = {
            from oauth_clients where client_id = $1`,
 }
 
-/** The client, and the time of the database when it was read: the arrival of a request that starts with this query. */
+/** Returns the client, and the time of the database when it was read. A request that starts with this query counts as arriving then. */
 export async function findClient(
   db: Queryable,
   clientId: string,

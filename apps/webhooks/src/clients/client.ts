@@ -6,7 +6,7 @@ export type AuthMethod = (typeof authMethods)[number]
 export const grantTypes = ['authorization_code', 'refresh_token'] as const
 export type GrantType = (typeof grantTypes)[number]
 
-/** Members that are echoed at registration and have no effect (docs/specification.md#client-registration). */
+/** Members that the response to a registration repeats and that have no effect (docs/specification.md#client-registration). */
 export type ClientExtra = Readonly<Record<string, string | readonly string[]>>
 
 export type ClientMetadata = {
@@ -20,13 +20,13 @@ export type ClientMetadata = {
 
 export type Client = ClientMetadata & {
   readonly clientId: string
-  /** SHA-256 of the secret; null for a public client. */
+  /** SHA-256 of the secret. Null for a public client. */
   readonly secretHash: Buffer | null
   readonly firstParty: boolean
   readonly disabled: boolean
 }
 
-/** Whether a text can be a client id at all, so that anything else costs no query. */
+/** Whether a text can be a client id at all. Others need no query. */
 export const isClientId = (text: string): boolean => /^svcl_[0-9A-Za-z]{3,24}$/.test(text)
 
 export const invalidClient = (): OAuthError =>

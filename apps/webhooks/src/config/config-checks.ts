@@ -4,7 +4,7 @@ import type { WebhooksConfig } from './config.js'
 
 const isProduction = ({ nodeEnv }: WebhooksConfig) => nodeEnv === 'production'
 
-/** Emails need a server, a sender, and someone who knows the address of an account. */
+/** Emails require a mail server, a sender, and access to the addresses of accounts. */
 const mailIsComplete: Rule<WebhooksConfig> = (config) => {
   const { smtpHost, smtpPort, smtpAdminEmail, warningEmails, identityServiceToken } = config
   const given = { WEBHOOKS_SMTP_PORT: smtpPort, WEBHOOKS_SMTP_ADMIN_EMAIL: smtpAdminEmail }

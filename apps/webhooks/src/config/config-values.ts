@@ -3,10 +3,10 @@ import { importJwks, KeySet, parseJwks } from '@signet/jwt'
 import { parseUrl } from '@signet/address-guard/parse-url'
 import { parseAllowListEntry } from '../redirects/redirect-allow-list.js'
 
-/** A caller of the internal API: the SHA-256 of its token, never the token. */
+/** A caller of the internal API, with the SHA-256 of its token, never the token itself. */
 export type ServiceToken = { readonly name: string; readonly digest: Buffer }
 
-// Messages never repeat the value: some of these are secrets.
+// Error messages never repeat the value, because some of these are secrets.
 
 export function parseServiceTokens(raw: string): readonly ServiceToken[] {
   const tokens = items(raw).map((item) => {
@@ -45,7 +45,7 @@ export function parseSigningKeys(raw: string): readonly Buffer[] {
   return keys
 }
 
-/** Public keys that tokens must name: neither symmetric ones nor private ones, which have no place here. */
+/** Parses public keys, one of which each token must name. Rejects symmetric and private keys, which do not belong here. */
 export function parsePublicKeys(raw: string): KeySet {
   const jwks = parseJwks(raw)
   if (jwks === undefined) throw new Error('must be a JSON array of JWKs or {"keys": […]}')

@@ -134,7 +134,7 @@ export const settings = defineSettings({
     env: 'WEBHOOKS_IDENTITY_SERVICE_TOKEN',
     optional: true,
     secret: true,
-    // Whether it is accepted, only the identity server knows, which may start later.
+    // Only the identity server knows whether it is accepted, and that may start later.
     pattern: /^[\w-]+\.[\w-]+\.[\w-]+$/,
     expected: 'a signed JWT: three parts with dots between them',
     doc: 'Admin JWT for the identity server: every refresh then asks whether the user still exists and is not banned.',

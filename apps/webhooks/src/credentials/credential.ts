@@ -15,7 +15,7 @@ const FORMATS = {
 
 export type CredentialKind = keyof typeof FORMATS
 
-/** Random base62 text: each character is drawn by itself, so no bias; 43 of them carry 256 bits. */
+/** Returns random base62 text. Each character is chosen separately, so there is no bias; 43 characters contain 256 bits. */
 export function randomBase62(length: number): string {
   let text = ''
   for (let index = 0; index < length; index += 1) text += BASE62.charAt(randomInt(62))
@@ -34,17 +34,17 @@ export function newCredential(kind: CredentialKind): string {
   return prefix + randomBase62(length)
 }
 
-/** A credential that is the same for the same key and message, and reveals neither. */
+/** Returns a credential that is always the same for the same key and message, and reveals neither. */
 export function derivedCredential(kind: CredentialKind, key: Buffer, message: string): string {
   const [prefix, length] = FORMATS[kind]
-  // 512 bits for at most 256 leave no noticeable bias.
+  // With 512 bits for at most 256, the bias is negligible.
   let rest = BigInt(`0x${createHmac('sha512', key).update(message).digest('hex')}`)
   let text = ''
   for (; text.length < length; rest /= 62n) text += BASE62.charAt(Number(rest % 62n))
   return prefix + text
 }
 
-/** Whether a text has the form of a credential, so that anything else costs no query. */
+/** Whether a text has the form of a credential. Others need no query. */
 export function hasFormOf(kind: CredentialKind, text: string): boolean {
   const [prefix, length] = FORMATS[kind]
   return (
@@ -54,7 +54,7 @@ export function hasFormOf(kind: CredentialKind, text: string): boolean {
   )
 }
 
-/** What tables hold instead of a credential. Enough by itself: 256 random bits cannot be guessed from a fast hash. */
+/** The digest that tables store instead of a credential. A fast hash is enough, because nobody can guess 256 random bits. */
 export const sha256 = (text: string): Buffer => hash('sha256', text, 'buffer')
 
 /** Compares two digests in constant time. */

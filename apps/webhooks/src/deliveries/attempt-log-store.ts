@@ -23,7 +23,7 @@ type AttemptRow = {
   answer: string | null
 }
 
-/** One delivery of an endpoint of the account; null if there is none. */
+/** Returns one delivery of an endpoint of the account, or null if there is none. */
 export async function findDelivery(
   db: Queryable,
   { accountId, endpointId }: LogOwner,
@@ -38,10 +38,10 @@ export async function findDelivery(
   return row ? { delivery: toDelivery(row), nextAttemptAt: row.next_attempt_at } : null
 }
 
-/** The beginning of a body, and the size of all of it. */
+/** The beginning of a body, and the size of the whole body. */
 export type Payload = { text: string; bytes: number }
 
-/** The first `maxLength` characters of the frozen body of the event of a delivery; null if there is none. */
+/** Returns the first `maxLength` characters of the frozen body of a delivery's event, or null if there is none. */
 export async function findPayload(
   db: Queryable,
   { accountId, endpointId }: LogOwner,
@@ -62,7 +62,7 @@ export async function findAttempts(
   id: DeliveryId,
 ): Promise<Attempt[]> {
   const { rows } = await db.query<AttemptRow>(
-    // Behind "offset 0" the planner cannot look for the id in the index of the endpoint's log, which may be long.
+    // "offset 0" keeps the planner from looking for the id in the index of the endpoint's log, which may be long.
     `select number, started_at, duration_ms, http_status, error, exchange, answer
      from webhook_attempts
      where delivery_id = (

@@ -7,8 +7,8 @@ const MAC_BYTES = 16
 const PURPOSE = 'delivery-cursor'
 
 /**
- * Cursors of the delivery log: a place in it, and a MAC that ties it to the account, the endpoint and the filter. A caller
- * can neither make one nor use one elsewhere.
+ * Cursors of the delivery log: a position, and a MAC that ties it to the account, the endpoint and the filter. A caller can neither
+ * make a cursor nor use it elsewhere.
  */
 export class DeliveryCursors {
   readonly #keys: readonly Buffer[]
@@ -24,7 +24,7 @@ export class DeliveryCursors {
     return Buffer.concat([macOf(key, owner, filter, place), place]).toString('base64url')
   }
 
-  /** Throws `bad_request` for anything that `write` did not make for this owner and filter. */
+  /** Throws `bad_request` for anything that `write` did not create for this owner and filter. */
   read(owner: LogOwner, filter: DeliveryFilter, cursor: string): LogKey {
     const bytes = Buffer.from(cursor, 'base64url')
     const [mac, place] = [bytes.subarray(0, MAC_BYTES), bytes.subarray(MAC_BYTES)]
@@ -35,7 +35,7 @@ export class DeliveryCursors {
     const text = place.toString()
     const gap = text.indexOf(' ')
     const id = parseDeliveryId(text.slice(0, gap))
-    // Decoding skips characters that are not base64url, but only the exact text that was handed out is a cursor.
+    // Decoding skips characters that are not base64url, so this accepts only exactly the text that was handed out.
     if (!isOurs || id === null || bytes.toString('base64url') !== cursor) throw new RuleError('filter.cursor')
     return { id, createdAt: text.slice(gap + 1) }
   }

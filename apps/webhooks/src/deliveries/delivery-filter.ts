@@ -3,7 +3,7 @@ import { choiceParameter, textParameter, timeParameter, type WithQuery } from '.
 import { RuleError } from '../errors/rule-error.js'
 import type { DeliveryFilter } from './delivery-row.js'
 
-/** The filter in the query of a request; throws `bad_request` if it is invalid. */
+/** Returns the filter in the query of a request. Throws `bad_request` if it is invalid. */
 export function filterOf(req: WithQuery): DeliveryFilter {
   const status = choiceParameter(req, 'status', ['0', '1', '2'])
   const eventId = textParameter(req, 'event_id')

@@ -23,14 +23,14 @@ export class DeliveryLog {
     this.#cursors = new DeliveryCursors(secretBox)
   }
 
-  /** A delivery with its attempts; throws `not_found`. */
+  /** Returns a delivery with its attempts. Throws `not_found`. */
   async detail(owner: LogOwner, id: DeliveryId): Promise<DeliveryDetail> {
     const found = await findDelivery(this.db, owner, id)
     if (!found) throw notFound()
     return { ...found, attempts: await findAttempts(this.db, owner, id) }
   }
 
-  /** The beginning of the body of a delivery's requests; null while there is none, or when its recording was deleted. */
+  /** Returns the beginning of the body of a delivery's requests. Null if there is none yet, or if its recording was deleted. */
   payload(owner: LogOwner, id: DeliveryId, maxLength: number): Promise<Payload | null> {
     return findPayload(this.db, owner, { id, maxLength })
   }
@@ -41,7 +41,7 @@ export class DeliveryLog {
     return { items, nextCursor: last ? this.#cursors.write(owner, {}, last.key) : '' }
   }
 
-  /** From the newest on, or from behind a cursor. */
+  /** Returns deliveries from the newest on, or from the position after a cursor. */
   async after(
     owner: LogOwner,
     filter: DeliveryFilter,

@@ -3,22 +3,22 @@ import { LRUCache } from 'lru-cache'
 import type { Delivery, LogKey as Key, LogOwner } from './delivery-row.js'
 import { countNewer, findLogPage, findNewestSettled, findPlaceBehind } from './log-page-store.js'
 
-/** A known position: `rank` rows lie between the first mark and this one. */
+/** A known position. `rank` is the number of rows between the first mark and this one. */
 type Mark = Key & { rank: number }
 type Marks = {
   /** By ascending rank. The first has rank 0. */
   list: Mark[]
-  /** Set once the oldest row was seen: no row has this rank or a higher one. */
+  /** Set once the oldest row has been seen: no row has this rank or a higher one. */
   endRank: number
 }
 
-/** Rows between two marks: the most index entries that one page has to skip. */
+/** Rows between two marks, which is the most index entries that one page has to skip. */
 const STRIDE = 5000
 const MAX_ENDPOINTS = 500
 
 /**
- * Pages of an endpoint's delivery log, newest first. Callers use page numbers; internally each page is read from the nearest
- * mark. Marks are kept every 5,000 rows, so every page of a log of any length costs the same. Only the first jump to a far page
+ * Pages of an endpoint's delivery log, newest first. Callers use page numbers; internally, each page is read from the nearest mark.
+ * There is a mark every 5,000 rows, so every page takes the same time, no matter how long the log is. Only the first jump to a far page
  * walks the index once, in short statements, and leaves marks for the next one.
  */
 export class DeliveryPager {
@@ -43,7 +43,7 @@ export class DeliveryPager {
 
   /** Runs `work` on an endpoint's marks, one caller at a time, so that a long log is walked only once. */
   #inTurn<T>({ accountId, endpointId }: LogOwner, work: (marks: Marks) => Promise<T>): Promise<T> {
-    // Another account finds nothing of the endpoint. That must not become a mark of its owner.
+    // Another account finds nothing of the endpoint. That result must not become a mark for the owner.
     const key = `${accountId} ${endpointId}`
     const entry = this.#marks.get(key) ?? {
       marks: { list: [], endRank: Infinity },
@@ -68,7 +68,7 @@ export class DeliveryPager {
     return mark && { mark, skip: rank - mark.rank }
   }
 
-  /** The last mark at or before `rank`, created if missing; null if the log ends before it. */
+  /** Returns the last mark at or before `rank`, and creates it if necessary. Null if the log ends before it. */
   async #walkTo(owner: LogOwner, marks: Marks, rank: number): Promise<Mark | null> {
     let mark = marks.list.findLast((candidate) => candidate.rank <= rank)
     while (mark && rank < marks.endRank && rank - mark.rank >= this.#stride) {
@@ -85,8 +85,8 @@ export class DeliveryPager {
   }
 
   /**
-   * Counts the rows newer than the first mark. Once there is a stride of them, adds a new first mark. Without any mark, because
-   * no row is old enough, all rows are newer.
+   * Counts the rows newer than the first mark, and adds a new first mark once they fill a stride. If there is no mark yet, because no
+   * row is old enough, all rows are newer.
    */
   async #countAbove(owner: LogOwner, marks: Marks): Promise<number> {
     const [first] = marks.list

@@ -18,11 +18,11 @@ export type Delivery = {
   lastError: string
   deliveredAt: Date | null
   createdAt: Date
-  /** Its place in the log. */
+  /** Its position in the log. */
   key: LogKey
 }
 
-/** Milliseconds, as far as the phase ended; a reused connection has only `first_byte`. */
+/** Milliseconds of each phase that ended. A reused connection only has `first_byte`. */
 export type Phases = Partial<Record<'dns' | 'connect' | 'tls' | 'first_byte', number>>
 
 export type Attempt = {
@@ -32,7 +32,7 @@ export type Attempt = {
   /** Null without a response. */
   httpStatus: number | null
   error: string
-  /** If `error` is `tls_error` and the cause is known. */
+  /** Set if `error` is `tls_error` and the cause is known. */
   tlsProblem: TlsProblem | undefined
   phases: Phases
   peer: string
@@ -41,10 +41,10 @@ export type Attempt = {
 
 export type DeliveryDetail = { delivery: Delivery; nextAttemptAt: Date | null; attempts: Attempt[] }
 
-/** A place in an endpoint's log. The time is PostgreSQL's text, with microseconds. */
+/** A position in an endpoint's log. The time is PostgreSQL's text, with microseconds. */
 export type LogKey = { createdAt: string; id: DeliveryId }
 
-/** The owner of the log. Like every query for tenant data, reading it takes the account id: an endpoint id alone reads nothing. */
+/** The owner of the log. Reading it requires the account id, like every query for tenant data: an endpoint id alone reads nothing. */
 export type LogOwner = { accountId: string; endpointId: EndpointId }
 
 export type DeliveryFilter = {
@@ -57,7 +57,7 @@ export type DeliveryFilter = {
   until?: string | undefined
 }
 
-/** The endpoint $1 if it is one of the account $2: statements about another account's log find nothing. */
+/** The endpoint $1 if it belongs to the account $2, so that statements about another account's log find nothing. */
 export const OWN_ENDPOINT =
   '(select id from webhook_endpoints where id = $1 and account_id = $2 and deleted_at is null)'
 

@@ -30,7 +30,7 @@ const DELIVERY = {
   created_at: time,
 }
 
-/** What leaves the server is listed here, beside its schema: a new column cannot leak by itself. */
+/** Lists what leaves the server, next to its schema, so that a new column cannot leak by accident. */
 export const deliveryView = (delivery: Delivery) => ({
   id: delivery.id,
   endpoint_id: delivery.endpointId,
@@ -88,7 +88,7 @@ export const deliveryComponents: Readonly<Record<string, JsonSchema>> = {
       type: 'string',
       enum: tlsProblems,
       description: 'What was wrong, if `error` is `tls_error` and the cause is known',
-      // The example of an attempt is one that succeeded.
+      // An attempt in an example has succeeded.
       examples: [],
     },
     peer_address: text('The IP address that was connected to; empty without a connection', '203.0.113.7'),

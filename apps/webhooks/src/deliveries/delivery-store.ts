@@ -13,12 +13,12 @@ import {
   type LogOwner,
 } from './delivery-row.js'
 
-/** `next`: where the next page begins; null at the end. */
+/** `next` is where the next page begins; null at the end. */
 export type DeliverySlice = { items: Delivery[]; next: LogKey | null }
 
 /**
- * Maximum number of rows that one page reads. If few of them pass the filter, the page ends early, even empty, and the next page
- * continues from there: no request reads a long log in full.
+ * Maximum number of rows that one page reads. If few of them pass the filter, the page ends early, even if it is empty, and the next
+ * page continues from there, so no request reads a whole long log.
  */
 const WINDOW = 2000
 
@@ -27,7 +27,7 @@ const NO_STOP: StopRow = { stop_time: null, stop_id: null }
 
 type Options = { after?: LogKey | null; limit: number; window?: number }
 
-/** Deliveries of an endpoint's log that pass the filter, newest first, from behind `after` on. */
+/** Returns the deliveries of an endpoint's log that pass the filter, newest first, starting after the position `after`. */
 export async function findDeliveries(
   db: Queryable,
   { accountId, endpointId }: LogOwner,
@@ -81,21 +81,21 @@ const windowOf = ({ status, eventType, eventId }: DeliveryFilter, limit: number)
   return eventType === undefined && (status === undefined || hasIndex) ? limit + 1 : WINDOW
 }
 
-/** The part of the log found by the index that fits the filter best, newest first. */
+/** The part of the log that the best index for the filter finds, newest first. */
 function sourceOf({ status, eventId }: DeliveryFilter): string {
   const columns = 'd.id, d.created_at, d.status, d.event_type'
   const range = `d.endpoint_id = ${OWN_ENDPOINT}
     and (d.created_at, d.id) < ($3::timestamptz, $4::bigint) and d.created_at >= $5::timestamptz`
   const order = 'order by d.created_at desc, d.id desc limit $9'
   if (eventId !== undefined)
-    // Behind "offset 0" the planner cannot choose the index of the log instead, which has no event ids.
+    // "offset 0" keeps the planner from choosing the index of the log instead, which has no event ids.
     return `select ${columns} from (
         select ${columns}, d.endpoint_id from webhook_deliveries d where d.event_id = $10 offset 0
       ) d where ${range} ${order}`
   if (status === deliveryStatus.failed)
     return `select ${columns} from webhook_deliveries d where d.failed and ${range} ${order}`
   if (status === deliveryStatus.pending)
-    // Two kinds, as in webhook_pending_deliveries: what is due some time, and the few whose first attempt is under way.
+    // Two kinds, as in webhook_pending_deliveries: those that are due at some time, and the few whose first attempt is in progress.
     return `select ${columns} from (
         (select ${columns}, d.endpoint_id from webhook_deliveries d
          where d.next_attempt_at is not null and ${range} ${order})

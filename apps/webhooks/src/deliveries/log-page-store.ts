@@ -17,10 +17,10 @@ type KeyRow = { created: string; id: DeliveryId }
 const toKey = (row: KeyRow | undefined): LogKey | null =>
   row ? { createdAt: row.created, id: row.id } : null
 
-/** No transaction can still commit rows this old, so what lies below them no longer changes. */
+/** No transaction can still commit rows this old, so the log below them no longer changes. */
 const SETTLED = '1 minute'
 
-/** The newest place in a log above which rows may still appear, and below which none do; null if there is none yet. */
+/** Returns the newest position in a log below which no more rows can appear, or null if there is none yet. */
 export async function findNewestSettled(
   db: Queryable,
   { accountId, endpointId }: LogOwner,
@@ -34,7 +34,7 @@ export async function findNewestSettled(
   return toKey(rows[0])
 }
 
-/** The place `distance` rows behind another; null beyond the end. */
+/** Returns the position `distance` rows behind another, or null beyond the end. */
 export async function findPlaceBehind(
   db: Queryable,
   { accountId, endpointId }: LogOwner,
@@ -42,7 +42,7 @@ export async function findPlaceBehind(
   distance: number,
 ): Promise<LogKey | null> {
   const { rows } = await db.query<KeyRow>(
-    // Converted to text outside, or it would be converted for every skipped row.
+    // Converts to text outside, because otherwise every skipped row would be converted.
     `select created_at::text as created, id from (
        select created_at, id from webhook_deliveries
        where endpoint_id = ${OWN_ENDPOINT} and (created_at, id) < ($3, $4)
@@ -53,7 +53,7 @@ export async function findPlaceBehind(
   return toKey(rows[0])
 }
 
-/** Rows newer than a place, up to and including another, or all of them. */
+/** Counts rows newer than a position, up to and including another, or all of them. */
 export async function countNewer(
   db: Queryable,
   { accountId, endpointId }: LogOwner,
@@ -68,7 +68,10 @@ export async function countNewer(
   return rows[0]?.count ?? 0
 }
 
-/** `limit` rows from a place on, or from the newest, after `skip` others. The place itself is the first one. */
+/**
+ * Returns `limit` rows from a position on, or from the newest, after skipping `skip` rows. The row at the position itself counts as the
+ * first one.
+ */
 export async function findLogPage(
   db: Queryable,
   { accountId, endpointId }: LogOwner,

@@ -22,7 +22,7 @@ export class ReplayService {
     const made = await replayDelivery(db, owner, id)
     if (made === null) throw await this.#refusal(owner, id)
     webhookObserver.deliveryReplayed({ ...owner, deliveryId: made }, meta)
-    // The row is enough: without Redis the sweeper queues it.
+    // The row is enough: without Redis, the sweeper queues it.
     await queues
       .addDeliveries([{ id: made, endpointId: owner.endpointId, accountId: owner.accountId }])
       .catch((error: unknown) => webhookObserver.publishMissed(1, error))

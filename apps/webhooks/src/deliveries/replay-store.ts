@@ -4,15 +4,15 @@ import { creatingReplays } from '@signet/webhook-core/stores'
 import { OWN_ENDPOINT, type LogOwner } from './delivery-row.js'
 
 /**
- * Delivery `o` prevents sending the event of `d` again: it is pending, or was created a moment ago. A receiver that
- * answers at once would otherwise get the event once for each of several callers (decision 0067).
+ * Delivery `o` prevents sending the event of `d` again if it is pending or was created a moment ago. Otherwise a receiver that answers
+ * immediately would get the event once for each of several callers (decision 0067).
  */
 const IN_THE_WAY = `o.event_id = d.event_id and o.endpoint_id = d.endpoint_id
   and (o.status = 0 or o.replay > 0 and o.created_at > clock_timestamp() - interval '10 seconds')`
 
 /**
- * Sends the event of a delivery again, due at once. Null if there is no such delivery, its endpoint is disabled, another delivery
- * is in the way, or the content is gone. Of parallel callers one succeeds.
+ * Sends the event of a delivery again, due immediately. Returns null if there is no such delivery, its endpoint is disabled, another
+ * delivery is in the way, or the content is gone. Of parallel callers, one succeeds.
  */
 export async function replayDelivery(
   db: Queryable,
@@ -34,7 +34,7 @@ export async function replayDelivery(
   return rows[0]?.id ?? null
 }
 
-/** What kept a delivery from being sent again. */
+/** The reason why a delivery was not sent again. */
 export type Obstacle = { gone: boolean; delivery: { id: DeliveryId; pending: boolean } | null }
 
 export async function findObstacle(

@@ -8,7 +8,7 @@ type Entry = {
   operationId: string
   summary: string
   document: object
-  /** Members that only some deployments have, with a value. */
+  /** Members that only some deployments have, each with a value. */
   optional?: object
 }
 
@@ -18,8 +18,8 @@ const HEADERS = { 'Cache-Control': 'public, max-age=300' }
 export const discoveryRoutes = (deps: Deps): Route[] => routesFor(documents(deps))
 
 /**
- * With a path in the base URL, also the path-inserted forms of RFC 8414 section 3.1 and RFC 9728 section 3.1, relative to the
- * origin: same bytes.
+ * If the base URL has a path, also the path-inserted forms of RFC 8414 section 3.1 and RFC 9728 section 3.1, relative to the origin,
+ * with the same bytes.
  */
 export function insertedDiscoveryRoutes(deps: Deps): Route[] {
   const basePath = new URL(deps.baseUrl).pathname.replace(/\/$/, '')

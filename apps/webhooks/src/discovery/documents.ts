@@ -4,7 +4,7 @@ type Options = { baseUrl: string; introspection: boolean; serviceDocumentation: 
 
 const SECRET_METHODS = ['client_secret_basic', 'client_secret_post']
 
-/** RFC 8414 metadata (docs/specification.md#discovery). The first-party scope and OpenID members are left out on purpose. */
+/** RFC 8414 metadata (docs/specification.md#discovery). Leaves out the first-party scope and OpenID members on purpose. */
 export function authorizationServerDocument({ baseUrl, introspection, serviceDocumentation }: Options) {
   return {
     issuer: baseUrl,
@@ -31,13 +31,13 @@ const introspectionMetadata = (baseUrl: string) => ({
   introspection_endpoint_auth_methods_supported: SECRET_METHODS,
 })
 
-/** What an operator may switch on, or name. */
+/** Metadata of features that an operator may turn on, or of documents they may name. */
 export const optionalMetadata = (baseUrl: string) => ({
   ...introspectionMetadata(baseUrl),
   service_documentation: `${baseUrl}/docs`,
 })
 
-/** RFC 9728 metadata; `resource` must equal the identifier whose well-known URL was asked for (section 3.3). */
+/** RFC 9728 metadata. `resource` must equal the identifier whose well-known URL was requested (section 3.3). */
 export function protectedResourceDocument(baseUrl: string, resource: string) {
   return {
     resource,
