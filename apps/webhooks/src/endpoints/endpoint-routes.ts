@@ -20,8 +20,8 @@ type Deps = { steps: V1Steps; endpoints: EndpointService }
 export const MAX_BODY_BYTES = 65_536
 const docs = { tag: 'Webhooks', security: ['bearer'] }
 
-/** `/v1/webhooks` (docs/specification.md#creating-a-webhook and the sections after it). */
-/** What a client does next with an endpoint. */
+/** Routes of `/v1/webhooks` (docs/specification.md#creating-a-webhook and the sections after it). */
+/** The operations that a client can call next with the endpoint that it created. */
 const FROM_CREATED = Object.fromEntries(
   ['getWebhook', 'updateWebhook', 'testWebhook', 'listDeliveries', 'deleteWebhook'].map((operationId) => [
     operationId,

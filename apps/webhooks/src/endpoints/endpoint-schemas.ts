@@ -2,7 +2,7 @@ import type { JsonSchema } from '@signet/http'
 import { eventTypes } from '@signet/webhook-core'
 import { count, id, listOf, object, text, time, timeOrEmpty } from '../schemas/schema-parts.js'
 
-/** Bodies as they arrive. Event types are plain strings, so that an unknown one gets a clearer error than the schema's. */
+/** Bodies as they arrive. Event types are plain strings, so that an unknown type gets a clearer error than the schema's. */
 export type CreateEndpointBody = { url: string; events?: string[] | null }
 export type UpdateEndpointBody = { url?: string | null; events?: string[] | null }
 
@@ -16,7 +16,7 @@ const URL_DETAILS = {
 }
 const eventTypeSchema = { type: 'string', enum: eventTypes, description: 'An event type' }
 
-// Rules that the service checks itself, with better messages, are only in the document.
+// Rules that the service checks itself, with better messages, appear only in the document.
 const loose = (url: JsonSchema, required: readonly string[]): JsonSchema => ({
   type: 'object',
   required,

@@ -21,7 +21,7 @@ import { notFound } from '../errors/api-errors.js'
 import { RuleError } from '../errors/rule-error.js'
 import type { UrlPolicy } from './url-policy.js'
 
-/** `language`: of the page on which the owner sends it. */
+/** `language` is that of the page on which the owner submits the form. */
 type Input = { url: string; events: readonly EventType[]; language?: string }
 
 type Deps = { db: Db; urlPolicy: UrlPolicy; secretBox: SecretBox; webhookObserver: WebhookObserver }
@@ -29,18 +29,18 @@ type Deps = { db: Db; urlPolicy: UrlPolicy; secretBox: SecretBox; webhookObserve
 /** Disabled endpoints count until they are deleted (docs/specification.md#creating-a-webhook). */
 export const MAX_ENDPOINTS_PER_ACCOUNT = 5
 
-/** Endpoints of one account. Every method names the account, so a foreign id is an unknown one. */
+/** The endpoints of accounts. Every method requires the account, so another account's id counts as unknown. */
 export class EndpointService {
   constructor(private readonly deps: Deps) {}
 
-  /** The secret is returned here and nowhere else. */
+  /** Creates an endpoint and returns its secret, which nothing else returns. */
   async create(
     accountId: string,
     input: Input,
     meta: RequestMeta,
   ): Promise<{ endpoint: Endpoint; secret: string }> {
     const { db, urlPolicy, secretBox, webhookObserver } = this.deps
-    // Names are resolved before the account is locked: a slow name server must not hold the lock.
+    // Resolves names before locking the account: a slow name server must not hold the lock.
     const { url, href } = await urlPolicy.accept(input.url)
     const secret = newSigningSecret()
     const endpoint = await db.transaction((tx) =>
@@ -69,12 +69,12 @@ export class EndpointService {
     return endpoint
   }
 
-  /** Throws `not_found` for an id the account does not have. */
+  /** Throws `not_found` for an id that the account does not have. */
   async requireOwned(accountId: string, id: EndpointId): Promise<void> {
     await this.get(accountId, id)
   }
 
-  /** Replaces the events; a url that is given must pass the policy even when it is the current one. */
+  /** Replaces the events. If a URL is given, it must pass the policy even if it is the current one. */
   async update(
     accountId: string,
     id: EndpointId,
@@ -89,7 +89,7 @@ export class EndpointService {
     return endpoint
   }
 
-  /** Active and without failures, in any previous state. */
+  /** Makes an endpoint active and without failures, no matter what state it is in. */
   async enable(accountId: string, id: EndpointId, meta: RequestMeta): Promise<Endpoint> {
     const endpoint = await enableEndpoint(this.deps.db, accountId, id)
     if (!endpoint) throw notFound()
@@ -106,7 +106,7 @@ export class EndpointService {
   }
 }
 
-/** Has no `Retry-After`, which distinguishes it from a rate limit (docs/specification.md#rate-limits). */
+/** Has no `Retry-After`, unlike a rate limit (docs/specification.md#rate-limits). */
 class QuotaExceededError extends RuleError {
   constructor() {
     super('endpoint.quota', { kind: 'limited', values: { max: MAX_ENDPOINTS_PER_ACCOUNT } })

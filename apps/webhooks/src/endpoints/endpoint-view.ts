@@ -1,7 +1,7 @@
 import type { Endpoint } from '@signet/webhook-core/stores'
 import { oneItem, ref } from '../schemas/schema-parts.js'
 
-/** What leaves the server is listed here, so a new column cannot leak by itself. */
+/** Lists what leaves the server, so that a new column cannot leak by accident. */
 export const endpointView = (endpoint: Endpoint) => ({
   id: endpoint.id,
   url: endpoint.url,
@@ -16,5 +16,5 @@ export const endpointView = (endpoint: Endpoint) => ({
   updated_at: endpoint.updatedAt.toISOString(),
 })
 
-/** An answer with one endpoint, for the document. */
+/** An answer with one endpoint, for the API document. */
 export const oneEndpoint = (description: string) => oneItem(description, ref('Subscription'))

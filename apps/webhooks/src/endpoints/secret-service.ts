@@ -24,7 +24,7 @@ type Deps = { db: Db; secretBox: SecretBox; webhookObserver: WebhookObserver }
 export class SecretService {
   constructor(private readonly deps: Deps) {}
 
-  /** The next secret is returned here and nowhere else. */
+  /** Creates and returns the next secret, which nothing else returns. */
   async rotate(
     accountId: string,
     id: EndpointId,
@@ -54,7 +54,7 @@ export class SecretService {
     return endpoint
   }
 
-  /** A statement that changed nothing met either no endpoint or one in another state. */
+  /** Explains why a statement changed nothing: there is no such endpoint, or it is in another state. */
   async #refusal(
     accountId: string,
     id: EndpointId,

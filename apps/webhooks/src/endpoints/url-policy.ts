@@ -5,7 +5,7 @@ import { hasInvisible } from '@signet/pages/visible'
 import type { PortRange } from '../config/port-ranges.js'
 import { RuleError, type Rule } from '../errors/rule-error.js'
 
-/** A URL of an endpoint that the policy rejects. The message is for the caller: it names the rule and reveals nothing about our network. */
+/** The policy rejects the URL of an endpoint. The message is for the caller: it names the rule and reveals nothing about our network. */
 export class UrlRefusedError extends RuleError {
   constructor(rule: Extract<Rule, `url.${string}`>, options?: ConstructorParameters<typeof RuleError>[1]) {
     super(rule, options)
@@ -14,13 +14,13 @@ export class UrlRefusedError extends RuleError {
 
 export type UrlPolicyOptions = {
   guard: AddressGuard
-  /** Ports a receiver may use. `parsePortRanges` parses the setting. */
+  /** Ports that a receiver may use. `parsePortRanges` parses the setting. */
   allowedPorts: readonly PortRange[]
   /** Hosts of this service and of the identity server, in any spelling. Deliveries to ourselves are rejected. */
   ownHosts?: readonly string[]
 }
 
-/** A URL as given, and in the normalized form by which URLs are compared. */
+/** A URL as given, and in normalized form, which is used to compare URLs. */
 export type AcceptedUrl = { url: string; href: string }
 
 const MAX_LENGTH = 2048
@@ -50,7 +50,7 @@ export class UrlPolicy {
     this.#ownHosts = new Set(ownHosts.map(comparableHost))
   }
 
-  /** Resolves the host, which can take 3 seconds: call it before taking locks. Throws `UrlRefusedError`. */
+  /** Checks a URL and returns it. Resolves the host, which can take 3 seconds, so call it before taking locks. Throws `UrlRefusedError`. */
   async accept(raw: string): Promise<AcceptedUrl> {
     const url = this.#parse(raw)
     this.#checkPort(url)
@@ -64,9 +64,9 @@ export class UrlPolicy {
     // Checked on the raw text: the parser accepts `https:example.com`, drops tabs and converts backslashes.
     const scheme = this.#guard.allowsPrivateTargets ? /^https?:\/\//i : /^https:\/\//i
     if (!scheme.test(raw)) throw new UrlRefusedError('url.scheme')
-    // People would read a different address from the one that is called, and a lone surrogate cannot be stored as sent.
+    // People would read a different address than the one that is called, and a lone surrogate cannot be stored as it was sent.
     if (/[\s\\]/.test(raw) || hasInvisible(raw)) throw new UrlRefusedError('url.invisible')
-    // The parser accepts any number of slashes before the host: people would read a different address from the one that is called.
+    // The parser accepts any number of slashes before the host, so people would read a different address than the one that is called.
     if (/^[^/]*\/{3}/.test(raw)) throw new UrlRefusedError('url.slashes')
     const url = parseUrl(raw)
     if (url === null || comparableHost(url.hostname) === '') throw new UrlRefusedError('url.invalid')
@@ -78,7 +78,7 @@ export class UrlPolicy {
   }
 
   #checkPort(url: URL): void {
-    // http is only allowed together with private targets, and then also on its default port.
+    // http is allowed only together with private targets, and then also on its default port.
     if (url.protocol === 'http:' && url.port === '') return
     const port = Number(url.port || 443)
     if (!this.#allowedPorts.some(({ from, to }) => port >= from && port <= to)) {
@@ -99,7 +99,7 @@ export class UrlPolicy {
     try {
       await this.#guard.addressesOf(comparableHost(url.hostname))
     } catch (error) {
-      // One text for both: it must not tell which names exist in the networks that our resolver sees.
+      // Uses one text for both, so that it does not reveal which names exist in the networks that our resolver sees.
       if (error instanceof NameNotResolvedError || error instanceof BlockedAddressError)
         throw new UrlRefusedError('url.addresses', { cause: error })
       throw error

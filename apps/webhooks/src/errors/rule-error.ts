@@ -1,8 +1,8 @@
 import { AppError, type AppErrorOptions } from '@signet/errors'
 
 /**
- * What the API says when a rule is broken. The portal has a text of its own for each, in the language of its reader
- * (`portal.rule.…`). Words in braces are filled in.
+ * The API's messages for broken rules. The portal has its own text for each, in the reader's language (`portal.rule.…`). Words in
+ * braces are replaced with values.
  */
 export const ruleMessages = {
   'url.length': 'url must have 1 to 2048 characters',

@@ -3,17 +3,17 @@ import type { EventToPublish, WebhookQueues } from '@signet/webhook-core/queue'
 
 type Deps = {
   queues: Pick<WebhookQueues, 'addEvents'>
-  /** Called for events that could not be queued; the sweeper finds them. */
+  /** Called for events that could not be queued, which the sweeper finds. */
   onMissed: (count: number, error: unknown) => void
 }
 
 const BATCH = 500
-/** Events kept while Redis hangs. For the rest, the sweeper finds their rows (docs/specification.md#delivery-pipeline). */
+/** Maximum events kept while Redis hangs. The sweeper finds the rows of all others (docs/specification.md#delivery-pipeline). */
 const MAX_WAITING = 10_000
 
 /**
- * Adds committed events to the queue after the response is sent, so that no caller waits for Redis. Events of one commit are added
- * together, and so are those that arrive while a batch is being added (decision 0162).
+ * Adds committed events to the queue after the response has been sent, so that no caller waits for Redis. Events of one commit are
+ * added together, and so are those that arrive while a batch is being added (decision 0162).
  */
 export class EventPublisher {
   readonly #deps: Deps
@@ -31,13 +31,13 @@ export class EventPublisher {
     this.#sending ??= this.#sendAll()
   }
 
-  /** Resolves when everything published so far was sent or dropped. */
+  /** Resolves when everything published so far has been sent or dropped. */
   async close(): Promise<void> {
     await this.#sending
   }
 
   async #sendAll(): Promise<void> {
-    // The callers of one commit continue one after the other: without the wait, the first event would be added alone.
+    // The callers of one commit continue one after the other. Without this wait, the first event would be added alone.
     await turn()
     while (this.#waiting.length > 0) {
       const batch = this.#waiting.splice(0, BATCH)

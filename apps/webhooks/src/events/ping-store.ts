@@ -2,8 +2,8 @@ import type { Queryable } from '@signet/db'
 import type { EndpointId, EventId } from '@signet/webhook-core'
 
 /**
- * Queues a ping for one endpoint. Returns `queued`, or `disabled` with nothing stored, or null if the account has no such
- * endpoint. Dispatching checks again whether the endpoint is active.
+ * Queues a ping for one endpoint and returns `queued`. Stores nothing and returns `disabled` if the endpoint is disabled, or null if
+ * the account has no such endpoint. The dispatcher checks again whether the endpoint is active.
  */
 export async function insertPing(
   db: Queryable,

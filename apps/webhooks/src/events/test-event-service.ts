@@ -8,11 +8,11 @@ import type { WebhookObserver } from '../observers/webhook-observer.js'
 
 type Deps = { db: Db; publisher: EventPublisher; webhookObserver: WebhookObserver; now: () => Date }
 
-/** Test events on demand (docs/specification.md#test-events). */
+/** Sends test events on demand (docs/specification.md#test-events). */
 export class TestEventService {
   constructor(private readonly deps: Deps) {}
 
-  /** `queued` means that the event is committed; whether it is sent is decided when it is dispatched. */
+  /** `queued` means that the event is committed. The dispatcher decides later whether to send it. */
   async send(
     accountId: string,
     endpointId: EndpointId,

@@ -11,7 +11,10 @@ type Deps = { origin: string; cookie: SessionCookie; sessions: SessionService }
 export class FormGuard {
   constructor(private readonly deps: Deps) {}
 
-  /** The session that the form belongs to. A form of another session gets a 403 page, which says so if the person has been signed out. */
+  /**
+   * Returns the session that the form belongs to. A form of another session gets a 403 page, which says so if the person has been
+   * signed out.
+   */
   async check(
     req: Request,
     form: FormName,

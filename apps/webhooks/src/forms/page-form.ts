@@ -1,7 +1,7 @@
 import type { BodySpec, ResponseDoc, RouteDocs } from '@signet/http'
 import { ref } from '../schemas/schema-parts.js'
 
-/** The fields of a page's form; repeated ones are lists. */
+/** The fields of a page's form. Repeated fields are arrays. */
 export type PageForm = Readonly<Record<string, unknown>>
 
 export const pageForm: BodySpec = { as: 'form', maxBytes: 16 * 1024 }

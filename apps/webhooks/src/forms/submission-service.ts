@@ -13,24 +13,27 @@ import {
   type SubmissionKey,
 } from './submission-store.js'
 
-/** Where a form redirects to, and what it hands to that page. */
+/** Where a form redirects to, and the data that it passes to that page. */
 export type Next = Handover & { to: string }
 
 type Deps = { db: Db; secretBox: Pick<SecretBox, 'seal' | 'open'> }
 
-/** A form as it was rendered, and what was sent with it. */
+/** A form as it was rendered, and the data that was sent with it. */
 type Sent = { form: string; path: string; fields: object }
 
-/** Within this time a second press of a button gets everything that the first one got; later only the page, without one-time values. */
+/**
+ * Within this time, a second press of a button gets the same result as the first one. Later, it only gets the page, without one-time
+ * values.
+ */
 const DOUBLE_PRESS_SECONDS = 10
 const POLL_MS = 50
 const MAX_POLLS = 200
 
-/** Processes each form once, however often its button was pressed (decision 0229). */
+/** Processes each form once, no matter how often its button is pressed (decision 0229). */
 export class SubmissionService {
   constructor(private readonly deps: Deps) {}
 
-  /** The result of `work`, or of an earlier or simultaneous call for the same form with the same fields. */
+  /** Returns the result of `work`, or of an earlier or simultaneous call for the same form with the same fields. */
   async once(session: Session, sent: Sent, work: () => Promise<Next>): Promise<Next> {
     const { db, secretBox } = this.deps
     const own = { sessionHash: session.idHash, key: keyOf(session, sent) }

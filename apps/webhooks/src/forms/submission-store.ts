@@ -4,8 +4,8 @@ import type { SealedSecret } from '@signet/webhook-core'
 export type SubmissionKey = { sessionHash: Buffer; key: Buffer }
 
 /**
- * Claims a form for one of several simultaneous requests; again only if the first has not finished within half a minute. Also deletes the
- * results of the session's earlier forms.
+ * Claims a form for one of several simultaneous requests. It can be claimed again only if the first request has not finished within
+ * half a minute. Also deletes the results of the session's earlier forms.
  */
 export async function claimSubmission(db: Queryable, { sessionHash, key }: SubmissionKey): Promise<boolean> {
   const { rowCount } = await db.query(
@@ -33,7 +33,7 @@ export async function endSubmission(
   )
 }
 
-/** For what failed on our side: the form may be sent again. */
+/** Releases a form after a failure on our side, so that it can be sent again. */
 export async function forgetSubmission(db: Queryable, { sessionHash, key }: SubmissionKey): Promise<void> {
   await db.query('delete from page_submissions where session_hash = $1 and key = $2 and done_at is null', [
     sessionHash,
@@ -41,7 +41,7 @@ export async function forgetSubmission(db: Queryable, { sessionHash, key }: Subm
   ])
 }
 
-/** The sealed result and how long ago it was; null while there is none. */
+/** Returns the sealed result and its age, or null if there is none yet. */
 export async function findResult(
   db: Queryable,
   { sessionHash, key }: SubmissionKey,

@@ -3,8 +3,8 @@ import type { PageResponder } from '../pages/page-responder.js'
 import { pageDocs } from './page-form.js'
 
 /**
- * When a form is refused before it is processed, its address stays in the address bar. A person who opens that address later gets
- * to the nearest of these pages above it, or to the start page.
+ * If a form is refused before it is processed, its address stays in the address bar. Redirects a person who opens that address later to
+ * the nearest of `pages` above it, or to the start page.
  */
 export function waysBack(
   responder: PageResponder,

@@ -3,7 +3,8 @@ import type { Observer } from '../observers/observer.js'
 import type { IdentityClient, UserState } from '../identity/identity-client.js'
 
 /**
- * Asks the identity server whether an account is usable (docs/specification.md#token-requests). Passes if it does not answer.
+ * Asks the identity server whether an account is usable (docs/specification.md#token-requests). Accepts the account if there is no
+ * answer.
  */
 export class AccountCheck {
   constructor(

@@ -18,7 +18,7 @@ type ConnectionRow = {
   last_active_at: Date
 }
 
-/** Applications that can still do something: with a grant that has a live token. Newest use first. */
+/** Returns the applications that can still act, because they have a grant with a live token. Most recently used first. */
 export async function listConnections(db: Queryable, accountId: string): Promise<Connection[]> {
   const { rows } = await db.query<ConnectionRow>(
     `select c.client_id, c.client_name, array_agg(distinct word) as scopes, min(g.created_at) as since,
@@ -47,7 +47,7 @@ export async function listConnections(db: Queryable, accountId: string): Promise
   }))
 }
 
-/** Ends all that the account has granted to a client, and with it every token; returns the grants that were live. */
+/** Ends all grants of the account to a client, and with them every token. Returns the grants that were live. */
 export async function revokeConnection(
   db: Queryable,
   { accountId, clientId }: { accountId: string; clientId: string },

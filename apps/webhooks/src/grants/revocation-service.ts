@@ -27,7 +27,7 @@ type Deps = {
 export class RevocationService {
   constructor(private readonly deps: Deps) {}
 
-  /** An access token ends alone, a refresh token with its grant. Unknown and foreign tokens are ignored. */
+  /** Revokes an access token alone, or a refresh token together with its grant. Ignores unknown tokens and those of other clients. */
   async revoke({ clientId }: AuthenticatedClient, token: string, meta: RequestMeta): Promise<void> {
     const owned = { tokenHash: sha256(token), clientId }
     if (hasFormOf('accessToken', token)) return revokeAccessToken(this.deps.db, owned)
@@ -36,7 +36,7 @@ export class RevocationService {
     if (grantId !== null) this.deps.observer.grantRevoked({ grantId, reason: 'revoked_by_client' }, meta)
   }
 
-  /** What a resource server learns about a token: only `active: false` unless the token is live. */
+  /** Returns the answer to a resource server that asks about a token: only `active: false` unless the token is live. */
   async introspect(
     client: AuthenticatedClient,
     token: string,
@@ -62,7 +62,7 @@ export class RevocationService {
   async #describe(token: string, meta: RequestMeta): Promise<TokenDetails | null> {
     const { db, bearer } = this.deps
     if (hasFormOf('accessToken', token)) return describeAccessToken(db, sha256(token))
-    // Resolving counts as a use and applies the rule of idleness.
+    // Resolving the token counts as a use, and ends it if it has been idle too long.
     if (!(await bearer.resolvePersonalToken(token, meta))) return null
     return describePersonalToken(db, sha256(token), SCOPE_CONNECT)
   }

@@ -58,13 +58,14 @@ export const tokenRoutes = (deps: Deps): Route[] => [
     async handle({ req, body, context }) {
       const { client, parameters } = await authenticatedForm(deps, req, body)
       await deps.revocations.revoke(client, parameters.require('token'), context)
-      // RFC 7009 has clients ignore the body, but some refuse an answer that is not JSON, and keep their other token.
+      // RFC 7009 tells clients to ignore the body, but some reject an answer that is not JSON, and then do not revoke their other
+      // token.
       return { status: 200, body: {} }
     },
   }),
 ]
 
-/** Introspection (RFC 7662); mounted only when the operator named clients that may use it. */
+/** Introspection (RFC 7662). Mounted only if the operator named clients that may use it. */
 export const introspectionRoutes = (deps: Deps): Route[] => [
   route<undefined, Form>({
     method: 'post',
@@ -101,7 +102,10 @@ function issue(
   throw new OAuthError('unsupported_grant_type', 'grant_type must be authorization_code or refresh_token')
 }
 
-/** What the token, revocation and introspection endpoints begin with: a form in which nothing is repeated, and its client. */
+/**
+ * The first step of the token, revocation and introspection endpoints: reads a form without repeated fields, and authenticates its
+ * client.
+ */
 async function authenticatedForm(
   deps: Pick<Deps, 'clients' | 'limits'>,
   req: Request,
@@ -112,7 +116,7 @@ async function authenticatedForm(
   return { client: await authenticateClient(deps, req, parameters), parameters }
 }
 
-/** Failures are limited per client and address. */
+/** Limits failures per client and address. */
 async function authenticateClient(
   { clients, limits }: Pick<Deps, 'clients' | 'limits'>,
   req: Request,
@@ -134,7 +138,7 @@ async function authenticateClient(
   }
 }
 
-/** Exactly these members, none of them null. */
+/** The response has exactly these members, and none of them is null. */
 const view = (issued: IssuedTokens) => ({
   access_token: issued.accessToken,
   token_type: 'Bearer',

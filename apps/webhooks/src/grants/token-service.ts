@@ -24,7 +24,7 @@ import {
   type StoredRefreshToken,
 } from './token-store.js'
 
-/** The answer of the token endpoint; `refreshToken` is null when the client may not refresh. */
+/** The answer of the token endpoint. `refreshToken` is null if the client may not refresh. */
 export type IssuedTokens = {
   readonly accessToken: string
   readonly expiresInSeconds: number
@@ -61,7 +61,7 @@ export class TokenService {
     this.#refreshKey = key
   }
 
-  /** Authorization code grant with PKCE. A used code revokes its grant before the error goes out. */
+  /** Redeems an authorization code with PKCE. If the code was used before, revokes its grant before returning the error. */
   async redeem(
     client: AuthenticatedClient,
     parameters: Parameters,
@@ -86,7 +86,7 @@ export class TokenService {
     return issued
   }
 
-  /** Refresh token grant with rotation for all clients (OAuth 2.1 section 4.3.1). */
+  /** Redeems a refresh token, with rotation for all clients (OAuth 2.1 section 4.3.1). */
   async refresh(
     client: AuthenticatedClient,
     parameters: Parameters,
@@ -123,8 +123,8 @@ export class TokenService {
   }
 
   /**
-   * The one successor of a refresh token (decision 0180): a client that asks twice, or from several
-   * workers at once, gets the same token, so no second chain begins that could be used unnoticed.
+   * Returns the only successor of a refresh token (decision 0180). A client that asks twice, or from several workers at once, gets the
+   * same token, so that no second chain begins that could be used unnoticed.
    */
   #successorOf(token: string, { refreshSalt }: StoredRefreshToken): string {
     return derivedCredential('refreshToken', this.#refreshKey, `${refreshSalt} ${token}`)
@@ -166,7 +166,7 @@ export class TokenService {
     }
   }
 
-  /** Seconds until the grant reaches its maximum age; Infinity without one. */
+  /** Seconds until the grant reaches its maximum age. Infinity if there is none. */
   #secondsLeft(grantAgeSeconds: number): number {
     if (this.deps.grantMaxDays === 0) return Infinity
     const left = Math.floor(this.deps.grantMaxDays * DAY_SECONDS - grantAgeSeconds)
@@ -174,7 +174,7 @@ export class TokenService {
     return left
   }
 
-  /** Committed before the error is made, so the refusal cannot roll it back. */
+  /** Revokes the grant before creating the error, so that the revocation is committed and the error cannot roll it back. */
   async #replayed(grant: OwnedGrant, reason: string, meta: RequestMeta): Promise<OAuthError> {
     await this.#revoke(grant, reason, meta)
     return invalidGrant()
@@ -200,7 +200,7 @@ function requireGrantType(client: AuthenticatedClient, type: GrantType): void {
     throw new OAuthError('unauthorized_client', `The client is not registered for ${type}`)
 }
 
-/** Expiry, redirect URI and PKCE; a code that does not fit is not consumed. */
+/** Checks expiry, redirect URI and PKCE. A code that does not match is not consumed. */
 function codeFits(stored: StoredCode, { redirectUri, verifier }: CodeRequest): boolean {
   const redirectFits =
     redirectUri === undefined ? !stored.redirectUriSent : redirectUri === stored.redirectUri
@@ -216,7 +216,7 @@ function verifierFits(verifier: string, challenge: string): boolean {
   return sameDigest(computed, Buffer.from(challenge, 'base64url'))
 }
 
-/** RFC 6749 section 6: the granted scope or less. The refresh token keeps the granted scope. */
+/** RFC 6749 section 6: a client may request the granted scope or less. The refresh token keeps the granted scope. */
 function readRefreshScope(parameters: Parameters, { scope }: StoredRefreshToken): string {
   const wanted = parameters.get('scope')
   if (wanted === undefined) return scope
@@ -225,7 +225,7 @@ function readRefreshScope(parameters: Parameters, { scope }: StoredRefreshToken)
   return [...new Set(wanted.split(' '))].join(' ')
 }
 
-/** 401, as for every other credential of such an account (decision 0141). The grant does not end, because a ban may be lifted. */
+/** A 401, as for every other credential of such an account (decision 0141). The grant stays, because a ban may be lifted. */
 const accountRefused = () =>
   new AppError(
     'unauthenticated',

@@ -1,8 +1,8 @@
 import type { Queryable } from '@signet/db'
 import { accountAdmits } from '../credentials/account-access.js'
 
-// Every statement here is a transaction by itself. What is decided under a lock (a code is used once, a refresh token is
-// rotated once) is decided by the one statement that also inserts the new tokens.
+// Every statement here is its own transaction. Once-only decisions (a code is used once, a refresh token is rotated once) are made
+// under a lock by the same statement that inserts the new tokens.
 
 export type StoredCode = {
   grantId: string
@@ -14,7 +14,7 @@ export type StoredCode = {
   expired: boolean
   used: boolean
   grantRevoked: boolean
-  /** The account may not use anything of this grant: banned, signed out everywhere or deleted. */
+  /** The account may not use anything of this grant, because it is banned, signed out everywhere or deleted. */
   accountRefused: boolean
   scope: string
   resources: readonly string[]
@@ -26,21 +26,21 @@ export type StoredRefreshToken = {
   grantId: string
   clientId: string
   accountId: string
-  /** `parallel`: rotated after this request arrived; `grace`: rotated a moment before; `replayed`: long ago. */
+  /** `parallel`: rotated after this request arrived. `grace`: rotated a moment before. `replayed`: rotated long before. */
   state: 'current' | 'parallel' | 'grace' | 'replayed'
   expired: boolean
   revoked: boolean
-  /** As in {@link StoredCode}. */
+  /** See {@link StoredCode}. */
   accountRefused: boolean
   scope: string
   resources: readonly string[]
   email: string
-  /** Salt of the refresh tokens of this grant; never leaves the server. */
+  /** Salt of the refresh tokens of this grant. It never leaves the server. */
   refreshSalt: string
   grantAgeSeconds: number
 }
 
-/** New tokens of a grant, by their digests. */
+/** New tokens of a grant, as digests. */
 export type NewTokens = {
   grantId: string
   accountId: string
@@ -123,7 +123,7 @@ const REDEEM_CODE = {
   ),
 }
 
-/** Marks the code used and inserts its tokens; false if another request was first. */
+/** Marks the code as used and inserts its tokens. Returns false if another request was first. */
 export async function redeemCode(db: Queryable, codeHash: Buffer, tokens: NewTokens): Promise<boolean> {
   return (await db.query(REDEEM_CODE, [codeHash, ...parametersOf(tokens)])).rowCount === 1
 }
@@ -192,8 +192,8 @@ const ROTATE = {
 }
 
 /**
- * Rotates a current refresh token. False when another request holds the row or was first: this one is truly parallel to
- * it, because it found the token current when it arrived.
+ * Rotates a current refresh token. Returns false if another request holds the row or was first. Such a request is truly parallel,
+ * because this one found the token current when it arrived.
  */
 export async function rotateRefreshToken(
   db: Queryable,
@@ -205,14 +205,14 @@ export async function rotateRefreshToken(
 
 const ISSUE_FURTHER = {
   name: 'issue-further-tokens',
-  // Waits for the other request. If that one failed, the token is rotated here.
+  // Waits for the other request. If that one failed, this statement rotates the token.
   text: issueAfter(
     `update oauth_refresh_tokens set rotated_at = coalesce(rotated_at, clock_timestamp())
       where token_hash = $1 and revoked_at is null returning 1`,
   ),
 }
 
-/** A further access token for a refresh token that another request rotates or has just rotated. */
+/** Issues another access token for a refresh token that another request is rotating or has just rotated. */
 export async function issueFurtherTokens(
   db: Queryable,
   tokenHash: Buffer,
@@ -232,7 +232,7 @@ const parametersOf = (tokens: NewTokens) => [
   tokens.refreshSeconds,
 ]
 
-/** Ends a grant with all its tokens; false when it had ended already. */
+/** Ends a grant with all its tokens. Returns false if it had already ended. */
 export async function revokeGrant(
   db: Queryable,
   { grantId, accountId }: { grantId: string; accountId: string },

@@ -11,7 +11,7 @@ export type Refusal = {
   /** Language of the message. */
   readonly language?: Language
   readonly status: number
-  /** Name of the field that it is about. */
+  /** Name of the field that the message is about. */
   readonly fault?: string | undefined
   readonly retryAfterSeconds?: number | undefined
 }
@@ -19,19 +19,22 @@ export type Refusal = {
 /** The result of checking one signature, explained to a person. */
 export type Verdict = { readonly header: string; readonly isRight: boolean; readonly explanation: string }
 
-/** What a form hands to the page that it leads to (docs/specification.md#portal-forms). */
+/** What a form passes to the page that it leads to (docs/specification.md#portal-forms). */
 export type Handover = {
-  /** Secrets to be shown now and never again, by name. */
+  /** Secrets by name, to be shown now and never again. */
   readonly shown?: Readonly<Record<string, string>>
   readonly verdicts?: readonly Verdict[]
   readonly refusal?: Refusal
-  /** Fields as they were sent, for a form to keep. */
+  /** Fields as they were sent, so that the form can show them again. */
   readonly typed?: Readonly<Record<string, unknown>>
 }
 
 type Deps = { db: Db; secretBox: Pick<SecretBox, 'seal' | 'open'> }
 
-/** Carries content over the redirect after a form: sealed, for the same person in the same session, once, for five minutes. */
+/**
+ * Passes content across the redirect after a form. The content is sealed, and can be opened once within five minutes, by the same
+ * person in the same session.
+ */
 export class HandoverService {
   constructor(private readonly deps: Deps) {}
 
@@ -42,7 +45,7 @@ export class HandoverService {
     return id
   }
 
-  /** Null when it was opened before, took too long, or belongs to another person. */
+  /** Returns null if it was already opened, has expired, or belongs to another person. */
   async take(session: Session, id: string): Promise<Handover | null> {
     if (!UUID.test(id)) return null
     const sealed = await takeHandover(this.deps.db, { id, sessionHash: session.idHash })
@@ -50,7 +53,7 @@ export class HandoverService {
     try {
       return JSON.parse(this.deps.secretBox.open(sealed, contextOf(session, id))) as Handover
     } catch (error) {
-      // A session continues when its person signs in to another account; what was handed over does not.
+      // A session continues when its person signs in to another account, but what was handed over does not.
       if (error instanceof SecretUnreadableError) return null
       throw error
     }

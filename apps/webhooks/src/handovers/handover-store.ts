@@ -1,7 +1,7 @@
 import type { Queryable } from '@signet/db'
 import type { SealedSecret } from '@signet/webhook-core'
 
-/** Also deletes what the session left unopened for too long. */
+/** Also deletes what the session has left unopened for too long. */
 export async function insertHandover(
   db: Queryable,
   { id, sessionHash, sealed }: { id: string; sessionHash: Buffer; sealed: SealedSecret },
@@ -13,7 +13,7 @@ export async function insertHandover(
   )
 }
 
-/** Finds it once, and only for the session that it was made in. */
+/** Returns a handover once, and only to the session that created it. */
 export async function takeHandover(
   db: Queryable,
   { id, sessionHash }: { id: string; sessionHash: Buffer },

@@ -9,7 +9,7 @@ const PREFLIGHT = {
 
 /**
  * CORS for browser-based clients (docs/specification.md#cors): any origin, never with credentials. Runs before limits and
- * authentication, so that their errors can be read too.
+ * authentication, so that clients can read their errors too.
  */
 export const publicCors: RequestHandler = (req, res, next) => {
   res.setHeader('Access-Control-Allow-Origin', '*')
@@ -20,10 +20,10 @@ export const publicCors: RequestHandler = (req, res, next) => {
 }
 
 const V1_HEADERS = 'Authorization, Content-Type'
-/** Those that the transport of MCP defines. */
+/** The headers that the transport of MCP defines, in addition to those of /v1. */
 export const MCP_HEADERS = `${V1_HEADERS}, MCP-Protocol-Version, Mcp-Method, Mcp-Name`
 
-/** CORS for /v1 and /mcp: only the origins the operator listed. */
+/** CORS for /v1 and /mcp: only the origins that the operator listed. */
 export function listedCors(origins: readonly string[], allowedHeaders = V1_HEADERS): RequestHandler {
   if (origins.length === 0) return (_req, _res, next) => next()
   return (req, res, next) => {

@@ -12,8 +12,8 @@ const CODES: Partial<Record<ErrorKind, number>> = {
 }
 
 /**
- * Errors of /mcp outside of any message: the errors of /v1 as JSON-RPC errors. Clients react to status and challenge, and `data`
- * has the code of /v1.
+ * Errors of /mcp that belong to no message: the errors of /v1 as JSON-RPC errors. Clients react to status and challenge, and `data`
+ * contains the code of /v1.
  */
 export const mcpErrorRenderer: ErrorRenderer = {
   ...v1ErrorRenderer,

@@ -4,8 +4,8 @@ import type { Observer } from '../observers/observer.js'
 import { printable } from '../oauth/oauth-error.js'
 
 /**
- * Errors of the OAuth endpoints: `{"error", "error_description"}` (RFC 6749 section 5.2). `bodyCode` is the code for a body
- * that cannot be read: registration has one of its own.
+ * Errors of the OAuth endpoints: `{"error", "error_description"}` (RFC 6749 section 5.2). `bodyCode` is the code for a body that cannot
+ * be read, because registration uses a different one.
  */
 export const oauthErrorRenderer = (
   bodyCode: string,
@@ -27,7 +27,7 @@ export const oauthErrorRenderer = (
   },
 })
 
-/** RFC 6749 section 5.1: on every answer of these endpoints. */
+/** RFC 6749 section 5.1 requires these on every answer of these endpoints. */
 export const NO_STORE = { 'Cache-Control': 'no-store', Pragma: 'no-cache' }
 
 // RFC 6749 section 5.2. The error is repeated in the challenge because some clients throw it before they read the body.

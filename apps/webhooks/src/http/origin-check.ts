@@ -2,8 +2,8 @@ import { AppError } from '@signet/errors'
 import type { RequestHandler } from 'express'
 
 /**
- * Refuses browsers whose page is of another origin: DNS rebinding lets a foreign page reach a server in the browser's own network
- * (docs/specification.md#mcp-transport). Clients other than browsers send no `Origin`.
+ * Refuses requests from browser pages of other origins, because DNS rebinding lets a foreign page reach a server in the browser's own
+ * network (docs/specification.md#mcp-transport). Clients other than browsers send no `Origin`.
  */
 export const originCheck =
   (allowed: readonly string[]): RequestHandler =>

@@ -9,7 +9,7 @@ import { textsFor, type PageKey, type Texts } from '../pages/texts.js'
 import { NO_STORE } from './oauth-error-renderer.js'
 
 /**
- * Errors of the authorization pages: a page for browsers, `{error, error_description}` for those who accept no HTML
+ * Errors of the authorization pages: a page for browsers, and `{error, error_description}` for clients that do not accept HTML
  * (docs/specification.md#authorization-request).
  */
 export const pageErrorRenderer = (
@@ -55,7 +55,7 @@ const TITLES: Partial<Record<AppError['kind'] | PageKey, PageKey>> = {
   unavailable: 'error.title.unavailable',
 }
 
-/** Errors that a person may see. All others concern a request that an application made, and are for its developer. */
+/** Errors that a person may see. All others are about a request that an application made, and are for its developer. */
 const MESSAGES: ReadonlyMap<string, PageKey> = new Map(
   Object.entries({
     'Something went wrong on our side. Please try again.': 'error.internal',
@@ -72,7 +72,7 @@ const MESSAGES: ReadonlyMap<string, PageKey> = new Map(
   }),
 )
 
-/** Includes the time to wait, because people do not see the header `Retry-After`. */
+/** Includes the time to wait, because people do not see the `Retry-After` header. */
 function messageOf(t: Texts, { message, retryAfterSeconds }: AppError): string {
   const known = MESSAGES.get(message)
   const text = known === undefined ? message : t(known)

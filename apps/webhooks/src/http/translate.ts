@@ -5,8 +5,8 @@ import { JwksUnavailableError } from '@signet/jwt'
 const RETRY_AFTER_SECONDS = 5
 
 /**
- * For error handlers: an unreachable or slow database, a transaction that it gave up for another one's sake, and unreachable signing keys
- * become 503, with the API's own code. A write for an account that was deleted at the same moment becomes 410.
+ * For error handlers. An unreachable or slow database, a transaction that it aborted in favor of another one, and unreachable signing
+ * keys become 503 with the API's own code. A write for an account that was deleted at the same moment becomes 410.
  */
 export const translateOutage =
   (code: string) =>

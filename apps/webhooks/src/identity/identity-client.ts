@@ -1,4 +1,4 @@
-/** The identity server limits us or the browser's address (429). */
+/** The identity server rate-limits us or the browser's address (429). */
 export class IdentityBusyError extends Error {
   override readonly name = 'IdentityBusyError'
 
@@ -12,13 +12,13 @@ export class IdentityUnavailableError extends Error {
   override readonly name = 'IdentityUnavailableError'
 }
 
-/** What a code was exchanged for: the JWT of the person, and whether the account has a second factor. */
+/** The result of exchanging a code: the person's JWT, and whether the account has a second factor. */
 export type ExchangedCode = SignedInUser & { readonly accessToken: string }
 
-/** `hasSecondFactor`: whether the account has one that was confirmed. */
+/** `hasSecondFactor`: whether the account has a confirmed second factor. */
 export type SignedInUser = { readonly hasSecondFactor: boolean }
 
-/** `locale` is the language as the account states it, in any form. */
+/** `locale` is the account's language as it states it, in any form. */
 export type Mailbox = { readonly address: string; readonly locale: unknown }
 
 export type UserState = 'active' | 'gone' | 'banned'
@@ -27,7 +27,7 @@ export type IdentityClientOptions = {
   url: string
   /** Header in which the server expects the address of the browser. */
   clientIpHeader?: string | undefined
-  /** Admin JWT for questions about users. */
+  /** Admin JWT for requests about users. */
   serviceToken?: string | undefined
   now: () => Date
 }
@@ -50,14 +50,13 @@ type Call = {
 type Reply = { status: number; body: Record<string, unknown> }
 
 /**
- * Speaks to the identity server. Methods return null when it refused (4xx) and throw IdentityBusyError or
- * IdentityUnavailableError. Its refresh tokens are dropped, and its logout is never called: that would end every session
- * of the user.
+ * Calls the identity server. Methods return null if it refused (4xx) and throw IdentityBusyError or IdentityUnavailableError. This
+ * client drops refresh tokens, and never calls logout, which would end every session of the user.
  */
 export class IdentityClient {
   constructor(private readonly options: IdentityClientOptions) {}
 
-  /** `POST /token?grant_type=pkce`; null for a code that is unknown, used, expired or belongs to another verifier. */
+  /** `POST /token?grant_type=pkce`. Null for a code that is unknown, used, expired or belongs to another verifier. */
   async exchangeCode(
     { code, verifier }: { code: string; verifier: string },
     clientIp: string,
@@ -70,7 +69,7 @@ export class IdentityClient {
     return reply.status === 200 ? readExchange(reply) : null
   }
 
-  /** `GET /user` with a user's JWT; null once its session has ended, or the user was deleted or banned. */
+  /** `GET /user` with a user's JWT. Null if its session has ended, or if the user was deleted or banned. */
   async signedInUser(jwt: string): Promise<SignedInUser | null> {
     const { status, body } = await this.#call({
       path: '/user',
@@ -93,7 +92,7 @@ export class IdentityClient {
     return this.#isBanned(user) ? 'banned' : 'active'
   }
 
-  /** How an account can be reached now; null when it has no email address that is confirmed. */
+  /** The current email address of an account, or null if it has no confirmed one. */
   async findMailbox(accountId: string): Promise<Mailbox | null> {
     const user = await this.#findUser(accountId)
     if (user === null || this.#isBanned(user)) return null
@@ -102,7 +101,7 @@ export class IdentityClient {
     return { address: email, locale: isObject(metadata) ? metadata['locale'] : undefined }
   }
 
-  /** `GET /admin/users/{id}` with the service credential; null for a user who is gone. */
+  /** `GET /admin/users/{id}` with the service credential. Null if the user no longer exists. */
   async #findUser(accountId: string): Promise<Record<string, unknown> | null> {
     const { status, body } = await this.#call({
       path: `/admin/users/${encodeURIComponent(accountId)}`,
@@ -161,7 +160,7 @@ async function send(url: string, init: RequestInit): Promise<Reply & { retryAfte
   }
 }
 
-/** A refusal may come from a proxy, so it need not be JSON. A success must be. */
+/** A refusal may come from a proxy, so it may not be JSON. A success must be JSON. */
 function parseObject(text: string, required: boolean): Record<string, unknown> {
   try {
     const parsed: unknown = JSON.parse(text)

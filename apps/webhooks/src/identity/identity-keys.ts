@@ -2,7 +2,7 @@ import { JwksClient, JwtError, KeySet, type KeySource } from '@signet/jwt'
 import type { Logger } from '@signet/telemetry'
 import type { WebhooksConfig } from '../config/config.js'
 
-/** HS256 only with the secret, all other algorithms only with published or configured public keys. */
+/** Allows HS256 only with the secret, and all other algorithms only with published or configured public keys. */
 export function identityKeys(config: WebhooksConfig, log: Logger): KeySource {
   const { identityJwtSecret, identityJwksUrl, identityJwtPublicKeys: configured } = config
   const secret = identityJwtSecret && new KeySet([], { secret: identityJwtSecret })

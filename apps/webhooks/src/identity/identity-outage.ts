@@ -3,7 +3,7 @@ import type { RequestMeta } from '@signet/telemetry'
 import type { Observer } from '../observers/observer.js'
 import { IdentityBusyError, IdentityUnavailableError } from './identity-client.js'
 
-/** What a sign-in page shows while the identity server is unavailable. */
+/** The error that a sign-in page shows while the identity server is unavailable. */
 const OF_PAGES = {
   code: 'temporarily_unavailable',
   message: 'Signing in is not possible right now. Go back and try again in a moment.',

@@ -4,12 +4,12 @@ import { JwtError, verifyJwt, type JwtClaims, type KeySource } from '@signet/jwt
 export type IdentityUser = {
   readonly accountId: string
   readonly email: string
-  /** The session behind the token, where it names one. */
+  /** The session that the token belongs to, if it names one. */
   readonly sessionId: string | null
   readonly issuedAt: Date
-  /** When the person proved who they are; the session may have been refreshed since. */
+  /** When the person proved who they are. The session may have been refreshed since. */
   readonly provedAt: Date
-  /** True when the session behind the token passed a second factor. */
+  /** True if the session of the token includes a second factor. */
   readonly secondFactor: boolean
 }
 
@@ -28,7 +28,7 @@ type Options = {
 export class UserJwtVerifier {
   constructor(private readonly options: Options) {}
 
-  /** Null for every token that must not be trusted, or that is not an ordinary user's. Throws when the keys are unavailable. */
+  /** Returns null for every token that must not be trusted, or that is not an ordinary user's. Throws if the keys are unavailable. */
   async verify(token: string): Promise<IdentityUser | null> {
     const { keys, audience, issuer, now } = this.options
     try {

@@ -3,8 +3,8 @@ export const SEARCHED_BYTES = 2048
 const ACCOUNT_ID = /"account_id"\s*:\s*"([0-9A-Fa-f-]{36})"/
 
 /**
- * The account that a notice is probably for, without parsing it: callers send the id at its start or at its end. Use it only
- * for taking turns; notices without a hint share one turn.
+ * Returns the account that a notice is probably for, without parsing it: callers send the id at its start or at its end. Use it only
+ * for taking turns. Notices without a hint share one turn.
  */
 export function accountHint(bytes: Buffer): string {
   const head = bytes.toString('latin1', 0, SEARCHED_BYTES)

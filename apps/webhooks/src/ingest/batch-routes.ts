@@ -68,7 +68,7 @@ type LineDeps = Pick<Deps, 'ingest' | 'translate'> & {
   meta: RequestMeta
 }
 
-/** The response that the notice would have got on its own, with its status in the line. */
+/** The response that the notice would have got in its own request, with its status in the line. */
 async function resultOf(
   line: SummaryReady | AppError,
   { caller, ingest, translate, req, meta }: LineDeps,

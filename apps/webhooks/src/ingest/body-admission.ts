@@ -22,14 +22,14 @@ type Upload = {
   caller: string
   declaredBytes: number
   owner?: string
-  /** The request, and its handler. Whichever ends last releases the memory. */
+  /** Counts the request and its handler. The last one to finish releases the memory. */
   users: number
 }
 
 /**
- * Bounds the memory that large bodies take together, until their handling has ended: also when their client is gone by then. A body is
- * charged for what has arrived of it; when there is no room, it is not read any further. Accounts take turns, and a body that waits too
- * long is refused. Small bodies never wait.
+ * Limits the memory that large bodies take together until they have been handled, even if their client has disconnected by then. A body
+ * is charged for the part that has arrived; while there is no room, nothing more of it is read. Accounts take turns, and a body that
+ * waits too long is refused. Small bodies never wait.
  */
 export class BodyAdmission {
   readonly #memory: BodyMemory
@@ -39,7 +39,7 @@ export class BodyAdmission {
     this.#memory = new BodyMemory(options)
   }
 
-  /** A route whose bodies are bounded. Its handler ends when it no longer needs the body. */
+  /** A route whose bodies count toward the limit. Its handler must not finish before it no longer needs the body. */
   route(spec: RouteSpec<ServiceCaller, Buffer> & { body: BodySpec }): Route {
     return route<ServiceCaller, Buffer>({
       ...spec,
@@ -99,7 +99,7 @@ const newUpload = (
   users: 0,
 })
 
-/** Who takes turns: the account in the path or at the beginning of the body, else the service that sends it. */
+/** The owner whose turn a body uses: the account in the path or at the beginning of the body, otherwise the service that sends it. */
 function ownerOf({ accountId, caller }: Upload, beginning: Buffer): string {
   const known = accountId || accountHint(beginning)
   return known === '' ? `caller ${caller}` : known

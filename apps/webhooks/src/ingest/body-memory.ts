@@ -3,36 +3,36 @@ import { AppError } from '@signet/errors'
 import { MAX_BODY_BYTES } from './body-sizes.js'
 
 const MIB = 1024 * 1024
-/** `spared` is the part of the memory that a class leaves to the classes before it. */
+/** `spared` is the fraction of the memory that a class leaves to the classes before it. */
 const CLASSES = [
   { maxBytes: MIB, spared: 0 },
   { maxBytes: 4 * MIB, spared: 1 / 24 },
   { maxBytes: MAX_BODY_BYTES, spared: 1 / 8 },
 ]
-/** Besides the reserve, which is as large as the largest body. */
+/** In addition to the reserve, which is as large as the largest body. */
 const SHARED_BYTES = 96 * MIB
-/** Leaves most of the time of a request for the request itself. */
+/** Short enough to leave most of the time of a request for the request itself. */
 const WAIT_MS = 10_000
-/** Less than others wait, so that none of them is refused because of one that stalls. */
+/** Shorter than the wait of others, so that a body that stalls does not cause any of them to be refused. */
 const FINISH_MS = 5000
 
 export type BodyMemoryOptions = { sharedBytes?: number; waitMs?: number; finishMs?: number }
 
 type Growth = {
-  /** An account, or whoever else takes turns. */
+  /** The account, or the service, whose turn the body uses. */
   owner: string
   /** A lower bound of the size of the body. */
   atLeastBytes: number
-  /** How much of it has arrived. */
+  /** How many bytes have arrived. */
   arrivedBytes: number
   refuse: (error: Error) => void
 }
 
 /**
- * Memory for large bodies. Each owner has a share for each size class: it may grow while it is smaller than what is free, so nobody
- * can take everything, and nobody waits for larger bodies. Bodies whose share is full wait, shares by turns, also for the reserve: it
- * has room for the rest of one body of any size, and that one has to arrive soon. So bodies that are all half read cannot block one
- * another, and neither can one that stalls.
+ * Memory for large bodies. Each owner has a share for each size class. A share may grow while it is smaller than the free memory, so
+ * nobody can take everything, and nobody waits for larger bodies. Bodies whose share is full wait, and shares take turns. They also
+ * take turns for the reserve, which has room for the rest of one body of any size. That body must then arrive soon. So neither bodies
+ * that are all half read nor a body that stalls can block the others.
  */
 export class BodyMemory {
   readonly #options: Required<BodyMemoryOptions>
@@ -50,7 +50,7 @@ export class BodyMemory {
     this.#free = sharedBytes
   }
 
-  /** Charges for what has arrived since the last time. Returns nothing if there is room, which is nearly always. */
+  /** Charges for what has arrived since the last call. Returns nothing if there is room, which is nearly always the case. */
   grow(charge: BodyCharge, { owner, atLeastBytes, arrivedBytes, refuse }: Growth): Promise<void> | undefined {
     const share = shareOf(owner, atLeastBytes)
     const bytes = arrivedBytes - charge.bytes
@@ -61,12 +61,12 @@ export class BodyMemory {
     return undefined
   }
 
-  /** The body is complete. */
+  /** Tells that the body is complete. */
   arrived(charge: BodyCharge): void {
     clearTimeout(charge.finishTimer)
   }
 
-  /** The body is no longer needed. */
+  /** Releases the memory of a body that is no longer needed. */
   release(charge: BodyCharge): void {
     clearTimeout(charge.finishTimer)
     charge.leaveQueue?.()
@@ -131,10 +131,10 @@ export class BodyMemory {
   }
 }
 
-/** What one body takes of the memory. */
+/** The memory that one body uses. */
 export class BodyCharge {
   bytes = 0
-  /** By share. A body of unknown length changes its class as it grows. */
+  /** Bytes by share. A body of unknown length changes its class as it grows. */
   readonly taken = new Map<string, number>()
   leaveQueue: (() => void) | undefined
   finishTimer: NodeJS.Timeout | undefined
@@ -148,7 +148,7 @@ type Waiting = {
   refuse: (error: Error) => void
 }
 
-/** Begins with the number of its class. */
+/** The key of a share begins with the index of its class. */
 const shareOf = (owner: string, atLeastBytes: number) =>
   `${CLASSES.findIndex(({ maxBytes }) => atLeastBytes <= maxBytes)} ${owner}`
 const classOf = (share: string) => CLASSES[Number(share[0])] as (typeof CLASSES)[number]

@@ -2,13 +2,13 @@ import { createHash, type Hash } from 'node:crypto'
 import { isWellFormed } from '../text/storable.js'
 import { malformed } from './refused-body-error.js'
 
-/** Deeper than any documented body; a limit of our own because the stack's would depend on the thread. */
+/** Deeper than any documented body. A fixed limit, because the limit of the stack would depend on the thread. */
 const MAX_DEPTH = 100
 const FLUSH_AT = 65_536
 
 /**
- * SHA-256 of a parsed JSON value that does not depend on the order of members, white space or the spelling of numbers
- * and escapes: the same content gives the same hash (docs/specification.md#internal-api).
+ * SHA-256 of a parsed JSON value that does not depend on the order of members, white space, or how numbers and escapes are written: the
+ * same content has the same hash (docs/specification.md#internal-api).
  */
 export function canonicalHash(value: unknown): Buffer {
   const writer = new CanonicalWriter(createHash('sha256'))
@@ -17,12 +17,12 @@ export function canonicalHash(value: unknown): Buffer {
 }
 
 /**
- * Each string is written after its length: that needs no escaping, which would cost more than the hash itself. Small pieces
- * are gathered, because every call into the hash costs more than a short string does.
+ * Writes each string after its length, which needs no escaping. Escaping would take longer than the hash itself. Collects small pieces,
+ * because every call into the hash takes longer than hashing a short string.
  */
 class CanonicalWriter {
   #pending = ''
-  /** Keys of the previous object: objects in a list mostly have the same members. */
+  /** Keys of the previous object: objects in a list usually have the same members. */
   #keys: readonly string[] = []
   #sortedKeys: readonly string[] = []
   readonly #hash: Hash
@@ -66,7 +66,7 @@ class CanonicalWriter {
     return this.#sortedKeys
   }
 
-  /** Lone surrogates all look alike in UTF-8, so text that has any is written with its escapes. */
+  /** All lone surrogates have the same bytes in UTF-8, so text with any of them is written with escapes. */
   #text(text: string): void {
     if (isWellFormed(text)) this.#write(`"${text.length}"${text}`)
     else this.#write(JSON.stringify(text).replace('"', "'"))

@@ -1,8 +1,8 @@
-// Parser threads load this file. `import type` disappears when compiled; an inline `type` would leave an import of the whole
-// module, which costs each thread a fifth of a second and 25 MiB.
+// Parser threads load this file. The compiler removes `import type`; an inline `type` would leave an import of the whole module, which
+// takes each thread a fifth of a second and 25 MiB.
 import type { RecordingFields, SummaryFields, TranscriptFields } from '@signet/webhook-core/stores'
 
-/** An update of a recording through the internal API: an omitted part stays, `null` deletes it. */
+/** An update of a recording through the internal API. An omitted part stays; `null` deletes it. */
 export type RecordingParts = {
   recording?: RecordingFields | null
   transcript?: TranscriptFields | null
@@ -16,7 +16,7 @@ export type EncodedParts = {
   summaries?: (Omit<SummaryFields, 'content'> & { content: Uint8Array })[] | null
 }
 
-/** Takes a tenth of a second for 32 MiB, so large parts belong in a thread. The bytes can be moved between threads. */
+/** Takes a tenth of a second for 32 MiB, so encode large parts in a thread. The bytes can be transferred between threads. */
 export const encodeParts = ({ recording, transcript, summaries }: RecordingParts): EncodedParts => ({
   recording,
   transcript: transcript && {
@@ -27,7 +27,7 @@ export const encodeParts = ({ recording, transcript, summaries }: RecordingParts
   summaries: summaries && summaries.map((summary) => ({ ...summary, content: utf8(summary.content) })),
 })
 
-/** All bytes of encoded parts. */
+/** All byte arrays of encoded parts. */
 export const bytesOf = ({ transcript, summaries }: EncodedParts): Uint8Array[] => [
   ...(transcript ? [transcript.text, ...(transcript.segments ? [transcript.segments] : [])] : []),
   ...(summaries ?? []).map(({ content }) => content),

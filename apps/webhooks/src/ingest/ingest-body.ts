@@ -23,14 +23,14 @@ export type IngestResult<Value> = { problem: BodyProblem } | { value: Value }
 const checkSummaryReady = compileSchema(summaryReadySchema)
 const checkRecording = compileSchema(recordingSchema)
 
-/** Parses and checks the body of a summary-ready notice, and prepares what is stored. */
+/** Parses and checks the body of a summary-ready notice, and prepares it for storing. */
 export const readSummaryReady = (bytes: Uint8Array, event: NewEvent): IngestResult<SummaryReady> =>
   asResult(() => {
     refuseTooManyValues(bytes)
     return summaryReady(bytes, event)
   })
 
-/** The same for a notice in each line; empty lines are skipped. A line that is refused is one result among the others. */
+/** The same for one notice per line. Empty lines are skipped. A line that is refused is one of the results. */
 export const readBatch = (bytes: Uint8Array, createdAt: Date): IngestResult<IngestResult<SummaryReady>[]> =>
   asResult(() => {
     refuseTooManyValues(bytes)
@@ -65,7 +65,7 @@ export const readRecording = (bytes: Uint8Array): IngestResult<EncodedParts> =>
     return encodeParts(recordingParts(flattened(parse<RecordingBody>(bytes, checkRecording))))
   })
 
-/** The body of a PUT may carry the recording's fields by themselves instead of in `recording`. */
+/** The body of a PUT may contain the recording's fields directly instead of in `recording`. */
 function flattened(body: RecordingBody): RecordingBody {
   if (body.recording !== undefined) return body
   const { report_id, status, title, duration_ms, recorded_at } = body
@@ -74,8 +74,8 @@ function flattened(body: RecordingBody): RecordingBody {
 }
 
 /**
- * A few hundred bytes of heap each at worst: together less than a thread may use. A day of speech has a tenth of them. Each
- * takes at least one byte of the text.
+ * Each value takes at most a few hundred bytes of heap, so together they take less than a thread may use. A day of speech has a tenth
+ * of this number. Each value takes at least one byte of the text.
  */
 const MAX_VALUES = 1_500_000
 

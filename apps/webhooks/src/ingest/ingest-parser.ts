@@ -10,12 +10,13 @@ import { KeyTurns } from './key-turns.js'
 import type { NewEvent, SummaryReady } from './summary-ready.js'
 
 /**
- * Turns bodies of the internal API into checked values: large ones, and batches of any size, off the event loop (decision 0070). One body
- * of an account at a time, so that it cannot have every thread, and others are next when one gets free.
+ * Turns bodies of the internal API into checked values. Large ones, and batches of any size, are parsed off the event loop
+ * (decision 0070). Only one body of an account is parsed at a time, so that the account cannot occupy every thread and others get the
+ * next free one.
  */
 export type IngestParser = {
   summaryReady(bytes: Buffer, event: NewEvent): Promise<SummaryReady>
-  /** One result per line, an error where a line is refused. */
+  /** One result per line, or an error for a line that is refused. */
   batch(bytes: Buffer, createdAt: Date): Promise<(SummaryReady | AppError)[]>
   recording(bytes: Buffer, accountId: string): Promise<EncodedParts>
   close(): Promise<void>
@@ -28,8 +29,8 @@ export function createIngestParser({ threads = THREADS } = {}): IngestParser {
   const turns = new KeyTurns()
 
   function inThread<Value>(job: IngestJob, share: string): Promise<IngestResult<Value>> {
-    // A large body is transferred instead of copied, because the handler no longer needs the bytes. A small one may share its memory with
-    // others.
+    // Transfers a large body instead of copying it, because the handler no longer needs the bytes. A small one may share its memory
+    // with others.
     const transferList = job.bytes.length <= SMALL_BODY_BYTES ? [] : [job.bytes.buffer as ArrayBuffer]
     return turns.run([share], () => pool.run(job, { transferList })) as Promise<IngestResult<Value>>
   }
@@ -42,7 +43,7 @@ export function createIngestParser({ threads = THREADS } = {}): IngestParser {
           ? readSummaryReady(bytes, event)
           : await inThread<SummaryReady>({ kind: 'summary-ready', bytes, event }, accountHint(bytes)),
       ),
-    // Refusing a line costs as much as parsing kilobytes, and two bytes can be a line.
+    // Refusing a line takes as long as parsing kilobytes, and two bytes can be a line.
     batch: async (bytes, createdAt) =>
       valueOf(
         await inThread<IngestResult<SummaryReady>[]>({ kind: 'batch', bytes, createdAt }, accountHint(bytes)),
@@ -65,8 +66,8 @@ function valueOf<Value>(result: IngestResult<Value>): Value {
 function startPool(maxThreads: number): Piscina<IngestJob, IngestResult<unknown>> {
   return new Piscina({
     ...threadEntry(import.meta.url, 'ingest-worker'),
-    // One is ready from the start and stays: loading its code takes longer than parsing most bodies. Only from source it has to
-    // be compiled first, which is not worth it for a test without large bodies.
+    // Keeps one thread from the start, because loading its code takes longer than parsing most bodies. When running from source, the
+    // code must be compiled first, which is not worth it for tests without large bodies.
     minThreads: import.meta.url.endsWith('.ts') ? 0 : 1,
     maxThreads,
     idleTimeout: 60_000,

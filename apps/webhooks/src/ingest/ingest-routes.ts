@@ -89,7 +89,7 @@ export const ingestRoutes = ({ authenticate, admission, ingest, parser }: Deps):
   }),
 ]
 
-/** The recording in the path. What cannot be an account or a recording does not exist. */
+/** Returns the recording in the path. Anything that cannot be an account or a recording is a 404. */
 function recordingOf(req: Request): { accountId: string; audioId: string } {
   const audioId = storable(String(req.params['audio_id']))
   if ([...audioId].length > 128) throw notFound()

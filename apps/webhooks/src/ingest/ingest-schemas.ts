@@ -54,7 +54,7 @@ const SUMMARIES = {
   },
 }
 
-/** `POST /internal/v1/summary-ready` (docs/specification.md#internal-api). A part that is left out stays as it is, null deletes it. */
+/** `POST /internal/v1/summary-ready` (docs/specification.md#internal-api). An omitted part stays as it is; null deletes it. */
 export const summaryReadySchema: JsonSchema = {
   type: 'object',
   required: ['source_event_key', 'account_id', 'audio_id'],
@@ -68,7 +68,7 @@ export const summaryReadySchema: JsonSchema = {
   },
 }
 
-/** `PUT /internal/v1/accounts/{account_id}/recordings/{audio_id}`: the same parts; recording fields may stand alone. */
+/** `PUT /internal/v1/accounts/{account_id}/recordings/{audio_id}` has the same parts, and may contain the recording's fields directly. */
 export const recordingSchema: JsonSchema = {
   type: 'object',
   properties: { ...RECORDING_FIELDS, recording: RECORDING, transcript: TRANSCRIPT, summaries: SUMMARIES },

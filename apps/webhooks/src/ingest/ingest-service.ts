@@ -10,11 +10,11 @@ import type { EventPublisher } from '../events/event-publisher.js'
 import type { WebhookObserver } from '../observers/webhook-observer.js'
 import type { NewEvent, SummaryReady } from './summary-ready.js'
 
-/** The service that reports, by its name in the configuration. */
+/** The calling service, by its name in the configuration. */
 type Caller = { name: string }
 type Deps = { db: Db; publisher: EventPublisher; webhookObserver: WebhookObserver; now: () => Date }
 
-/** What the recording pipeline reports (docs/specification.md#internal-api). Account ids are trusted from these callers. */
+/** Handles notices and updates of the recording pipeline (docs/specification.md#internal-api). Trusts account ids from these callers. */
 export class IngestService {
   readonly #writer: RecordingWriter
 
@@ -22,7 +22,7 @@ export class IngestService {
     this.#writer = new RecordingWriter(deps.db)
   }
 
-  /** Id and time of the event for an incoming notice; its envelope and its row share them. */
+  /** The id and time of an incoming notice's event, which its envelope and its row share. */
   newEvent(): NewEvent {
     const createdAt = this.deps.now()
     return { id: newEventId(createdAt), createdAt }
@@ -78,12 +78,12 @@ export class IngestService {
     this.deps.webhookObserver.recordingStored({ accountId: recording.accountId, source: name }, meta)
   }
 
-  /** A line of a batch that failed on our side; the answer has only its code. */
+  /** Reports a line of a batch that failed on our side. The response contains only its code. */
   reportFailedLine(error: unknown, meta: RequestMeta): void {
     this.deps.webhookObserver.batchLineFailed(error, meta)
   }
 
-  /** Also deletes the bodies of the recording's events and ends their pending deliveries. */
+  /** Deletes a recording, deletes the bodies of its events and ends their pending deliveries. */
   async deleteRecording({ name }: Caller, recording: RecordingRef, meta: RequestMeta): Promise<void> {
     // A deleted account has nothing left to delete.
     const purged = await this.deps.db.transaction(async (tx) =>
@@ -96,7 +96,7 @@ export class IngestService {
   }
 }
 
-/** What the dispatcher reads: the body, or the parts that it is made of. */
+/** The size of what the dispatcher will read: the body, or the parts from which it builds the body. */
 const sizeOf = (parts: EncodedParts, body: Uint8Array | null): number =>
   body?.byteLength ?? bytesOf(parts).reduce((sum, { byteLength }) => sum + byteLength, 0)
 

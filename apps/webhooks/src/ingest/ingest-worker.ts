@@ -9,7 +9,7 @@ import {
 } from './ingest-body.js'
 import type { SummaryReady } from './summary-ready.js'
 
-/** Entry of the worker threads: one body at a time, as long as it takes. */
+/** Entry point of the worker threads. Handles one body at a time, for as long as it takes. */
 export default function readBody(job: IngestJob): object {
   switch (job.kind) {
     case 'summary-ready':

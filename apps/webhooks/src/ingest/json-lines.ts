@@ -1,10 +1,10 @@
 import { tooLarge } from './refused-body-error.js'
 
 const NEWLINE = 0x0a
-/** The results of all lines have to fit into the buffers of a connection whose client reads slowly. */
+/** The results of all lines must fit into the buffers of a connection whose client reads slowly. */
 export const MAX_LINES = 1000
 
-/** The lines of NDJSON that are not blank, without copying them. A newline inside a JSON text is always escaped. */
+/** Returns the NDJSON lines that are not blank, without copying them. Newlines inside JSON texts are always escaped. */
 export function linesOf(bytes: Uint8Array): Uint8Array[] {
   const lines: Uint8Array[] = []
   for (let start = 0; start < bytes.length;) {
@@ -18,5 +18,5 @@ export function linesOf(bytes: Uint8Array): Uint8Array[] {
   return lines
 }
 
-/** Space, tab or the carriage return of CRLF. */
+/** Matches space, tab and the carriage return of CRLF. */
 const isBlank = (byte: number) => byte === 0x20 || byte === 0x09 || byte === 0x0d

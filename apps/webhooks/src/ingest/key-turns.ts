@@ -1,6 +1,6 @@
-/** Runs work with a common key one after another, in the order in which it came; all other work at once. */
+/** Runs work that shares a key one after another, in the order in which it was added. Runs all other work at once. */
 export class KeyTurns {
-  /** The latest work of each key. Settles when that ends, and never rejects. */
+  /** The latest work of each key. Settles when that work ends, and never rejects. */
   readonly #last = new Map<string, Promise<void>>()
 
   run<Result>(keys: readonly string[], work: () => Promise<Result>): Promise<Result> {

@@ -17,7 +17,7 @@ type TranscriptBody = { text: string } & Nullable<{
 }>
 type SummaryBody = { label: string; content: string; format: string; template_name?: string | null }
 
-/** The parts of a body that fits its schema; null members count as left out. */
+/** The parts of a body that matches its schema. Null members count as omitted. */
 export type RecordingBody = RecordingFieldsBody & {
   recording?: RecordingFieldsBody | null
   transcript?: TranscriptBody | null
@@ -29,7 +29,7 @@ export type SummaryReadyBody = RecordingBody & {
   audio_id: string
 }
 
-/** What PostgreSQL cannot store is replaced here, so that what is stored and what is sent are the same. */
+/** Replaces characters that PostgreSQL cannot store, so that what is stored and what is sent are the same. */
 export const recordingParts = ({ recording, transcript, summaries }: RecordingBody): RecordingParts => ({
   recording: recording ? recordingOf(recording) : recording,
   transcript: transcript ? transcriptOf(transcript) : transcript,
@@ -52,7 +52,7 @@ const transcriptOf = ({ language, text, segments }: TranscriptBody): TranscriptF
 
 type Segment = NonNullable<TranscriptFields['segments']>[number]
 
-/** In the documented member order: stored and sent as it is. */
+/** Puts members into the documented order, in which they are stored and sent. */
 const segmentOf = ({ speaker, start, end, text }: Segment): Segment => ({
   speaker: storable(speaker),
   start,

@@ -3,12 +3,12 @@ import type { EventId } from '@signet/webhook-core'
 import type { RecordingRef } from '@signet/webhook-core/stores'
 import type { EncodedParts } from './encoded-parts.js'
 
-/** A process that freezes between lock and commit loses its connection, and with it the lock. */
+/** If a process freezes between lock and commit, the server ends its connection, which releases the lock. */
 const END_WHEN_FROZEN = `set_config('idle_in_transaction_session_timeout', '10s', true)`
 
 /**
- * For deleting a recording: its writers take turns (infra/decisions/0153-notices-by-group-commit.md). Writers of the
- * account's other recordings are not blocked. False if the account is deleted: then nothing may be written.
+ * Locks a recording to delete it, because its writers take turns (infra/decisions/0153-notices-by-group-commit.md). Does not block
+ * writers of the account's other recordings. Returns false if the account is deleted; then nothing may be written.
  */
 export async function lockRecording(tx: Tx, { accountId, audioId }: RecordingRef): Promise<boolean> {
   const { rows } = await tx.query<{ begun: boolean }>(
@@ -25,9 +25,9 @@ export type IngestedEvent = {
   /** Name of the calling service. Keys are unique per service. */
   source: string
   sourceEventKey: string
-  /** SHA-256 of the canonical request body: the same key with different content is a conflict. */
+  /** SHA-256 of the canonical request body. The same key with different content is a conflict. */
   sourceHash: Uint8Array
-  /** The frozen envelope in UTF-8; null if the dispatcher has to build it. */
+  /** The frozen envelope in UTF-8, or null if the dispatcher must build it. */
   body: Uint8Array | null
 }
 
@@ -36,12 +36,12 @@ export type RecordingChange = RecordingRef & { parts: EncodedParts; event: Inges
 export type FinalOutcome =
   | { kind: 'created' | 'duplicate'; eventId: EventId }
   | { kind: 'stored' | 'conflict' | 'deleted' }
-/** `busy`: another request is writing the recording, and nothing was done. */
+/** `busy`: another request is writing the recording, so nothing was done. */
 export type WriteOutcome = FinalOutcome | { kind: 'busy' }
 
 type OutcomeRow = { outcome: WriteOutcome['kind']; event_id: EventId | null }
 
-// Named, so that each connection parses it once. Its statements are planned inside the function, also once.
+// Named, so that each connection parses it once. The statements inside the function are also planned once.
 const WRITE = {
   name: 'write-recordings',
   text: `select outcome, event_id from write_recordings(
@@ -50,9 +50,9 @@ const WRITE = {
 }
 
 /**
- * Stores parts of recordings, each with its event: all in one commit, or none if any of them cannot be stored. Returns results in the
- * order of `changes`; no two may be about the same recording. Of many concurrent calls with one source and key exactly one
- * creates the event. With `waitForTurn` nothing is busy.
+ * Stores parts of recordings, each with its event, all in one commit, or none if any of them cannot be stored. Returns results in the
+ * order of `changes`, no two of which may be about the same recording. Of many concurrent calls with the same source and key, exactly
+ * one creates the event. With `waitForTurn`, nothing is busy.
  */
 export async function writeRecordings(
   db: Queryable,
@@ -98,7 +98,7 @@ const transcriptColumns = (transcripts: readonly EncodedParts['transcript'][]) =
   jsonArray(transcripts.map((transcript) => transcript?.segments ?? null)),
 ]
 
-/** Summaries are separate rows: they have a position within their recording, starting at one. */
+/** Summaries are separate rows with a position within their recording, starting at one. */
 function summaryColumns(lists: readonly EncodedParts['summaries'][]) {
   const rows = lists.flatMap((list, item) =>
     (list ?? []).map((summary, position) => ({ ...summary, item: item + 1, position })),

@@ -8,18 +8,18 @@ import {
   type WriteOutcome,
 } from './recording-store.js'
 
-/** A larger item gets a statement of its own, in parallel with the small ones, which never wait for it. */
+/** A larger item gets its own statement, which runs in parallel with those of small ones, so that these never wait for it. */
 const LARGE_BYTES = 256 * 1024
 const BATCH_BYTES = 1024 * 1024
 /**
- * What one commit holds is published, dispatched and recorded together as well. With one commit per notice, a notice in a steady stream
- * costs several times as much as one in a burst.
+ * The notices of one commit are also published, dispatched and recorded together. With one commit per notice, a notice in a steady
+ * stream takes several times as much work as one in a burst.
  */
 const PACE_MS = 10
 
 /**
- * Writes recordings and their events. Concurrent items share one statement and one commit, and each caller is
- * answered once its own item is durable. Accounts take turns for the places in a statement.
+ * Writes recordings and their events. Concurrent items share one statement and one commit, and each caller gets an answer when its own
+ * item is durable. Accounts take turns for the places in a statement.
  */
 export class RecordingWriter {
   readonly #turns = new KeyTurns()
@@ -42,14 +42,14 @@ export class RecordingWriter {
     this.#waiting = new Batches({
       ...write,
       send: (changes) => writeRecordings(db, changes, { waitForTurn: true }),
-      // Each may wait for another process for a long time: they must not take all connections while they do.
+      // Each of these may wait for another process for a long time, so they must not take all connections.
       underWay: 2,
       maxItems: 1,
       slowMs: Infinity,
     })
   }
 
-  /** Changes of one recording, or with one key, are written in the order in which they came, regardless of size. */
+  /** Changes of one recording, or with one key, are written in the order in which they arrived, regardless of size. */
   write(change: RecordingChange): Promise<FinalOutcome> {
     return this.#turns.run(keysOf(change), () => this.#write(change))
   }

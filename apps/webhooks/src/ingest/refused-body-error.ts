@@ -1,6 +1,6 @@
 import type { BodyProblem } from '@signet/http'
 
-/** A body that cannot be taken. Not an AppError, because it has to cross from a worker thread as a plain value. */
+/** A body that cannot be accepted. Not an AppError, because worker threads must pass it on as a plain value. */
 export class RefusedBodyError extends Error {
   override name = 'RefusedBodyError'
 

@@ -1,10 +1,10 @@
 import type { EventId } from '@signet/webhook-core'
 import type { EncodedParts } from './encoded-parts.js'
 
-/** Decided before a notice is parsed, because the body of its event contains both. */
+/** Chosen before a notice is parsed, because the body of its event contains both. */
 export type NewEvent = { id: EventId; createdAt: Date }
 
-/** A summary-ready notice, checked. `hash` covers the whole body and does not depend on the order of its members. */
+/** A checked summary-ready notice. `hash` covers the whole body and does not depend on the order of its members. */
 export type SummaryReady = {
   event: NewEvent
   sourceEventKey: string
@@ -12,6 +12,6 @@ export type SummaryReady = {
   audioId: string
   hash: Uint8Array
   parts: EncodedParts
-  /** The body to send, in UTF-8; null if the notice alone does not determine it. */
+  /** The body to send, in UTF-8. Null if the notice alone does not determine it. */
   body: Uint8Array | null
 }
