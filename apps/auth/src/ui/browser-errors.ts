@@ -2,13 +2,13 @@ import type { ErrorRenderer } from '@signet/http'
 import type { Request } from 'express'
 import { CONFIRM_PATH } from '../providers/link-confirmation.js'
 
-/** Renders errors of the API as pages for people with a browser; programs ask for JSON, or for anything. */
+/** Renders errors of the API as pages for people with a browser. Programs ask for JSON, or for any type. */
 export const withPages = (api: ErrorRenderer, pages: ErrorRenderer): ErrorRenderer => ({
   ...api,
   render: (error, req) => (isOpenedByPerson(req) ? pages : api).render(error, req),
 })
 
-/** Which requests get a route's errors as pages. Some providers post their response. */
+/** Who gets a route's errors as pages. Some providers post their response. */
 export function errorPagesOf(method: string, path: string): 'everyone' | 'browsers' | 'nobody' {
   if (path === CONFIRM_PATH) return 'everyone'
   return method === 'GET' || (method === 'POST' && path === '/callback') ? 'browsers' : 'nobody'

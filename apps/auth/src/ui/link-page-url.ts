@@ -5,9 +5,9 @@ import { uiReturnUrl } from './return-url.js'
 type LinkPageConfig = Pick<AuthConfig, 'uiEnabled' | 'uiLinkConfirmation' | 'apiExternalUrl'>
 
 /**
- * Mail gateways and chat previews open the links in messages, so a link that works with a single GET may be used up before the person
- * sees it. A page in between prevents that. Applications of the API expect that a single GET works, so their links have no page unless
- * the settings say so.
+ * Mail gateways and chat previews open the links in messages, so a link that works with a single GET may be used up before the person sees
+ * it. A page in between prevents that. Applications of the API expect a single GET to work, so their links have no page unless the settings
+ * say so.
  */
 export function linkPage(config: LinkPageConfig): LinkPage {
   const { uiEnabled, uiLinkConfirmation: which, apiExternalUrl } = config
@@ -16,7 +16,7 @@ export function linkPage(config: LinkPageConfig): LinkPage {
   const page = `${apiExternalUrl.replace(/\/+$/, '')}/ui/link`
   return ({ type, token, target }) => {
     const [base = '', query = ''] = target.split('?', 2)
-    // What the pages came for travels in their own return URL.
+    // The pages' own return URL carries the context.
     if (base === ownPage) return `${page}?${withLink(query, type, token)}`
     return which === 'all' ? `${page}?${withLink('', type, token)}&${paramOf('redirect_to', target)}` : null
   }

@@ -11,7 +11,7 @@ import { isUiKey, type UiTexts } from './texts.js'
 
 type PageErrorConfig = BrandConfig & { apiExternalUrl: string; uiEnabled: boolean }
 
-/** Errors of the pages, as pages. */
+/** Renders errors as pages. */
 export const pageErrorRenderer = (config: PageErrorConfig): ErrorRenderer => ({
   bodyError: ({ kind }) =>
     kind === 'too_large'
@@ -41,7 +41,7 @@ export const pageErrorRenderer = (config: PageErrorConfig): ErrorRenderer => ({
 
 type Site = { base: string; apiExternalUrl: string; uiEnabled: boolean }
 
-/** Leads back to the page whose form was sent too often or too late, with what was typed; otherwise to the first page. */
+/** If a form was sent too often or too late, leads back to its page with what was typed. Otherwise leads to the first page. */
 function wayOn(t: UiTexts, req: Request, { base, apiExternalUrl, uiEnabled }: Site, error: AppError) {
   if (!uiEnabled) return undefined
   if (error instanceof StaleForm) return { href: error.back, label: t('error.back') }
@@ -54,7 +54,7 @@ function titleOf(t: UiTexts, { kind }: AppError): string {
   return t(isUiKey(key) ? key : 'error.title')
 }
 
-// Details of server errors are only for the log.
+// Details of server errors only go to the log.
 function messageOf(t: UiTexts, error: AppError): string {
   if (error.kind === 'internal') return t('error.unexpected')
   return waitText(t, error) ?? refusalText(t, error)

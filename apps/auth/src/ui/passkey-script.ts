@@ -1,9 +1,9 @@
 import { pageScript } from '@signet/pages'
 
 /**
- * Asks the browser for a passkey or a security key, and sends its answer with the form around the button. The
- * options are in the page, so the script talks to nobody. A form with `data-autofill` also offers passkeys while an address is
- * typed. Where the browser cannot do it, the button stays hidden and what the page says instead stays visible.
+ * Asks the browser for a passkey or a security key, and sends its answer with the form around the button. The options are in the page, so
+ * the script makes no requests. A form with `data-autofill` also offers passkeys while an address is typed. If the browser does not support
+ * this, the button stays hidden and the text in its place stays visible.
  */
 const SCRIPT = `{
   const can = typeof PublicKeyCredential === 'function' && 'parseRequestOptionsFromJSON' in PublicKeyCredential

@@ -9,7 +9,7 @@ import passkeyEn from './texts/passkey.en.json' with { type: 'json' }
 import signInDe from './texts/sign-in.de.json' with { type: 'json' }
 import signInEn from './texts/sign-in.en.json' with { type: 'json' }
 
-// One pair of files per part of the pages.
+// Each part of the pages has its own pair of files.
 const en = { ...signInEn, ...accountEn, ...operatorEn, ...passkeyEn }
 const de = { ...signInDe, ...accountDe, ...operatorDe, ...passkeyDe }
 

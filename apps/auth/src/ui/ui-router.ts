@@ -44,7 +44,7 @@ import { keysWorkHere, waysIn } from './context/ways-in.js'
 
 const PREFIX = '/ui'
 
-/** The pages for people: `/ui` and what is below it, and `/` for browsers. Passes on everything else. */
+/** Serves the pages for people: `/ui` and everything below it, and `/` for browsers. Passes on all other requests. */
 export function uiRouter(
   context: UiContext,
   translate: (error: unknown) => AppError | undefined,
@@ -102,7 +102,7 @@ function pageRoutes(deps: UiDeps, { uiOperatorEnabled }: AuthConfig): Route[] {
 function uiDeps(context: UiContext): UiDeps {
   const { config, now, cookies, gate, sessions, flowExchanges, accessTokens } = context
   const state = new BrowserState({ key: context.pageKey, cookies, now })
-  // Without the return URL of these pages, which is only for emails the pages send themselves.
+  // Without the return URL of these pages, which only emails from the pages may use.
   const redirects = new Redirects(config)
   const brand = brandOf(config)
   const pages = new SignInPages({ externalUrl: config.apiExternalUrl, state, redirects, brand })

@@ -2,8 +2,8 @@ import type { Address } from '../addresses/address.js'
 import type { JsonObject, User } from './user.js'
 
 /**
- * Members of `user_metadata` in which the server or a provider states who the user is. Users must not write them:
- * other services trust them.
+ * Members of `user_metadata` in which the server or a provider states who the user is. Users must not write them, because other services
+ * trust them.
  */
 const CLAIMS = new Set(['sub', 'iss', 'provider_id', 'email', 'email_verified', 'phone', 'phone_verified'])
 

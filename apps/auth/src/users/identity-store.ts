@@ -31,8 +31,8 @@ export class IdentityStore {
   }
 
   /**
-   * Until its end, no other transaction signs in with, links or accepts an invitation with the same account at a provider. Taken
-   * before all other locks.
+   * Makes sure that until this transaction ends, no other one uses the same account at a provider to sign in, to link it or to accept an
+   * invitation. Taken before all other locks.
    */
   async lockAccount(tx: Tx, provider: string, providerId: string): Promise<void> {
     const account = JSON.stringify([this.t.identities, provider, providerId])
@@ -56,7 +56,7 @@ export class IdentityStore {
 
   /**
    * The users who have one of these addresses, in the account or in a verified identity (docs/specification.md#account-linking). An
-   * unproven account counts only if an administrator entered its address: otherwise, a stranger who signed up with it would look like a
+   * unproven account counts only if an administrator entered its address. Otherwise, a stranger who signed up with it would look like a
    * second owner.
    */
   async ownersOfEmail(db: Queryable, emails: readonly string[]): Promise<string[]> {
@@ -74,7 +74,7 @@ export class IdentityStore {
     return rows.map(({ id }) => id)
   }
 
-  /** What the provider says now, at a sign-in. */
+  /** Stores what the provider says at a sign-in. */
   async signIn(tx: Tx, id: string, identityData: JsonObject, now: Date): Promise<void> {
     await tx.query(
       `update ${this.t.identities} set identity_data = $2, last_sign_in_at = $3, updated_at = $3 where id = $1`,
@@ -104,7 +104,7 @@ export class IdentityStore {
     ])
   }
 
-  /** Replaces subject and data of a user being erased. */
+  /** Replaces the subject and the data, while the user is being erased. */
   async anonymize(tx: Tx, id: string, providerId: string, now: Date): Promise<void> {
     await tx.query(
       `update ${this.t.identities} set provider_id = $2, identity_data = '{}', updated_at = $3 where id = $1`,

@@ -1,9 +1,9 @@
 import type { Tables } from '../database/tables.js'
 
 /**
- * SQL: whether guesses from the network are counted separately from strangers' guesses. They are if an account with a proven address
- * signed in there, and in fewer than `count` other networks since: someone with the password could otherwise make any number of networks
- * known. The arguments are SQL as well; `since` is when networks become strangers again.
+ * SQL that says whether guesses from the network are counted separately from strangers' guesses. They are if an account with a proven
+ * address signed in there, and in fewer than `count` other networks since. Without that limit, someone with the password could make any
+ * number of networks known. The arguments are SQL as well. Networks last seen before `since` count as strangers.
  */
 export const knowsNetwork = (
   t: Tables,

@@ -11,12 +11,12 @@ export function refusePassword(rules: PasswordRules, password: string): void {
   })
 }
 
-/** A password may be left out in many places; an empty one is a field that was not filled in. */
+/** Many requests may leave out the password, but an empty one is a field that was not filled in. */
 export function refuseEmpty(password: string | undefined): void {
   if (password === '') throw invalid('The password must not be empty; leave it out to set none')
 }
 
-/** Where the strength rules do not apply, bcrypt's limit still does: bytes past it would be ignored. */
+/** Where the strength rules do not apply, bcrypt's limit still does, because it ignores all bytes beyond that. */
 export function refuseTooLong(rules: PasswordRules, password: string): void {
   const problem = checkPassword(rules, password)
   if (problem?.kind === 'too_long') throw invalid(problem.message)

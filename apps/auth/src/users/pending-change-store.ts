@@ -19,11 +19,11 @@ export const CHANGE_TOKENS = {
   newPhone: ['phone_change'],
 } as const satisfies Record<Pending, readonly string[]>
 
-/** Changes of address that wait for a confirmation: a column of the user, and the tokens that finish them. */
+/** Pending changes of address: a column of the user, and the tokens that finish the change. */
 export class PendingChangeStore {
   constructor(private readonly t: Tables) {}
 
-  /** The change to another address: nothing of an earlier one remains, and of its tokens only this one. */
+  /** Begins a change to another address. Nothing of an earlier change remains, and only this token. */
   async beginEmail(
     tx: Tx,
     id: string,
@@ -39,7 +39,7 @@ export class PendingChangeStore {
     )
   }
 
-  /** Voids one change of address that its owner no longer wants; false when none is pending. */
+  /** Voids a change of address that its owner no longer wants. Returns false if none is pending. */
   async drop(tx: Tx, id: string, pending: Pending, now: Date): Promise<boolean> {
     const column = COLUMNS[pending]
     const { rowCount } = await tx.query(
@@ -51,10 +51,7 @@ export class PendingChangeStore {
     return rowCount === 1
   }
 
-  /**
-   * Voids changes of address that wait for a confirmation. An anonymous user keeps them, having no other way back into
-   * the account.
-   */
+  /** Voids all pending changes of address. An anonymous user keeps them, because there is no other way back into the account. */
   async dropAll(tx: Tx, id: string, now: Date): Promise<void> {
     await tx.query(
       `with dropped as (
@@ -68,7 +65,7 @@ export class PendingChangeStore {
     )
   }
 
-  /** Clears a pending address without a token, because its messages were never delivered. */
+  /** Clears a pending address that no token can confirm any more, because its messages were never delivered. */
   async dropUndelivered(db: Queryable, id: string, pending: Pending): Promise<void> {
     await db.query(
       `update ${this.t.users} set ${COLUMNS[pending]} = null

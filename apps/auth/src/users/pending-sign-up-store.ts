@@ -3,16 +3,16 @@ import type { Address } from '../addresses/address.js'
 import type { Tables } from '../database/tables.js'
 import type { JsonObject } from './user.js'
 
-/** What a sign-up sent for an address that is not proven yet. */
+/** The data of a sign-up for an address that is not proven yet. */
 export type PendingSignUp = {
   readonly id: string
   readonly userId: string
-  /** Who brought it: a user, or an administrator, whose data applies however the address is proven. */
+  /** Who made it: a user, or an administrator, whose data applies no matter how the address is proven. */
   readonly origin: 'self' | 'administrator'
-  /** Whom tokens of the account would be for; null for the default audience. */
+  /** The audience that tokens of the account would have; null for the default. */
   readonly aud: string | null
   readonly passwordHash: string | null
-  /** The address whose password it would be, or that an administrator speaks of; left out for any address of the account. */
+  /** The kind of address that the password belongs to, or that an administrator named; left out for any address of the account. */
   readonly addressKind?: Address['kind'] | undefined
   readonly userMetadata: JsonObject
   /** The account at a provider that came with it. */
@@ -36,7 +36,7 @@ const COLUMNS = 'id, user_id, origin, aud, password_hash, user_metadata, identit
 export class PendingSignUpStore {
   constructor(private readonly t: Tables) {}
 
-  /** Several sign-ups of one account contest each other, no matter who made them and which one is removed first. */
+  /** Inserts a sign-up. If an account has several, they are contested, no matter who made them and which one is removed first. */
   async insert(tx: Tx, signUp: PendingSignUp, now: Date): Promise<void> {
     await tx.query(
       `with others as (update ${this.t.pendingSignUps} set contested = true where user_id = $2 and origin = 'self')
@@ -100,7 +100,7 @@ export class PendingSignUpStore {
 
   /**
    * The sign-up whose confirmation this client wants again. Null if it may not be the client's own: someone else may have signed up with
-   * the address too, or the owner may be asking from another network, and must not complete a stranger's sign-up.
+   * the address too, or the owner may be asking from another network. The owner must not complete a stranger's sign-up.
    */
   async findOwn(db: Queryable, userId: string, requestedBy: Buffer): Promise<string | null> {
     const { rows } = await db.query<{ id: string }>(
@@ -111,7 +111,7 @@ export class PendingSignUpStore {
     return rows[0]?.id ?? null
   }
 
-  /** Whether there was another sign-up for the account, before or since. */
+  /** Whether the account has had another sign-up, before or after this one. */
   async isContested(db: Queryable, id: string): Promise<boolean> {
     const { rows } = await db.query<{ contested: boolean }>(
       `select contested from ${this.t.pendingSignUps} where id = $1`,
@@ -121,8 +121,8 @@ export class PendingSignUpStore {
   }
 
   /**
-   * Someone else tried to sign up with the address. One small statement, because it must take the same time whether or not the
-   * address has an account.
+   * Records that someone else tried to sign up with the address. This is one small statement, because it must take the same time whether or
+   * not the address has an account.
    */
   async contest(db: Queryable, { kind, value }: Address): Promise<void> {
     const account = kind === 'email' ? 'lower(email) = $1 and not is_sso_user' : 'phone = $1'
@@ -134,9 +134,9 @@ export class PendingSignUpStore {
   }
 
   /**
-   * Keeps `count` sign-ups of each address with a password and `count` without one, with their tokens. The clients that sent most lose
-   * theirs first, so that many sign-ups of one client never push out the only one of another. `newest` stays, even if others have the
-   * same time.
+   * Keeps `count` sign-ups of each address with a password and `count` without one, together with their tokens. The clients that have sent
+   * most lose theirs first, so that many sign-ups of one client never push out the only one of another. `newest` stays, even if others have
+   * the same time.
    */
   async keepNewest(tx: Tx, userId: string, newest: string, count: number): Promise<void> {
     await tx.query(
@@ -181,6 +181,6 @@ function toSignUp(row: Row): PendingSignUp {
   }
 }
 
-/** Whether an administrator said that the account's address of this kind is its owner's. */
+/** Whether an administrator said that the account's address of this kind belongs to its owner. */
 export const isVouched = (administrators: PendingSignUp | null, kind: Address['kind']): boolean =>
   administrators !== null && (administrators.addressKind ?? kind) === kind

@@ -1,7 +1,7 @@
 import type { Queryable, Tx } from '@signet/db'
 import type { Tables } from '../database/tables.js'
 
-/** A sign-up with the address of an account. Nothing of it ever takes effect. */
+/** A sign-up with an address that has an account. It never takes effect. */
 export type RepeatedSignUp = {
   readonly id: string
   /** A keyed hash. */
@@ -12,13 +12,13 @@ export type RepeatedSignUp = {
 }
 
 /**
- * Sign-ups of strangers and forgetful owners for addresses that have accounts. Signing in with such a password gets the same answer
- * as any other sign-up that waits for its confirmation, even if the account changes.
+ * Sign-ups of strangers and forgetful owners for addresses that have accounts. Signing in with the password of one gets the same answer as
+ * for any other sign-up that waits for its confirmation, even if the account changes.
  */
 export class RepeatedSignUpStore {
   constructor(private readonly t: Tables) {}
 
-  /** Keeps `count` of the address. As for pending sign-ups, removes first those whose clients have sent the most since. */
+  /** Stores a sign-up and keeps `count` of the address. As for pending sign-ups, clients that have sent most since lose theirs first. */
   async insert(tx: Tx, signUp: RepeatedSignUp, count: number, now: Date): Promise<void> {
     const { id, address, passwordHash, requestedBy = null } = signUp
     await tx.query(

@@ -3,14 +3,16 @@ import { invalid } from '../errors/auth-error.js'
 import { mergeMetadata, type JsonObject } from './user.js'
 
 /**
- * Every access token contains both kinds of metadata, and Node refuses requests with more than 16 KiB of headers: the
- * user would be locked out with a valid token (decision 0034).
+ * Every access token contains both kinds of metadata, and Node refuses requests with more than 16 KiB of headers. Without this limit, users
+ * could be locked out with a valid token (decision 0034).
  */
 export const MAX_BYTES = 8 * 1024
 
 type Metadata = { readonly userMetadata: JsonObject; readonly appMetadata: JsonObject }
 
-/** Both kinds of metadata of an account, measured together. Accounts store no other, so nothing gets around the limit. */
+/**
+ * Both kinds of metadata of an account, measured together. Accounts can only store metadata of this type, so nothing gets around the limit.
+ */
 export class StorableMetadata implements Metadata {
   static readonly none = new StorableMetadata({ userMetadata: {}, appMetadata: {} })
 
@@ -33,7 +35,7 @@ export class StorableMetadata implements Metadata {
     return StorableMetadata.limited({ userMetadata, appMetadata: { provider: kind, providers: [kind] } })
   }
 
-  /** Metadata from a caller. Throws if it is too large for a token, unless it was too large (`before`) and shrinks. */
+  /** Metadata from a caller. Throws if it is too large for a token, unless `before` was too large already and it shrinks. */
   static limited(after: Metadata, before: Metadata = StorableMetadata.none): StorableMetadata {
     const bytes = bytesOf(after)
     if (bytes <= MAX_BYTES || bytes <= bytesOf(before)) return new StorableMetadata(after)
@@ -55,8 +57,8 @@ export class StorableMetadata implements Metadata {
   }
 
   /**
-   * Adds as many members as fit, the shortest first. For data that nobody could shorten if it was refused: of a provider, or of a sign-up
-   * whose account has grown since. `identity_data` has the full profile.
+   * Adds as many members as fit, the shortest first. For data that nobody could shorten if it were refused: from a provider, or from a
+   * sign-up whose account has grown since. `identity_data` has the full profile.
    */
   static fitting(before: Metadata, data: JsonObject): StorableMetadata {
     const sizeOf = (value: unknown) => JSON.stringify(value).length

@@ -1,6 +1,6 @@
 /**
  * A time read from JSON that PostgreSQL made. It keeps the text, because most times of a user are only shown again, and formatting a Date
- * takes longer than everything else between a row and its answer.
+ * takes longer than all other work between a row and its answer.
  */
 export class StoredTime extends Date {
   readonly #text: string
@@ -10,7 +10,7 @@ export class StoredTime extends Date {
     this.#text = text
   }
 
-  /** `2026-02-01T12:00:00.123456+00:00`, cut to milliseconds; what looks different is left to Date. */
+  /** Cuts text such as `2026-02-01T12:00:00.123456+00:00` to milliseconds. Leaves other formats to Date. */
   override toISOString(): string {
     const text = this.#text
     return text[19] === '.' && text.length >= 29 && text.endsWith('+00:00')

@@ -4,13 +4,13 @@ import { RestartError } from '../database/restart-error.js'
 
 /**
  * Locks users' rows without deadlocks. A transaction waits only for its first locks, which it takes in the order of the users' ids. If it
- * needs another one later and that is not free, it releases all of them and starts again with the larger set. So no two transactions wait
- * for each other, whether they move an address between accounts, let administrators act on one another or meet at a unique index.
+ * needs another one later that is not free, it releases all of them and starts again with the larger set. So no two transactions wait for
+ * each other, whether they move an address between accounts, let administrators act on one another or meet at a unique index.
  */
 export class UserLockStore {
-  /** Locked by a transaction so far. */
+  /** The users that a transaction has locked so far. */
   readonly #held = new WeakMap<Tx, Set<string>>()
-  /** To be locked first by a transaction that has begun again. */
+  /** The users that a transaction locks first, because it had to start again. */
   readonly #expected = new WeakMap<Tx, readonly string[]>()
 
   constructor(private readonly t: Tables) {}

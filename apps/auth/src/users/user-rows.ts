@@ -26,8 +26,8 @@ export const accountColumn = (t: Tables): string => `
 
 /**
  * The password hash of an unproven sign-up with this address: the newest of this client, so that sign-ups of others cannot hide it,
- * otherwise the newest of all. It signs nobody in. It only decides whether the answer is "confirm your address first", which has to be
- * the same whether or not the address has an account: otherwise, anyone could find out by signing up and then trying to sign in.
+ * otherwise the newest of all. It signs nobody in. It only decides whether the answer is "confirm your address first", which has to be the
+ * same whether or not the address has an account. Otherwise, anyone could find that out by signing up and then trying to sign in.
  */
 export const pendingHash = (
   t: Tables,
@@ -41,7 +41,7 @@ export const pendingHash = (
      select password_hash, requested_by, created_at, id from ${t.repeatedSignUps} where address = ${address}::bytea) s
    order by s.requested_by is not distinct from ${client}::bytea desc, s.created_at desc, s.id desc limit 1)`
 
-/** A row of a query that selects {@link accountColumn}. Inside JSON PostgreSQL writes times as text. */
+/** A row of a query that selects {@link accountColumn}. Times inside JSON are text. */
 export type AccountRow = { account: AccountJson }
 
 type AccountJson = {
@@ -160,7 +160,7 @@ function toFactor(json: FactorJson): Factor {
   }
 }
 
-// An operator may ban a user until `infinity`, which JavaScript cannot represent; this is the latest time of RFC 3339.
+// An operator may ban a user until `infinity`, which JavaScript cannot represent. This is the latest time of RFC 3339.
 const END_OF_TIME = '9999-12-31T23:59:59.999Z'
 
 function toDate(text: string | null): Date | null {

@@ -21,9 +21,9 @@ export type NewUser = {
 
 type Fixed = 'id' | 'createdAt' | 'updatedAt' | 'identities' | 'factors' | 'isSsoUser'
 type Metadata = 'userMetadata' | 'appMetadata'
-/** What says whose the account is. */
+/** Columns that say who owns the account. */
 export type AddressChanges = Partial<Pick<User, 'email' | 'phone' | 'emailConfirmedAt' | 'phoneConfirmedAt'>>
-/** Other columns that may change after creation; undefined members are left unchanged. */
+/** All other columns that may change after creation. Undefined members are left unchanged. */
 export type UserChanges = Partial<Omit<User, Fixed | Metadata | keyof AddressChanges>> & {
   metadata?: StorableMetadata
 }
@@ -62,10 +62,10 @@ export type SentAt =
   | 'phoneChangeSentAt'
   | 'reauthenticationSentAt'
 
-/** A trigger writes an account event when one of these changes, and when a row is deleted. */
+/** When one of these changes, or a row is deleted, a trigger writes an account event. */
 const REPORTED = ['bannedUntil', 'deletedAt'] as const satisfies (keyof UserChanges)[]
 
-/** No change of an address of this kind is pending. */
+/** The columns of a user who has no pending change of this kind of address. */
 const NO_CHANGE = {
   email: { newEmail: null, emailChangeConfirmStatus: 0 },
   phone: { newPhone: null },
@@ -101,15 +101,15 @@ export class UserStore {
   }
 
   /**
-   * Locks the row for the rest of the transaction and reads it afterwards: the lists of identities and factors must
-   * be as current as the row, and waiting for a lock only refreshes the row itself.
+   * Locks the row for the rest of the transaction, and reads it afterwards. Waiting for a lock only refreshes the row itself, but the lists
+   * of identities and factors must be just as current.
    */
   async lockById(tx: Tx, id: string): Promise<User | null> {
     await this.#locks.take(tx, [id])
     return this.findById(tx, id)
   }
 
-  /** The user of an address, locked. Looks again if the user lost the address to someone else while this waited for the lock. */
+  /** The user of an address, locked. Searches again if the user lost the address to someone else while this waited for the lock. */
   async lockByAddress(tx: Tx, address: Address): Promise<User | null> {
     for (;;) {
       const found = await this.findByAddress(tx, address)
@@ -123,7 +123,7 @@ export class UserStore {
     await this.#locks.take(tx, ids)
   }
 
-  /** Locks one user whose deletion is due and has not been started elsewhere; null when there is none. */
+  /** A user whose deletion is due, without a lock; null if there is none. */
   async findDueForDeletion(db: Queryable, now: Date, except: readonly string[]): Promise<string | null> {
     const { rows } = await db.query<{ id: string }>(
       `select id from ${this.t.users}
@@ -134,7 +134,7 @@ export class UserStore {
     return rows[0]?.id ?? null
   }
 
-  /** Null for one that is locked, kept by its owner or gone. */
+  /** Locks a user whose deletion is due. Null if the row is locked or gone, or the owner has kept the account. */
   async lockDueForDeletion(tx: Tx, id: string, now: Date): Promise<User | null> {
     const { rows } = await tx.query(
       `select 1 as found from ${this.t.users} where id = $1 and deletion_due_at <= $2 and deleted_at is null
@@ -144,7 +144,7 @@ export class UserStore {
     return rows.length === 0 ? null : this.findById(tx, id)
   }
 
-  /** False when the id or the address is taken. */
+  /** False if the id or the address is taken. */
   async insert(tx: Tx, user: NewUser, now: Date): Promise<boolean> {
     const { rowCount } = await tx.query(
       `insert into ${this.t.users} (id, aud, role, email, phone, encrypted_password, app_metadata, user_metadata,
@@ -172,16 +172,16 @@ export class UserStore {
   }
 
   /**
-   * As {@link update}, but may also change addresses and their confirmation. Only the classes in `proofs` and the erasure of a user may
-   * call it, because someone who claimed the account has to lose it before it gets a new address.
+   * The same as {@link update}, but may also change addresses and their confirmation. Only the classes in `proofs` and the erasure of a
+   * user may call it, because someone who only claimed the account has to lose it before it gets a new address.
    */
   updateAddresses(db: Queryable, id: string, changes: Changes, now: Date): Promise<void> {
     return this.#set(db, id, changes, now)
   }
 
   /**
-   * Another address of one kind voids a change of that kind, which was begun, and perhaps half confirmed, with the former address, and
-   * codes that links in the former mailbox led to.
+   * A new address of one kind voids a pending change of that kind, because it was begun, and perhaps half confirmed, with the former
+   * address. It also voids codes from links in the former mailbox.
    */
   async #set(db: Queryable, id: string, { metadata, ...given }: Changes, now: Date): Promise<void> {
     const voided = (['email', 'phone'] as const).filter((kind) => given[kind] !== undefined)
@@ -237,7 +237,7 @@ export class UserStore {
   }
 
   /**
-   * Removes a user whose address is unproven and who has no pending message, sign-up or identity of a provider. This is a statement after
+   * Removes a user whose address is unproven and who has no pending message, sign-up or identity of a provider. This statement comes after
    * the one that locks the row, so that it sees what was added while that one waited.
    */
   async removeIfAbandoned(tx: Tx, id: string): Promise<void> {
@@ -253,7 +253,7 @@ export class UserStore {
     if (rowCount !== 0) this.accountEvents.written(tx)
   }
 
-  /** Passkeys, second factors, and the recovery codes that stand in for them. */
+  /** Removes passkeys, second factors, and the recovery codes that stand in for them. */
   async removeAuthenticators(tx: Tx, id: string): Promise<void> {
     await tx.query(
       `with codes as (delete from ${this.t.mfaRecoveryCodes} where user_id = $1),

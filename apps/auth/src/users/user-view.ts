@@ -1,8 +1,8 @@
 import type { Factor, Identity, User } from './user.js'
 
 /**
- * The user as the API shows it (docs/specification.md#shapes). What leaves the server is listed here, so a new column cannot leak by
- * itself. Members that are undefined are left out of the JSON.
+ * The user as the API shows it (docs/specification.md#shapes). Everything that leaves the server is listed here, so a new column cannot
+ * leak by itself. Undefined members are left out of the JSON.
  */
 export function userView(user: User) {
   return {

@@ -1,9 +1,9 @@
-/** Longest role or audience, as the database checks it. */
+/** The longest role or audience that the database accepts. */
 export const MAX_NAME_LENGTH = 255
 
 export type JsonObject = Record<string, unknown>
 
-/** A user with what every answer about one shows. `null` is "none"; JSON shows it as `""` or leaves it out. */
+/** A user with the data that every answer about one shows. `null` means none; JSON shows it as `""` or leaves it out. */
 export type User = {
   readonly id: string
   readonly aud: string
@@ -75,7 +75,7 @@ export const isProven = (user: User): boolean =>
 export const hasVerifiedFactor = (user: User): boolean =>
   user.factors.some(({ status }) => status === 'verified')
 
-/** `{provider, providers}` of app_metadata: the oldest identity's, and all by age (docs/specification.md#shapes). */
+/** `{provider, providers}` of app_metadata: the provider of the oldest identity, and all of them by age (docs/specification.md#shapes). */
 export function providersOf(identities: readonly Identity[]): { provider?: string; providers?: string[] } {
   const providers = [...new Set(identities.map(({ provider }) => provider))]
   return providers[0] === undefined ? {} : { provider: providers[0], providers }
@@ -83,7 +83,7 @@ export function providersOf(identities: readonly Identity[]): { provider?: strin
 
 /** Adds members and removes those whose new value is null (docs/specification.md#the-signed-in-user, `data`). */
 export function mergeMetadata(current: JsonObject, changes: JsonObject): JsonObject {
-  // Entries instead of assignment: `__proto__` must stay an ordinary member.
+  // Use entries instead of assignments, so that `__proto__` stays an ordinary member.
   const entries = new Map([...Object.entries(current), ...Object.entries(changes)])
   return Object.fromEntries([...entries].filter(([, value]) => value !== null))
 }

@@ -17,7 +17,7 @@ type Deps = { verifications: VerifyService; accessTokens: AccessTokens; now: () 
 
 export const FIRST_HALF = 'Confirmation link accepted. Please proceed to confirm link sent to the other email'
 
-/** Uses a link, and answers where it leads: to the target with a session, a code or an error. */
+/** Uses a link and returns where it leads: to the target with a session, a code or an error. */
 export async function followLink(
   deps: Deps,
   { type, token, target }: EmailedLink,

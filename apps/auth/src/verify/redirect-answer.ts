@@ -1,7 +1,4 @@
-/**
- * `error` of a redirect, by the status an answer would have had; other statuses have none
- * (docs/specification.md#links).
- */
+/** `error` of a redirect, by the status that another answer would have had. Other statuses have none (docs/specification.md#links). */
 export const OAUTH_ERRORS: Readonly<Record<number, string>> = {
   400: 'invalid_request',
   401: 'unauthorized_client',
@@ -17,14 +14,12 @@ export function withQuery(target: string, parameters: Parameters): string {
   const hashAt = target.indexOf('#')
   const fragment = hashAt === -1 ? '' : target.slice(hashAt)
   const [path, query = ''] = splitOnce(hashAt === -1 ? target : target.slice(0, hashAt), '?')
-  // Other parameters keep their exact encoding, which parsing and serializing would change.
+  // Keep the exact encoding of other parameters, which parsing and serializing would change.
   const kept = query.split('&').filter((pair) => pair !== '' && !(nameOf(pair) in parameters))
   return `${path}?${[...kept, String(new URLSearchParams(parameters))].join('&')}${fragment}`
 }
 
-/**
- * Appends to the unchanged target, even if it already ends in a fragment such as `#/` (docs/specification.md#links).
- */
+/** Appends a fragment without changing the target, even if that already ends in one such as `#/` (docs/specification.md#links). */
 export function withFragment(target: string, parameters: Parameters): string {
   return `${target}#${String(new URLSearchParams(parameters))}`
 }

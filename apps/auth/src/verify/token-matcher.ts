@@ -10,14 +10,17 @@ import { channelOf, isChange, slotsOf, type Proof, type Typist, type VerifyType 
 export type Match = {
   user: User
   token: StoredToken
-  /** The person who uses it also requested it: a link leads to what it was sent for, a code may have been typed elsewhere. */
+  /**
+   * Whether the person who uses the secret also requested it. A link leads to what it was sent for, but a code may have been typed
+   * elsewhere.
+   */
   isOwn: boolean
 }
 
-/** Why a secret matches nothing: it is wrong, used, expired or unknown, or may not even be compared. */
+/** Why a secret matches nothing: it is wrong, used, expired or unknown, or it may not even be compared. */
 export type Miss = 'wrong' | 'too_many'
 
-/** `client` is where the secret comes from. */
+/** `client` is the client that the secret comes from. */
 type Search = {
   type: VerifyType
   proof: Proof
@@ -35,23 +38,23 @@ type Deps = {
   now: () => Date
 }
 
-/** Finds the token of a secret and locks its user: of many requests with one secret, only one finds it. */
+/** Finds the token of a secret and locks its user. Of many requests with the same secret, only one finds it. */
 export class TokenMatcher {
   constructor(private readonly deps: Deps) {}
 
-  /** Counts codes, so the transaction must be committed. */
+  /** Counts an attempt for codes, so the transaction must be committed. */
   async find(tx: Tx, search: Search): Promise<Match | Miss> {
     const found = await this.#search(tx, search)
     if (found === 'too_many') return found
     if (found === null || found.sentTo.kind !== channelOf(search.type)) return 'wrong'
     const user = await this.deps.users.lockById(tx, found.userId)
-    // Looked up again under the lock: of two requests with the same secret only one still finds it.
+    // Look again under the lock: of two requests with the same secret, only one still finds it.
     const token = await this.#findAgain(tx, search, found)
     if (user === null || token === null || this.#isExpired(token) || !isCurrent(user, token)) return 'wrong'
     return { user, token, isOwn: this.#isOwn(token, search) }
   }
 
-  /** The token of a link that would work, without using it. */
+  /** Finds the token of a link that would work, without using it. */
   async look(db: Queryable, type: VerifyType, text: string): Promise<StoredToken | null> {
     const token = await this.#findLink(db, text, slotsOf[type], true)
     if (token === null || this.#isExpired(token)) return null
@@ -83,8 +86,8 @@ export class TokenMatcher {
   }
 
   /**
-   * Whether the typist requested the message with this code: in their account, as this one sign-up on our pages, or from their network.
-   * The code of a stranger's sign-up comes in an email that looks the same, so people may type it without knowing.
+   * Whether the typist requested the message with this code: in their account, as this one sign-up on our pages, or from their network. The
+   * code of a stranger's sign-up arrives in an email that looks the same, so people may type it without knowing.
    */
   #isOwn({ requestedFrom, signUpId }: StoredToken, { proof, client, typist = {} }: Search): boolean {
     if (proof.kind === 'link' || typist.userId !== undefined) return true
@@ -92,7 +95,10 @@ export class TokenMatcher {
     return requestedFrom !== null && sameHash(requestedFrom, this.deps.hashes.ofClient(client))
   }
 
-  /** A spent link may leave its row to the code of the same email; a second search for a code would count it again. */
+  /**
+   * Searches for a link again, because a spent link may leave its row to the code of the same email. A second search for a code would count
+   * another attempt.
+   */
   #findAgain(
     tx: Tx,
     { type, proof, followed = false }: Search,
@@ -127,7 +133,7 @@ export class TokenMatcher {
       sentTo: address,
       client: hashes.ofClient(client),
       userId,
-      // Several accounts may want to change to one address, which must not go to a stranger's.
+      // Several accounts may want to change to the same address, but it must not go to a stranger's account.
       among: allowed === 'all' && isChange(type) && userId === null ? 'not_of_others' : allowed,
     })
   }

@@ -30,7 +30,7 @@ type Deps = {
   now: () => Date
 }
 
-/** The effect of each type, on a user whose row is locked. */
+/** Applies the effect of each type to a user whose row is locked. */
 export class VerifyEffects {
   constructor(private readonly deps: Deps) {}
 
@@ -81,7 +81,7 @@ export class VerifyEffects {
     const isComplete =
       half === 1 ? confirmed === 2 || !secureEmailChange || user.email === null : confirmed === 1
     if (!isComplete) {
-      // Another token that went to the same address is not the other half.
+      // Another token that was sent to the same address is not the other half.
       await tokens.removeSlot(tx, user.id, token.slot)
       await users.update(tx, user.id, { emailChangeConfirmStatus: half }, now())
       return { kind: 'first_half' }

@@ -8,7 +8,7 @@ export const EMAIL_TYPES = ['signup', 'invite', 'recovery', 'magiclink', 'email_
 export const PHONE_TYPES = ['sms', 'phone_change'] as const
 export type VerifyType = (typeof EMAIL_TYPES)[number] | (typeof PHONE_TYPES)[number]
 
-/** Which slots a type looks at. */
+/** The slots that each type looks at. */
 export const slotsOf: Readonly<Record<VerifyType, readonly Slot[]>> = {
   signup: ['confirmation', 'invite'],
   invite: ['invite'],
@@ -24,7 +24,7 @@ export const slotsOf: Readonly<Record<VerifyType, readonly Slot[]>> = {
 export const channelOf = (type: VerifyType): Address['kind'] =>
   type === 'sms' || type === 'phone_change' ? 'phone' : 'email'
 
-/** Whether the secrets are for an address that becomes the account's, and not for the account of an address. */
+/** Whether the secrets are for an address that will become the account's, instead of for the account of an address. */
 export const isChange = (type: VerifyType): boolean => type === 'email_change' || type === 'phone_change'
 
 /** `email` accepts a token of any email type. */
@@ -37,7 +37,7 @@ export function resolveType(type: VerifyType, slot: Slot): Exclude<VerifyType, '
 /** The secret of a request: a link token, or a code with the address it was sent to. */
 export type Proof = { kind: 'link'; token: string } | { kind: 'otp'; address: Address; otp: string }
 
-/** Who types a code, where more is known than the network: whose account it is, or with which sign-up a page waits. */
+/** Who types a code, if more is known than the network: the user's account, or the sign-up that a page waits for. */
 export type Typist = { userId?: string; signUpId?: string }
 
 export type VerifyBody = {
@@ -71,11 +71,11 @@ export function parseVerifyBody(body: VerifyBody): { type: VerifyType; proof: Pr
     const address = { kind: 'phone', value: normalizePhone(phone) } as const
     return { type: typeAmong(PHONE_TYPES, type), proof: { kind: 'otp', address, otp: token } }
   }
-  // A code needs an address: without one, six digits could open anyone's account. Only a link token stands alone.
+  // A code needs an address: without one, six digits could open anyone's account. Only a link token may come alone.
   return { type: typeAmong([...EMAIL_TYPES, ...PHONE_TYPES], type), proof: { kind: 'link', token } }
 }
 
-/** Type of GET /verify, whose token is always a link's token. */
+/** The type of GET /verify. Its token always belongs to a link. */
 export const parseLinkType = (type: string): VerifyType => typeAmong(EMAIL_TYPES, type)
 
 function typeAmong<T extends VerifyType>(types: readonly T[], type: string): T {
@@ -84,7 +84,7 @@ function typeAmong<T extends VerifyType>(types: readonly T[], type: string): T {
   return found
 }
 
-// Only here a bad address is 422 (docs/specification.md#verify).
+// Only this endpoint answers a bad address with 422 (docs/specification.md#verify).
 function verifyEmail(email: string): string {
   try {
     return normalizeEmail(email)

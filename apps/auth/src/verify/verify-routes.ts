@@ -67,7 +67,7 @@ export function verifyRoutes(deps: Deps): Route[] {
         const link = { ...linkOf(req), target: redirects.targetOf(req) }
         const page = deps.linkPage(link)
         if (page !== null) return seeOther(page)
-        // Email previews and scanners send HEAD for every link, which must neither use it nor tell whether it still works.
+        // Email previews and scanners send HEAD for every link. That must neither use the link nor reveal whether it still works.
         if (req.method === 'HEAD') return { status: 204, headers: { 'Cache-Control': 'no-store' } }
         return seeOther(await followLink(deps, link, guard.metaOf(req)))
       },

@@ -27,17 +27,20 @@ export type VerifyRequest = {
   type: VerifyType
   proof: Proof
   typist?: Typist | undefined
-  /** What to answer with: a session, a code that only the holder of the PKCE verifier can exchange, or neither for who has a session. */
+  /**
+   * What to answer with: a session, a code that only the holder of the PKCE verifier can exchange, or neither if the caller already has a
+   * session.
+   */
   answer: 'session' | 'code' | 'nothing'
   /** The code to issue for `answer: 'code'`; a random one if left out. */
   code?: string
-  /** Our own page requested this link and asked the person, who may be in another browser than the verifier. */
+  /** Our own page requested this link and asked the person, who may be using another browser than the one with the verifier. */
   confirmed?: boolean
-  /** Proves the address only: what the sign-up of the link brought does not apply. */
+  /** Proves only the address: the data of the link's sign-up does not apply. */
   withoutSignUp?: boolean
-  /** From a browser: the link must be exactly as sent, including its prefix. */
+  /** The link was opened in a browser, so it must be exactly as sent, including its prefix. */
   followed?: boolean
-  /** Verifier of the challenge that the message was requested with. */
+  /** The verifier for the challenge with which the message was requested. */
   verifier?: string | undefined
   password?: string | undefined
   /** The confirmed user must get a password. */
@@ -52,12 +55,12 @@ type Confirmed = { kind: 'confirmed' }
 
 export type VerifyRules = { mailTokenMs: number; smsTokenMs: number; passwords: PasswordRules }
 
-/** A link that would work, before it is used. */
+/** A link that would work and has not been used. */
 export type LinkPreview = {
   userId: string
   address: string
   challenge: Challenge | null
-  /** The link belongs to a sign-up, and another person has signed up with the same address since. */
+  /** The link belongs to a sign-up, and another person has signed up with the same address. */
   contested: boolean
 }
 export type LinkProof = { type: VerifyType; token: string }
@@ -76,7 +79,7 @@ type Deps = {
   now: () => Date
 }
 
-/** A proof that is refused once it was counted or consumed, so the transaction commits and the error is thrown afterwards. */
+/** A proof that was counted or consumed and then refused. The transaction commits, and the error is thrown afterwards. */
 type Refusal = 'wrong' | 'bad_verifier' | 'banned'
 type Outcome = Verified | Confirmed | Refusal
 
@@ -101,7 +104,7 @@ export class VerifyService {
     return outcome
   }
 
-  /** What a page says about a link; null for one that no longer works. */
+  /** What a page needs to know about a link; null for one that no longer works. */
   async preview({ type, token }: LinkProof): Promise<LinkPreview | null> {
     const found = await this.deps.matcher.look(this.deps.db, type, token)
     if (found === null) return null
@@ -110,7 +113,7 @@ export class VerifyService {
     return { userId, address: sentTo.value, challenge, contested }
   }
 
-  /** The link stops working; the code of the same email does not. */
+  /** Disables the link; the code of the same email still works. */
   async discardLink({ type, token }: LinkProof, meta: RequestMeta): Promise<void> {
     const { db, matcher } = this.deps
     const proof = { kind: 'link', token } as const
@@ -150,19 +153,19 @@ export class VerifyService {
     const claim = await this.#claimOf(tx, match, request, passwordHash, client)
     const effect = await effects.apply(tx, audit, { type, user, token, claim }, meta)
     if (effect.kind === 'first_half') return { kind: 'first_half' }
-    // Opening the link in another browser gives no session there, and the code can still be typed.
+    // If the link was opened in another browser, that browser gets no session, so the code can still be typed.
     if (request.answer === 'code' && token.slot === 'recovery') await matcher.spendLink(tx, match)
     else await matcher.spendAll(tx, match, client)
     if (request.answer === 'code')
       return { kind: 'code', code: await this.#issueCode(tx, user, token, type, request.code) }
-    // One proof opens one session: what a link led to ends with the code that was typed, or with another link.
+    // One proof opens one session. Once a code was typed or a link used, codes from other links end.
     await this.deps.flows.removeCodesOfLinks(tx, user.id)
     if (request.answer === 'nothing') return { kind: 'confirmed' }
     const signedIn = await sessions.open(tx, effect.user, 'otp', meta)
     return { kind: 'signed_in', signedIn, type }
   }
 
-  /** The same work whether or not there is an account. An invalid link names no account. */
+  /** Does the same work whether or not there is an account. An invalid link names no account. */
   async #recordMiss(tx: Tx, audit: Audit, miss: Miss, { proof, typist }: VerifyRequest): Promise<void> {
     if (proof.kind === 'link') return
     const { failed } = this.deps
@@ -174,8 +177,8 @@ export class VerifyService {
   }
 
   /**
-   * A link requested with a challenge opens a session only for the holder of the verifier: here, or when its code is
-   * exchanged. Codes are typed by the person who reads them, and clients send no verifier with them
+   * A link that was requested with a challenge opens a session only for the holder of the verifier: here, or when its code is exchanged.
+   * Codes are typed by the person who reads them, and clients do not send a verifier with them
    * (infra/decisions/0124-verifiers-for-links.md).
    */
   #verifierFits({ token }: Match, { proof, answer, confirmed, verifier = '' }: VerifyRequest): boolean {
@@ -189,7 +192,7 @@ export class VerifyService {
     )
   }
 
-  /** What the token's own sign-up brought, or the password set together with the proof. */
+  /** The data of the token's own sign-up, or the password that is set together with the proof. */
   async #claimOf(
     tx: Tx,
     match: Match,
@@ -204,7 +207,7 @@ export class VerifyService {
     const stored =
       claim?.passwordHash ?? (await signUps.findAdministrators(tx, user.id))?.passwordHash ?? null
     if (stored !== null) return claim
-    // Users who signed up by code have no password; invited users and those from providers have yet to choose one.
+    // Users who signed up by code have no password. Invited users and those from providers have yet to choose one.
     const isByCode = token.slot === 'confirmation' && claim !== null && claim.identityId === null
     if (passwordHash === null && !isByCode)
       throw authError('unprocessable', 'validation_failed', 'A password is required to finish the signup')
@@ -213,9 +216,9 @@ export class VerifyService {
   }
 
   /**
-   * The sign-up whose password and data the proof applies; null if it only proves the address. That is so for the code of someone else's
-   * sign-up. It is also so once anyone else signed up with the address, before or after, if the message was sent again or the typist
-   * cannot be told from other clients.
+   * The sign-up whose password and data the proof applies. Null if it only proves the address: for the code of someone else's sign-up, and
+   * also once anyone else has signed up with the address, before or after, if the message was sent again or the typist cannot be told apart
+   * from other clients.
    */
   async #signUpOf(
     tx: Tx,
@@ -231,7 +234,7 @@ export class VerifyService {
     return isVague && (await signUps.isContested(tx, signUp.id)) ? null : signUp
   }
 
-  /** Hashed before the transaction; whether it is used is decided inside. */
+  /** Hashes the password before the transaction, which decides whether it is used. */
   async #newPasswordHash(
     { requirePassword = false, password }: VerifyRequest,
     meta: RequestMeta,

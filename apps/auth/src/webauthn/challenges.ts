@@ -5,7 +5,7 @@ import { keyedHash } from '../secrets/derived-keys.js'
 import { isUuid } from '../users/uuid.js'
 import type { SpentChallengeStore } from './spent-challenge-store.js'
 
-/** What a challenge is for. Registration belongs to one user and session; a sign-in to nobody yet. */
+/** What a challenge is for. A registration belongs to one user and session. A sign-in belongs to nobody yet. */
 export type Purpose =
   | { readonly kind: 'registration'; readonly userId: string; readonly sessionId: string }
   | { readonly kind: 'sign_in' }
@@ -33,18 +33,21 @@ export class Challenges {
     return { id, bytes: this.#bytesOf(id, purpose), expiresAt }
   }
 
-  /** What must have been signed. */
+  /** The bytes that must have been signed. */
   expected(givenId: string, purpose: Purpose): Buffer {
     const { lifeMs, now } = this.deps
     const id = givenId.toLowerCase()
     const age = now().getTime() - expiryOf(id).getTime()
-    // Rows of challenges are deleted after a while. Ids expire later than this only if another server's clock is ahead.
+    // Rows of spent challenges are deleted after a day, so ids that expired earlier are refused. Only a server whose clock is ahead issues
+    // ids that expire much later.
     if (age > DAY_MS || -age > lifeMs + DAY_MS) throw notFound()
     if (age >= 0) throw expired()
     return this.#bytesOf(id, purpose)
   }
 
-  /** Uses a challenge up after a valid response only, so that strangers cannot void a challenge that is about to be answered. */
+  /**
+   * Uses up a challenge. Call this only after a valid response, so that strangers cannot void a challenge that someone is about to answer.
+   */
   async spend(givenId: string): Promise<void> {
     const { db, store } = this.deps
     const id = givenId.toLowerCase()
@@ -62,7 +65,7 @@ function expiryOf(id: string): Date {
   return new Date(Buffer.from(id.replaceAll('-', ''), 'hex').readUIntBE(0, TIME_BYTES))
 }
 
-/** Version 8, whose content is up to its maker (RFC 9562 section 5.8). */
+/** A version 8 UUID, whose content its maker decides (RFC 9562 section 5.8). */
 function asUuid(bytes: Buffer): string {
   bytes.writeUInt8((bytes.readUInt8(6) & 0x0f) | 0x80, 6)
   bytes.writeUInt8((bytes.readUInt8(8) & 0x3f) | 0x80, 8)

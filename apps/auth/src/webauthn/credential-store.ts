@@ -79,8 +79,8 @@ export class CredentialStore {
   }
 
   /**
-   * Stores the counter that the authenticator sent. False when it has not increased, which suggests a copied key, or when the credential
-   * is gone. Authenticators that do not count always send 0.
+   * Stores the counter that the authenticator sent. False if it has not increased, which suggests a copied key, or if the credential is
+   * gone. Authenticators that do not count always send 0.
    */
   async use(tx: Tx, id: string, signCount: number, now: Date): Promise<boolean> {
     const { rowCount } = await tx.query(

@@ -15,7 +15,7 @@ export type RelyingPartyRules = {
   readonly challengeMs: number
 }
 
-/** What an authenticator made for an account. */
+/** What an authenticator created for an account. */
 export type NewCredential = {
   readonly credentialId: Buffer
   readonly publicKey: Buffer
@@ -23,7 +23,7 @@ export type NewCredential = {
   readonly transports: readonly string[]
 }
 
-/** What a verified response says; the counter still has to be compared. */
+/** What a verified response says. The counter still has to be compared. */
 export type Assertion = { readonly signCount: number; readonly userVerified: boolean }
 
 type Known = { readonly credentialId: Buffer; readonly transports: readonly string[] }
@@ -31,16 +31,16 @@ type Known = { readonly credentialId: Buffer; readonly transports: readonly stri
 type Creation = {
   user: User
   challenge: Buffer
-  /** Passkeys are found without a name, so the authenticator has to keep them. */
+  /** Passkeys are found without a name, so the authenticator has to store them. */
   residentKey: 'required' | 'discouraged'
-  /** Authenticators that hold one of these refuse to make another. */
+  /** Authenticators that hold one of these refuse to create another. */
   exclude: readonly Known[]
 }
 
-/** EdDSA, ES256 and RS256: what authenticators in use can do. */
+/** EdDSA, ES256 and RS256, which cover the authenticators in use. */
 const ALGORITHMS = [-8, -7, -257]
 const MAX_KEY_BYTES = 2048
-/** Web Authentication section 7.1. The column takes no more either. */
+/** The limit of Web Authentication section 7.1, and of the column. */
 const MAX_ID_BYTES = 1023
 const KNOWN_TRANSPORTS: ReadonlySet<string> = new Set([
   'ble',
@@ -52,11 +52,11 @@ const KNOWN_TRANSPORTS: ReadonlySet<string> = new Set([
   'usb',
 ])
 
-/** Loaded with the first ceremony: its files would take a quarter of the time that each start of the service takes. */
+/** Loaded with the first ceremony, because its files would take a quarter of the start-up time of the service. */
 const library = () => import('@simplewebauthn/server')
 const helpers = () => import('@simplewebauthn/server/helpers')
 
-/** The WebAuthn ceremonies: what browsers are asked, and whether their answers are good (docs/specification.md#webauthn). */
+/** The WebAuthn ceremonies: what to ask browsers for, and whether their answers are valid (docs/specification.md#webauthn). */
 export class RelyingParty {
   constructor(private readonly rules: RelyingPartyRules) {}
 
@@ -151,7 +151,7 @@ export class RelyingParty {
         credential: {
           id: credentialId.toString('base64url'),
           publicKey: new Uint8Array(publicKey),
-          // The library would compare counters before it knows who signed; the statement that stores the new one does.
+          // The library would compare counters before it knows who signed. The statement that stores the new counter compares them.
           counter: 0,
         },
       })
@@ -170,8 +170,8 @@ export function credentialIdOf(answer: object): Buffer {
 }
 
 /**
- * Attestation is not requested and proves nothing here. A statement that arrives anyway is dropped unread: it names
- * certificates, and checking those would fetch addresses that the sender chose.
+ * Attestation is not requested and proves nothing here. If a statement arrives anyway, it is dropped unread: it names certificates, and
+ * checking those would fetch addresses that the sender chose.
  */
 async function withoutAttestation(answer: RegistrationResponseJSON): Promise<RegistrationResponseJSON> {
   const { decodeAttestationObject, isoBase64URL, isoCBOR } = await helpers()
@@ -187,7 +187,7 @@ async function withoutAttestation(answer: RegistrationResponseJSON): Promise<Reg
   return { ...answer, response: { ...answer.response, attestationObject } }
 }
 
-/** A page of another site could show the request in a frame. */
+/** Refuses requests in a frame, in which a page of another site could show them. */
 async function refuseFrames(clientDataJSON: string): Promise<void> {
   const { decodeClientDataJSON } = await helpers()
   if (decodeClientDataJSON(clientDataJSON).crossOrigin === true)

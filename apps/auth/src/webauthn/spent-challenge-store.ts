@@ -5,7 +5,7 @@ import type { Tables } from '../database/tables.js'
 export class SpentChallengeStore {
   constructor(private readonly t: Tables) {}
 
-  /** False for all but the first. */
+  /** Returns true only for the first caller. */
   async spend(db: Queryable, id: string, expiresAt: Date): Promise<boolean> {
     const { rowCount } = await db.query(
       `insert into ${this.t.webauthnSpentChallenges} (id, expires_at) values ($1, $2) on conflict do nothing`,

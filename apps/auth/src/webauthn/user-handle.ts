@@ -1,7 +1,7 @@
-/** The id by which authenticators know an account: its random id as bytes, which identifies nobody. */
+/** The id by which authenticators know an account: its random id as bytes, which reveals nothing about the person. */
 export const handleOf = (userId: string): Buffer => Buffer.from(userId.replaceAll('-', ''), 'hex')
 
-/** Whether an answer comes with the handle of this account; authenticators that found a passkey by themselves send it. */
+/** Whether an answer has the handle of this account. Authenticators that found a passkey by themselves send it. */
 export function hasHandleOf(answer: object, userId: string): boolean {
   const { response } = answer as { response?: { userHandle?: unknown } }
   const handle = response?.userHandle

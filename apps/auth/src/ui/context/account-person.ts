@@ -5,12 +5,12 @@ import type { SignInContext } from './sign-in-context.js'
 import type { Caller } from './sign-in-pages.js'
 import type { UiDeps } from './ui-deps.js'
 
-/** The context of a person who gets to the account page after signing in. */
+/** The context that leads to the account page after signing in. */
 const toAccount = (context: SignInContext): SignInContext => ({ ...context, next: 'account' })
 
 /**
- * Does the work for a person who is signed in and has nothing left to prove; others are asked for that first. An account about
- * to be deleted can only be kept.
+ * Does the work for a person who is signed in and has nothing left to prove. Asks others for the missing proof first. An account that is
+ * about to be deleted can only be kept.
  */
 export async function forPerson(
   { pages, progress }: UiDeps,
@@ -28,8 +28,8 @@ export async function forPerson(
 }
 
 /**
- * Adds a way into the account only for a person who has just proven who they are. Others sign in again first, so that someone who
- * finds an open browser does not get permanent access.
+ * Adds a way into the account only for a person who has just proven who they are. Others sign in again first. Otherwise, someone who finds
+ * an open browser would get permanent access.
  */
 export async function onceProved(
   { pages, recentProofs }: UiDeps,
@@ -47,7 +47,7 @@ export async function onceProved(
 export const isAskedAgain = ({ prompt, next }: SignInContext): boolean =>
   prompt === 'login' && next === 'account'
 
-/** What the account page says was done. */
+/** Changes that the account page can report. */
 export const DONE = [
   'email',
   'email-half',

@@ -17,8 +17,8 @@ export type Mark = {
 }
 
 /**
- * The browser that sent a request. `id` is a secret of that browser, and `lastUserId` who signed in on the pages in it, also
- * after that session ran out.
+ * The browser that sent a request. `id` is a secret of that browser. `lastUserId` is the person who signed in on its pages last, even if
+ * the session has run out.
  */
 export type Browser = { readonly id: string; readonly mark: Mark | null; readonly lastUserId: string | null }
 
@@ -32,13 +32,13 @@ const ID_FORM = /^[A-Za-z0-9_-]{32}$/
 type Deps = { key: KeyObject; cookies: Cookies; now: () => Date }
 
 /**
- * What the pages know about a browser, stored in cookies: a random id, from which form tokens and PKCE verifiers
- * are derived, and a sealed mark of who signed in. None contains tokens.
+ * What the pages know about a browser, stored in cookies: a random id, from which form tokens and PKCE verifiers are derived, and a sealed
+ * mark of who signed in. The cookies contain no tokens.
  */
 export class BrowserState {
   constructor(private readonly deps: Deps) {}
 
-  /** The browser of a request; a new one gets its id with the response. */
+  /** The browser of a request. A new browser gets its id with the response. */
   read(req: Request, res: Response): Browser {
     const { cookies } = this.deps
     const known = this.find(req)
@@ -64,14 +64,14 @@ export class BrowserState {
   }
 
   /**
-   * The name of everything that one person signs in to from this browser. It needs no memory, so it is the same after a
-   * session expired, in two tabs at the same time, and after someone else used the browser in between.
+   * Names everything that one person signs in to from this browser. The name is computed and not stored. So it is the same after a session
+   * has expired, in two tabs at the same time, and after someone else used the browser in between.
    */
   signInId({ id }: Browser, userId: string): string {
     return uuidOf(this.#hash('sign-in', id, userId))
   }
 
-  /** The sign-up that a page waits for, by the nonce of its message. It says nothing about whether there was one. */
+  /** The id of the sign-up that a page waits for, from the nonce of its message. It does not reveal whether there was a sign-up. */
   signUpId(nonce: string): string {
     return uuidOf(this.#hash('sign-up', nonce))
   }
@@ -81,14 +81,14 @@ export class BrowserState {
     return { id, mark: null, lastUserId: null }
   }
 
-  /** Leaves something for the next page of this browser. It is sealed: only the same label opens it. */
+  /** Leaves a value for the next page of this browser. It is sealed and opens only with the same label. */
   leave(res: Response, label: string, value: object): void {
     const { cookies, now } = this.deps
     const sealed = this.seal(label, { value, until: now().getTime() + HANDOVER_MS })
     cookies.set(res, HANDOVER, sealed, { maxAgeSeconds: HANDOVER_MS / 1000 })
   }
 
-  /** What {@link leave} left; null when asked again, or too late. */
+  /** Takes the value that {@link leave} left; null if it was taken before or has expired. */
   take<T>(req: Request, res: Response, label: string): T | null {
     const { cookies, now } = this.deps
     const sealed = cookies.read(req, HANDOVER) ?? ''
@@ -109,7 +109,7 @@ export class BrowserState {
     return isSame(this.formToken(browser, form), token)
   }
 
-  /** Whether this browser got the form, although perhaps before someone signed in or out in it. */
+  /** Whether this browser got the form, even if someone has signed in or out in it since. */
   isFormOfBrowser(browser: Browser, form: string, token: string): boolean {
     return isSame(this.#browserToken(browser, form), token.split('.', 1)[0] ?? '')
   }
@@ -119,8 +119,8 @@ export class BrowserState {
   }
 
   /**
-   * The pages are a PKCE client of this server: links in emails and redirects from providers carry a code that only
-   * this browser can redeem, in the context it was requested for (decision 0110).
+   * The pages are a PKCE client of this server. Links in emails and redirects from providers carry a code that only this browser can
+   * redeem, and only in the context that it was requested for (decision 0110).
    */
   verifier({ id }: Browser, context: SignInContext): string {
     return this.#hash('verifier', id, JSON.stringify(contextFields(context))).toString('base64url')
@@ -130,25 +130,28 @@ export class BrowserState {
     return { challenge: sha256(this.verifier(browser, context)).toString('base64url'), method: 's256' }
   }
 
-  /** The code that a link confirmed elsewhere leaves for the browser that asked for it. */
+  /** The code that a link leaves for the browser that asked for it, if the link is confirmed elsewhere. */
   confirmedCode({ challenge }: Challenge, nonce: string): string {
     return this.#hash('confirmed link', challenge, nonce).toString('base64url')
   }
 
-  /** Two digits shown by the browser that requested a link, for the person who confirms the link elsewhere. */
+  /** Two digits that the browser that requested a link shows, for the person to type when they confirm the link elsewhere. */
   matchingNumber({ challenge }: Challenge, nonce: string): string {
     return String(10 + (this.#hash('matching number', challenge, nonce).readUInt32BE() % 90))
   }
 
   /**
-   * The nonce of the last message that this browser asked for, and what it was asked for. It is sealed and set again with every
-   * request, so that nobody can tell whether it has changed.
+   * Stores the nonce of the last message that this browser asked for, and what it was for. The cookie is sealed and set again with every
+   * request, so nobody can tell whether it has changed.
    */
   rememberAsked(res: Response, { id }: Browser, nonce: string, wish: string): void {
     this.deps.cookies.set(res, ASKED, this.seal(`asked ${id}`, { nonce, wish: this.#wish(nonce, wish) }))
   }
 
-  /** The nonce, if it was asked for exactly the same: another person at this browser, or another password, is another wish. */
+  /**
+   * The nonce of the last message, if it was asked for with exactly the same `wish`. Another person at this browser, or another password,
+   * is another wish.
+   */
   askedBefore(req: Request, { id }: Browser, wish: string): string | null {
     const sealed = this.deps.cookies.read(req, ASKED) ?? ''
     const asked = this.open<{ nonce: string; wish: string }>(`asked ${id}`, sealed)
@@ -159,12 +162,12 @@ export class BrowserState {
     return this.#hash('asked for', nonce, wish).toString('base64url')
   }
 
-  /** A value for a URL or a form. It opens only with the same label. */
+  /** Seals a value for a URL or a form. It opens only with the same label. */
   seal(label: string, value: object): string {
     return seal(this.deps.key, label, JSON.stringify(value))
   }
 
-  /** A value of {@link seal}; null if it was made for another label or changed. */
+  /** Opens a value from {@link seal}; null if it was sealed for another label or has been changed. */
   open<T>(label: string, sealed: string): T | null {
     try {
       return JSON.parse(unseal(this.deps.key, label, sealed)) as T

@@ -26,8 +26,8 @@ export const errorTarget = (waiting: Waiting, error: ClientError): string =>
   clientTarget(waiting, { error, error_description: DESCRIPTIONS[error] })
 
 /**
- * Whether an application may get a session without the person's knowledge. Any program on a device can claim a
- * loopback port or a URL scheme (RFC 8252 section 8.6), so there a person has to press a button, except in development.
+ * Whether an application may get a session without the person noticing. Any program on a device can claim a loopback port or a URL scheme
+ * (RFC 8252 section 8.6), so the person has to press a button there, except in development.
  */
 export function isSilentTarget(target: string, externalUrl: string): boolean {
   const { protocol, hostname } = new URL(target)

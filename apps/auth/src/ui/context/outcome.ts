@@ -5,20 +5,20 @@ import type { UiDeps } from './ui-deps.js'
 type Deps = Pick<UiDeps, 'state' | 'now'>
 
 const PARAMETER = 'done'
-/** Long enough to read an email that a page says was sent, and reload the page. */
+/** Long enough to read an email that a page announced, and then reload the page. */
 const LIFE_MS = 3_600_000
 
 const labelOf = ({ id, lastUserId }: Browser): string => `outcome ${id} ${lastUserId ?? ''}`
 
 /**
- * What a form has just done, as a parameter of the page that says so. It opens in this browser alone, so no link from elsewhere makes
- * a page say it, and only while the same person uses it, so neither does its history to the next.
+ * What a form has just done, as a parameter of the page that reports it. It works only in this browser, so no link from elsewhere can make
+ * a page report it. It works only while the same person uses the browser, so the browser's history does not report it to the next person.
  */
 export const outcome = ({ state, now }: Deps, browser: Browser, done: string) => ({
   [PARAMETER]: state.seal(labelOf(browser), { done, until: now().getTime() + LIFE_MS }),
 })
 
-/** What {@link outcome} says to the page that is opened; empty if nothing does. */
+/** The {@link outcome} that the page should report; empty if there is none. */
 export function outcomeIn({ state, now }: Deps, browser: Browser, req: Request): string {
   const { [PARAMETER]: sealed } = req.query
   const said =

@@ -5,7 +5,7 @@ import type { Caller } from './sign-in-pages.js'
 import type { UiDeps } from './ui-deps.js'
 import { proved, withContext, type SignInContext } from './sign-in-context.js'
 
-/** Who asked for a link, for the person who opens it somewhere else. */
+/** Who asked for a link, shown to the person who opens it somewhere else. */
 export type LinkOrigin = {
   readonly device: Device
   readonly ip: string
@@ -14,7 +14,7 @@ export type LinkOrigin = {
   readonly nonce: string
 }
 
-/** Tells the page to which people return that the flow began here, so that it trusts the reason for a failure. */
+/** Marks a flow that began here, so that the page to which people return trusts the reason for a failure. */
 export const LEFT = 'left-for-provider'
 
 const labelOf = (challenge: string): string => `link origin ${challenge}`
@@ -29,7 +29,7 @@ export function ownFlow(deps: UiDeps, { browser }: Pick<Caller, 'browser'>, from
   }
 }
 
-/** As {@link ownFlow}, for an email: its link also says who asked for it. */
+/** The same as {@link ownFlow}, for an email. Its link also says who asked for it. */
 export function emailFlow(
   deps: UiDeps,
   caller: Pick<Caller, 'browser'>,
@@ -44,8 +44,8 @@ export function emailFlow(
 }
 
 /**
- * From where and when a link was requested on these pages; null for every other link. It is sealed together with the challenge of the
- * link, so that nobody can pass off a link of an application, whose verifier only that application has, as one of ours.
+ * Where and when a link was requested on these pages; null for every other link. It is sealed together with the challenge of the link. So
+ * nobody can pass off the link of an application, which alone has the verifier, as one of ours.
  */
 export const linkOrigin = (
   { state }: Pick<UiDeps, 'state'>,

@@ -33,11 +33,11 @@ type Deps = {
   now: () => Date
 }
 
-/** The steps after the first factor: a second factor, a new password, and the return to the application. */
+/** The steps after the first factor: a second factor, a new password, and returning to the application. */
 export class Progress {
   constructor(private readonly deps: Deps) {}
 
-  /** After a sign-in of any kind. */
+  /** Remembers the person after a sign-in of any kind, and continues with the next step. */
   async signedIn(
     res: Response,
     browser: Browser,
@@ -56,7 +56,7 @@ export class Progress {
     return this.next(person, proved(context))
   }
 
-  /** Who is signed in on the pages, according to the database. */
+  /** The person who is signed in on the pages, according to the database. */
   async personOf({ mark }: Browser): Promise<Person | null> {
     if (mark === null) return null
     const live = await this.deps.gate.find(mark.userId, mark.sessionId)
@@ -66,7 +66,7 @@ export class Progress {
   async next(person: Person, context: SignInContext): Promise<Answer> {
     const { pages } = this.deps
     if (this.openFactors(person).length > 0) return pages.redirect(pages.path('/factor', context))
-    // Such an account gets no tokens, so there is nowhere else to go.
+    // Such an account gets no tokens, so this is the only page it can use.
     if (person.user.deletionDueAt !== null) return pages.redirect(pages.path('/account/delete', context))
     if (context.next === 'account') return pages.redirect(pages.path('/account', { ...context, next: null }))
     if (context.next === 'password') return pages.redirect(pages.path('/password', context))
@@ -75,7 +75,7 @@ export class Progress {
     return this.#handOver(person, { ...context, target: context.target })
   }
 
-  /** Whether the application wants another sign-in than the one there is. */
+  /** Whether the application asks for a new sign-in instead of the current one. */
   isStale({ session }: Person, { prompt, maxAgeSeconds }: SignInContext): boolean {
     if (prompt === 'login') return true
     if (maxAgeSeconds === null) return false
@@ -95,7 +95,7 @@ export class Progress {
     return this.#handOver(person, context)
   }
 
-  /** The factors that can still be required, authenticator apps before phones; empty once one was used. */
+  /** The factors that the person can still be asked for, authenticator apps first; empty once one was used. */
   openFactors({ user, session }: Person): readonly Factor[] {
     if (session.aal === 'aal2') return []
     const { verify } = this.deps.factorRules

@@ -4,7 +4,7 @@ import { statusOf, type Answer, type RequestContext } from '@signet/http'
 import type { ErrorCode } from '../../errors/error-codes.js'
 import { isUiKey, uiTextsIn, type UiKey, type UiTexts } from '../texts.js'
 
-/** A refusal by the pages themselves, which the reader gets in their language and the log in English. */
+/** A refusal by the pages themselves. The reader gets it in their language, and the log in English. */
 export class PageRefusal extends AppError {
   constructor(
     kind: ErrorKind,
@@ -16,7 +16,7 @@ export class PageRefusal extends AppError {
   }
 }
 
-/** A request that came too soon is also told how long to wait. */
+/** The text of an error. If a request came too soon, it also says how long to wait. */
 export function refusalText(t: UiTexts, error: AppError): string {
   return [reasonText(t, error), waitText(t, error)].filter((part) => part !== null).join(' ')
 }
@@ -31,11 +31,11 @@ function reasonText(t: UiTexts, error: AppError): string {
   if (error instanceof PageRefusal) return t(error.key)
   const key = keyOf(error) ?? MESSAGES.get(error.message)
   if (key !== undefined) return t(key)
-  // Messages of the API are in English, and readable where there is no text for their code.
+  // The API's messages are in English. Where there is no text for a code, readers of English can use them.
   return t.language === 'en' ? error.message : t('refusal.other')
 }
 
-/** Errors that people see whose code is too general for its own text. */
+/** Texts for errors that people see and whose code is too general to have one. */
 const MESSAGES: ReadonlyMap<string, UiKey> = new Map(
   Object.entries({
     'Unable to validate email address: invalid format': 'refusal.email-format',
@@ -94,7 +94,7 @@ export async function orShow(
 
 type Subject = 'address' | 'password' | 'current_password' | 'code'
 
-/** What each refusal is about; those that are about no field are announced by themselves. */
+/** What each refusal is about. Refusals about no field are announced as messages. */
 const SUBJECTS: ReadonlyMap<string, Subject> = new Map(
   Object.entries({
     invalid_credentials: 'password',
@@ -117,7 +117,7 @@ const SUBJECTS: ReadonlyMap<string, Subject> = new Map(
   } satisfies Partial<Record<ErrorCode, Subject>>),
 )
 
-/** The form field that a refusal is about; `fields` names the fields of the form. */
+/** The form field that a refusal is about. `fields` names the fields of the form. */
 export function faultOf(
   code: string | undefined,
   fields: Readonly<Partial<Record<Subject, string>>>,

@@ -5,17 +5,17 @@ import type { BrowserState, Browser } from './browser-state.js'
 export const MESSAGE_KINDS = ['email', 'sign_up', 'recovery', 'sms', 'sms_sign_up'] as const
 export type MessageKind = (typeof MESSAGE_KINDS)[number]
 
-/** A message that was asked for, whether or not one was sent. */
+/** A message that someone asked for, whether or not it was sent. */
 export type SentMessage = {
   readonly kind: MessageKind
   readonly address: string
-  /** Secret of this request: only the page that waits for it continues when its link is confirmed elsewhere. */
+  /** Secret of this request. When the link is confirmed elsewhere, only the page with this nonce continues. */
   readonly nonce: string
   /** When the person asked, in milliseconds since the epoch. */
   readonly at: number
   /** When they can ask again. */
   readonly nextAt: number
-  /** Sent again, because the person asked for it. */
+  /** Whether the person asked to send it again. */
   readonly again?: boolean
 }
 
@@ -27,7 +27,7 @@ export const isEmail = (kind: MessageKind): boolean => kind !== 'sms' && kind !=
 
 const labelOf = ({ id }: Browser): string => `sent message ${id}`
 
-/** For the URL of the page that waits: without the address in plain text, and usable only in this browser. */
+/** Seals the message for the URL of the page that waits for it. The URL has no address in plain text, and works only in this browser. */
 export const sealSent = (state: BrowserState, browser: Browser, sent: SentMessage): string =>
   state.seal(labelOf(browser), sent)
 

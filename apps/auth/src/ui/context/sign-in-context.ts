@@ -4,11 +4,11 @@ import { challengeOf, type Challenge } from '../../flows/pkce.js'
 import type { Redirects } from '../../redirects/redirects.js'
 import type { UiTexts } from '../texts.js'
 
-/** What an application asks of a sign-in (OpenID Connect Core section 3.1.2.1); other values mean nothing here. */
+/** What an application may ask for in a sign-in (OpenID Connect Core section 3.1.2.1); other values are ignored. */
 const PROMPTS = ['none', 'create', 'login', 'select_account'] as const
 export type Prompt = (typeof PROMPTS)[number]
 
-/** What a person came to sign in for; carried in the query of links and in hidden fields of forms. */
+/** Why a person came to sign in. It is carried in the query of links and in hidden fields of forms. */
 export type SignInContext = {
   /** Where to send the result; null when no application is waiting. */
   readonly target: string | null
@@ -18,11 +18,11 @@ export type SignInContext = {
   readonly prompt: Prompt | null
   /** The oldest sign-in that the application accepts. */
   readonly maxAgeSeconds: number | null
-  /** The address that the person will probably use. */
+  /** The address that the person will probably sign in with. */
   readonly loginHint: string | null
-  /** The languages that the application wants on the pages. */
+  /** The language that the application wants on the pages. */
   readonly language: Language | null
-  /** A step to take between signing in and going on. */
+  /** A step between signing in and continuing. */
   readonly next: 'password' | 'account' | 'operator' | null
 }
 
@@ -32,8 +32,8 @@ const MAX_STATE_LENGTH = 1024
 const MAX_ADDRESS_LENGTH = 320
 
 /**
- * The context that a query or form describes. It is checked at every step, so it need not be trusted: a target that
- * is not allowed is replaced by the site URL.
+ * Reads the context from a query or form. It is checked at every step, so it need not be trusted: a target that is not allowed is replaced
+ * by the site URL.
  */
 export function signInContextOf(values: (name: string) => string, redirects: Redirects): SignInContext {
   const wanted = values('redirect_to')
@@ -70,7 +70,7 @@ function maxAgeOf(text: string): number | null {
   return Number(text)
 }
 
-/** The context as parameters, to be read by {@link signInContextOf}. */
+/** The context as parameters for {@link signInContextOf}. */
 export function contextFields(context: SignInContext): Record<string, string> {
   const { target, challenge, state, prompt, maxAgeSeconds, loginHint, language, next } = context
   return {
@@ -87,7 +87,7 @@ export function contextFields(context: SignInContext): Record<string, string> {
   }
 }
 
-/** The context once the person has signed in, or is about to by an email or a provider: nothing asks for more. */
+/** The context once the person has signed in, or is about to with an email or a provider. It no longer asks for a sign-in. */
 export const proved = (context: SignInContext): SignInContext => ({
   ...context,
   prompt: null,
@@ -105,7 +105,7 @@ export function withContext(
   return query === '' ? path : `${path}?${query}`
 }
 
-/** The name of the waiting application, as people know it. */
+/** The name of the waiting application, as people recognize it. */
 export function siteOf(t: UiTexts, { target }: Pick<SignInContext, 'target'>): string | null {
   if (target === null) return null
   const { protocol, host, hostname } = new URL(target)

@@ -39,7 +39,7 @@ export type Caller = {
   readonly browser: Browser
   readonly context: SignInContext
   readonly t: UiTexts
-  /** What was typed into a field before, in a form that is shown again. */
+  /** The value of a field that was typed before, for a form that is shown again. */
   typed(name: string): string
 }
 export type Sent = Caller & { text(name: string): string }
@@ -58,7 +58,7 @@ export const pageForm: BodySpec = {
   },
 }
 
-/** Pages are in no API document; the summary is for readers of the code. */
+/** Pages appear in no API document, so the summary is for readers of the code. */
 export const pageDocs = (summary: string): RouteDocs => ({
   operationId: 'page',
   summary,
@@ -79,9 +79,9 @@ export class SignInPages {
     this.#secure = protocol === 'https:'
   }
 
-  /** Someone who opens a page. */
+  /** Reads the request of someone who opens a page. */
   open(req: Request, res: Response): Caller {
-    // Readers of one value would each choose their own.
+    // If a parameter is repeated, different readers could pick different values.
     if (Object.values(req.query).some(Array.isArray)) throw new PageRefusal('invalid', 'error.repeated')
     const browser = this.deps.state.read(req, res)
     const kept = openKept(this.deps.state, browser, textOf(req.query, KEPT))
@@ -89,7 +89,7 @@ export class SignInPages {
     return { browser, context: this.#context(req.query), t: textsFor(req), typed }
   }
 
-  /** Someone who submits a form; it must come from a page of ours in the same browser. */
+  /** Reads a form that someone submitted. It must come from one of our pages in the same browser. */
   sent(req: Request, form: FormName, fields: PageForm): Sent {
     const browser = this.deps.state.find(req)
     const text = (name: string) => textOf(fields, name)
@@ -102,7 +102,7 @@ export class SignInPages {
     throw new StaleForm(this.#pageOf(req, browser, context, text))
   }
 
-  /** The page that a form was on, with what was typed there. */
+  /** The URL of the page with the form, with what was typed there. */
   #pageOf(req: Request, browser: Browser, context: SignInContext, text: (name: string) => string): string {
     const page = refererPage(req, this.deps.externalUrl) ?? this.path('', context)
     const url = new URL(page, this.#origin)
@@ -126,7 +126,7 @@ export class SignInPages {
     return withContext(`${this.#base}/ui${below}`, context, more)
   }
 
-  /** URL of a form, whose fields carry the context, or of anything else that needs none. */
+  /** URL of a form, whose fields carry the context, or of something that needs no context. */
   action(below: string): string {
     return `${this.#base}/ui${below}`
   }

@@ -49,17 +49,17 @@ export type UiContext = UsedServices &
     readonly now: () => Date
   }
 
-/** What the routes of the pages work with: services of the API, and the pages' own parts. */
+/** Everything that the routes of the pages need: services of the API, and the pages' own parts. */
 export type UiDeps = UsedServices & {
   readonly aud: string
   /** AUTH_SITE_URL. */
   readonly siteUrl: string
-  /** The logo, as browsers get it. */
+  /** The logo, as browsers receive it. */
   readonly icon: Answer
   readonly accessTokens: AccessTokens
   readonly now: () => Date
   readonly messageIntervals: MessageIntervals
-  /** Whether the device that asked for a link may go on when the link is confirmed on another one. */
+  /** Whether the device that asked for a link may continue when the link is confirmed on another one. */
   readonly linksMayGoOn: boolean
   readonly ways: WaysIn
   /** What the account page offers. */
@@ -71,9 +71,9 @@ export type UiDeps = UsedServices & {
     readonly setupMs: number
     readonly deletion: boolean
     readonly deletionGraceMs: number
-    /** Shortest time between two messages for a change of address. */
+    /** The shortest time between two messages for a change of address. */
     readonly changeIntervalMs: Readonly<Record<'email' | 'phone', number>>
-    /** A change of email is confirmed at the old address, too. */
+    /** Whether a change of email must be confirmed at the old address, too. */
     readonly bothAddresses: boolean
   }
   /** Roles of AUTH_JWT_ADMIN_ROLES. */
@@ -82,6 +82,6 @@ export type UiDeps = UsedServices & {
   readonly pages: SignInPages
   readonly state: BrowserState
   readonly progress: Progress
-  /** Where links in emails and providers send the browser back to. */
+  /** Where links in emails and providers send the browser. */
   readonly returnUrl: string
 }

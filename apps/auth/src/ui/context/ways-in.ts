@@ -27,7 +27,7 @@ export const waysIn = (config: AuthConfig, providers: readonly string[]): WaysIn
       : null,
 })
 
-/** Whether these pages are on one of the origins of passkeys and security keys. */
+/** Whether the origin of these pages is one of those for passkeys and security keys. */
 export const keysWorkHere = (config: AuthConfig): boolean =>
   rpOriginsOf(config).includes(new URL(config.apiExternalUrl).origin)
 
@@ -37,10 +37,10 @@ export function addressOf({ email, phone }: WaysIn, text: string): { email: stri
   return isPhone ? { phone: phoneOf(text) } : { email: text }
 }
 
-/** The shortest number that there is, with the digits of its country. */
+/** The fewest digits of a phone number, including the country code. */
 const FEWEST_DIGITS = 7
 
-/** A phone number to send a code to. A country alone would be one by its form. */
+/** A phone number to send a code to. Refuses a country code alone, which would also have the form of a number. */
 export function fullPhoneOf(text: string): string {
   const phone = phoneOf(text)
   if (phone.replace(/\D/g, '').length < FEWEST_DIGITS) throw new PageRefusal('invalid', 'me.phone.short')

@@ -8,12 +8,12 @@ export type AccountAddressView = {
   value: string
   notice?: string | undefined
   fault?: string | undefined
-  /** A change that waits: which codes finish it, and where it is given up. */
+  /** A pending change: which codes finish it, and where to cancel it. */
   waiting: {
     address: string
     confirm: string
     cancel: string
-    /** Until the messages can be sent again. */
+    /** How long until the messages can be sent again. */
     waitSeconds: number
     codes: readonly { name: string; address: string }[]
   } | null

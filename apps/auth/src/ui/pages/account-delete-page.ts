@@ -66,7 +66,7 @@ function proofField(t: UiTexts, { address, proof, fault }: AccountDeleteView): H
 
 export type AccountPendingView = { address: string; dueAt: Date; keep: Form; signOut: Form }
 
-/** For a person who signs in before the account is deleted. */
+/** Shown to a person who signs in before the account is deleted. */
 export const accountPendingPage = (
   t: UiTexts,
   { address, dueAt, keep, signOut }: AccountPendingView,

@@ -30,7 +30,7 @@ export const authenticatorPage = (t: UiTexts, view: AuthenticatorView): Page => 
 
 type Named = Common & { name: string; label: string; hint: string }
 
-/** What a second factor is called, so that its owner can tell it apart from others. */
+/** Asks for the name of a second factor, by which its owner can tell it apart from others. */
 export const nameForm = (t: UiTexts, { form, ...named }: Omit<Named, 'back' | 'notice'>): Html =>
   html`<form method="post" action="${form.action}">
     ${form.fields} ${nameField(t, { ...named, first: true })}
@@ -60,11 +60,11 @@ export type RecoveryCodesView = Common & {
   left: number
   hasFactor: boolean
   codes: readonly string[] | null
-  /** The codes were on this page before. */
+  /** Whether the codes were on this page before. */
   seen: boolean
 }
 
-/** The codes are on the page once, and nowhere afterwards. */
+/** Shows the codes once. They are not shown anywhere afterwards. */
 export const recoveryCodesPage = (t: UiTexts, view: RecoveryCodesView): Page => ({
   title: t('me.recovery'),
   style: '.codes { columns: 2; padding: 0; list-style: none; font: 1.05rem/2 ui-monospace, monospace }',
@@ -82,7 +82,7 @@ export const recoveryCodesPage = (t: UiTexts, view: RecoveryCodesView): Page => 
     ${foot(link(view.back, t('me.back')))}`,
 })
 
-/** Codes that still work are replaced only after a confirmation. */
+/** Asks for confirmation before it replaces codes that still work. */
 function makeCodes(t: UiTexts, { left, hasFactor, form }: RecoveryCodesView): Html {
   if (!hasFactor) return html`<p>${t('me.recovery.no-factor')}</p>`
   const count = html`<p>${t('me.recovery.left', { count: left })}</p>`
@@ -105,7 +105,7 @@ function makeCodes(t: UiTexts, { left, hasFactor, form }: RecoveryCodesView): Ht
 
 export type RecoveryView = Common
 
-/** In place of a second factor. */
+/** Asks for a recovery code in place of a second factor. */
 export const recoveryPage = (t: UiTexts, view: RecoveryView): Page => ({
   title: t('me.recovery.use'),
   body: html`<h1>${t('me.recovery.use')}</h1>

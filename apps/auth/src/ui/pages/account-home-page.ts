@@ -16,7 +16,7 @@ export type ShownSession = {
   isCurrent: boolean
 }
 
-/** `pending`: the one that waits to be confirmed. */
+/** `pending` is the new address that waits to be confirmed. */
 type AddressEntry = { address: string | null; pending: string | null; href: string }
 
 export type AccountHomeView = AccountKeys & {
@@ -31,7 +31,7 @@ export type AccountHomeView = AccountKeys & {
     linkable: readonly string[]
   } | null
   sessions: readonly ShownSession[]
-  /** Those that are left out. */
+  /** How many sessions are not shown. */
   moreSessions: number
   events: readonly (ShownActivity & { key: UiKey })[]
   links: { export: string; delete: string | null; home: { url: string; name: string } }

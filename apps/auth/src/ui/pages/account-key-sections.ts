@@ -17,7 +17,7 @@ import {
 import { link } from './parts.js'
 
 export type AccountKeys = Forms & {
-  /** Null where they are off. */
+  /** Null if passkeys are off. */
   passkeys: { held: readonly Credential[]; add: string | null } | null
   factors: readonly Factor[]
   addFactors: readonly { href: string; label: UiKey }[]
@@ -41,7 +41,7 @@ function passkeyEntry(t: UiTexts, view: AccountKeys, passkey: Credential): Html 
   const added = time(createdAt)
   const name = withoutInvisible(friendlyName)
   const chosen = hiddenField('passkey', id)
-  // Names of passkeys need not differ.
+  // Several passkeys may have the same name.
   const entry = `${name}. ${t('me.added', { time: added })}`
   return line(
     name,
@@ -67,7 +67,7 @@ type Named = {
   maxLength: number
 }
 
-/** With the name as it is. */
+/** A form that shows the current name. */
 const renaming = (t: UiTexts, view: AccountKeys, { kind, id, name, entry, label, maxLength }: Named): Html =>
   disclosure(
     t('me.rename'),
@@ -137,7 +137,7 @@ export function factorSection(t: UiTexts, view: AccountKeys): Html {
   )
 }
 
-/** What kind it is, where its name may not say so. */
+/** Names the kind of factor, because the factor's own name may not say it. */
 const factorText = (t: UiTexts, { factorType, phone, createdAt }: Factor): string =>
   [
     t(FACTOR_KINDS[factorType]),

@@ -4,9 +4,9 @@ import { foot, link } from './parts.js'
 
 export type AccountView = {
   address: string
-  /** What was just done. */
+  /** What the person has just done. */
   done: string | null
-  /** The site waiting for the person. */
+  /** The site that waits for the person. */
   site: string | null
   proceed: { action: string; fields: readonly Html[] }
   signOut: { action: string; fields: readonly Html[] }

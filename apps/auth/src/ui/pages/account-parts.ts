@@ -20,11 +20,11 @@ export const line = (title: string, more: string | null, ...actions: readonly (H
   html`<p><strong>${title}</strong></p>
     ${more === null ? null : html`<p class="soft">${more}</p>`} ${shown(actions)}`
 
-/** What a control does, and to which list entry, for people who hear it out of context. */
+/** What a control does, and for which list entry, for people who hear it without its context. */
 export const named = (label: string, entry: string | undefined): Html | undefined =>
   entry === undefined ? undefined : html` aria-label="${label}: ${entry}"`
 
-/** A form of one button. */
+/** A form with a single button. */
 export const button = (
   view: Forms,
   below: string,
@@ -43,7 +43,7 @@ export const disclosure = (label: string, entry: string, content: Html): Html =>
     ${content}
   </details>`
 
-/** Asks for confirmation without a separate page and without a script. */
+/** Asks for confirmation, without a separate page or a script. */
 export const guarded = (label: string, entry: string, question: string, form: Html): Html =>
   disclosure(
     label,

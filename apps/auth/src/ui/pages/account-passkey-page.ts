@@ -5,7 +5,7 @@ import { insteadOfWebauthn, webauthnForm, type WebauthnForm } from './webauthn-f
 
 export type AccountPasskeyView = {
   script: string
-  /** Null for a person who cannot add another passkey. */
+  /** Null if the person cannot add another passkey. */
   form: Pick<WebauthnForm, 'action' | 'fields' | 'options'> | null
   notice: string | undefined
   back: string

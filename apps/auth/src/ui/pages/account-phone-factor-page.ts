@@ -8,7 +8,7 @@ export type PhoneFactorView = {
   fault?: string | undefined
   name: string
   phone: string
-  /** The number to which a code was sent; null before that. */
+  /** The number that a code was sent to; null before that. */
   sentTo: string | null
   form: { action: string; fields: readonly Html[] }
   send: string

@@ -9,7 +9,7 @@ export type SecurityKeyView = {
   notice?: string | undefined
   fault?: string | undefined
   name: string
-  /** What the browser is asked for; null while the key gets its name. */
+  /** The options for the browser; null while the key gets its name. */
   options: object | null
   form: { action: string; fields: readonly Html[] }
   back: string

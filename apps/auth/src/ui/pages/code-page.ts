@@ -8,21 +8,21 @@ export type CodeView = {
   sent: SentMessage
   notice: string | undefined
   fault: string | undefined
-  /** To be typed on the device that confirms the link. */
+  /** The number to type on the device that confirms the link. */
   number: string | null
   statusUrl: string
   selfUrl: string
-  /** Until the message can be sent again. */
+  /** How long until the message can be sent again. */
   waitSeconds: number
   form: { action: string; fields: readonly Html[] }
   resend: { action: string; fields: readonly Html[] }
   signIn: string
 }
 
-/** Longer than people wait in front of a page. */
+/** Longer than people wait while they look at a page. */
 const LONG_WAIT_SECONDS = 60
 
-/** The same whether or not a message was sent, so it does not reveal who has an account. */
+/** The page is the same whether or not a message was sent, so it does not reveal who has an account. */
 export function codePage(t: UiTexts, view: CodeView): Page {
   const byEmail = isEmail(view.sent.kind)
   const title = t(byEmail ? 'code.title.email' : 'code.title.sms')

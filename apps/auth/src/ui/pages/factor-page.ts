@@ -7,9 +7,9 @@ import { insteadOfWebauthn, webauthnForm } from './webauthn-form.js'
 
 export type FactorView = {
   factor: Factor
-  /** False for a phone that has not been sent a code yet. */
+  /** False for a phone that has not received a code yet. */
   codeExpected: boolean
-  /** What a security key is asked for, and the script that asks. */
+  /** The options for a security key, and the script that asks for it. */
   key: { options: object; script: string } | null
   others: readonly { factor: Factor; href: string }[]
   notice?: string

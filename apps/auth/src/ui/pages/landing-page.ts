@@ -4,7 +4,7 @@ import { foot, link } from './parts.js'
 
 export type LandingView = { site: string; siteUrl: string; signIn: string; signUp: string | null }
 
-/** For people who open the address of the service itself. */
+/** Shown to people who open the address of the service itself. */
 export const landingPage = (t: UiTexts, { site, siteUrl, signIn, signUp }: LandingView): Page => ({
   title: t('landing.title', { site }),
   body: html`<h1>${t.html('landing.heading', { site })}</h1>

@@ -9,22 +9,22 @@ type Form = { action: string; fields: readonly Html[] }
 
 export type LinkView = {
   address: string
-  /** The number of the other device is missing. */
+  /** Set if the number of the other device is missing. */
   notice: string | undefined
-  /** What the link is for. */
+  /** Whether the link confirms a new address of the account. */
   confirmsAddress: boolean
-  /** The link signs nobody in, and the browser has no session. */
+  /** The link signs nobody in, and the account's owner is not signed in in this browser. */
   onlyConfirms: boolean
   setsPassword: boolean
-  /** Who is signed in in this browser, if it is another person. */
+  /** Who is signed in in this browser, if that is another person. */
   signedInAs: string | null
-  /** The device that asked, if it is another one. */
+  /** The device that asked for the link, if it is another one. */
   elsewhere: { origin: LinkOrigin; now: number; sameNetwork: boolean; confirm: Form | null } | null
   proceed: Form
   signIn: string
 }
 
-/** Asks before a link is used: programs that only look at links use nothing up. */
+/** Asks before a link is used, so that programs that only open links do not use them up. */
 export const linkPage = (t: UiTexts, view: LinkView): Page => ({
   title: t('link.title'),
   body: html`<h1>

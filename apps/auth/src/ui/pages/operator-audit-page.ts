@@ -3,7 +3,7 @@ import type { AuditEntry } from '../../admin/audit-list-store.js'
 import type { UiTexts } from '../texts.js'
 import { operatorPage, type OperatorLinks } from './operator-search-page.js'
 
-/** What a search of the audit log is about, as the admin API names it. */
+/** What a search of the audit log can look for, with the names of the admin API. */
 const AUDIT_SCOPES = ['author', 'action', 'type'] as const
 
 export const isAuditScope = (text: string): boolean => AUDIT_SCOPES.some((scope) => scope === text)
@@ -14,7 +14,7 @@ type AuditView = OperatorLinks & {
   entries: readonly AuditEntry[]
 }
 
-/** The newest entries of the audit log that fit. */
+/** The newest entries of the audit log that match. */
 export const operatorAuditPage = (t: UiTexts, { scope, text, entries, ...links }: AuditView): Page =>
   operatorPage(t, links, {
     title: t('op.audit'),
@@ -40,7 +40,7 @@ export const operatorAuditPage = (t: UiTexts, { scope, text, entries, ...links }
       ${auditTable(t, entries, links)}`,
   })
 
-/** Entries; with links, each leads to the account that it is about. */
+/** A table of entries. With `links`, each entry leads to the account that it is about. */
 export const auditTable = (t: UiTexts, entries: readonly AuditEntry[], links?: OperatorLinks): Html =>
   table(
     t('op.audit'),

@@ -64,7 +64,7 @@ export const operatorSearchPage = (t: UiTexts, { query, found, now, ...links }: 
           ),
   })
 
-/** In place of a person who does not exist, or no longer does. */
+/** Shown if a person does not exist, or no longer does. */
 export const nobodyPage = (t: UiTexts, links: OperatorLinks): Page =>
   operatorPage(t, links, {
     title: t('op.nobody'),
@@ -83,7 +83,7 @@ export function stateOf(t: UiTexts, user: User, now: Date): string {
   return t(isConfirmed ? 'op.state.active' : 'op.state.unconfirmed')
 }
 
-/** For administrators who have not shown a second factor. */
+/** Shown to administrators who have not used a second factor. */
 export const needsFactorPage = (t: UiTexts, accountPath: string): Page => ({
   title: t('op.needs-factor'),
   body: html`<h1>${t('op.needs-factor')}</h1>

@@ -9,7 +9,7 @@ import { named } from './account-parts.js'
 import { auditTable } from './operator-audit-page.js'
 import { nameOf, operatorPage, stateOf, type OperatorLinks } from './operator-search-page.js'
 
-/** In the notation of the admin API. */
+/** In the format of the admin API. */
 const BAN_DURATIONS = ['1h', '24h', '168h', '720h', '876000h'] as const
 export const isBanDuration = (text: string): boolean => BAN_DURATIONS.some((known) => known === text)
 

@@ -5,7 +5,7 @@ export const captchaField = (t: UiTexts, captcha: Captcha | null): Html | null =
   captcha &&
   html`${captchaWidget(captcha)} <noscript><p class="notice">${t('captcha.no-script')}</p></noscript>`
 
-/** For password managers: whose password it is, on pages that do not ask for the name. */
+/** Tells password managers whose password this is, on pages that do not ask for the name. */
 export const accountName = (address: string): Html =>
   html`<input type="text" autocomplete="username" value="${address}" readonly hidden />`
 

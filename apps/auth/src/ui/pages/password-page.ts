@@ -9,9 +9,9 @@ export type PasswordView = {
   fault?: string | undefined
   minPasswordLength: number
   back: string
-  /** Further proof that is due. */
+  /** The additional proof that is needed. */
   asks: PasswordProof
-  /** Where a code is asked for. */
+  /** The form that requests a code. */
   code: { action: string; fields: readonly Html[] } | null
   form: { action: string; fields: readonly Html[] }
 }

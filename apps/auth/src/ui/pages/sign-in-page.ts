@@ -7,16 +7,16 @@ import { webauthnForm, type WebauthnForm } from './webauthn-form.js'
 
 export type SignInView = {
   ways: WaysIn
-  /** The identifier typed before; never the password. */
+  /** The identifier that was typed before; never the password. */
   identifier?: string
   notice?: string
   fault?: string | undefined
-  /** Name of the site waiting for the person. */
+  /** Name of the site that waits for the person. */
   site: string | null
-  /** The person is signed in, and about to change what needs a recent proof. */
+  /** The person is signed in and about to make a change that needs a recent proof. */
   askedAgain: boolean
   form: { action: string; mailAction: string; fields: readonly Html[] }
-  /** Null where passkeys are off. */
+  /** Null if passkeys are off. */
   passkey: ({ script: string } & Pick<WebauthnForm, 'action' | 'fields' | 'options'>) | null
   provider: { action: string; fields: readonly Html[] }
   links: { cancel: string | null; forgot: string; signUp: string; phone: string }
@@ -61,7 +61,7 @@ const passwordForm = (t: UiTexts, { ways, form, identifier = '', fault }: SignIn
     }
   </form>`
 
-/** Email, phone number, or either of them. */
+/** A field for an email address, a phone number, or either of them. */
 export function identifierField(
   t: UiTexts,
   {
@@ -83,7 +83,7 @@ export function identifierField(
   })
 }
 
-/** Below the password, and in the list that the browser offers for the address. */
+/** A button below the password. Passkeys are also in the list that the browser offers for the address. */
 const passkeyForm = (t: UiTexts, { ways, passkey }: SignInView): Html | null =>
   passkey &&
   webauthnForm(t, {

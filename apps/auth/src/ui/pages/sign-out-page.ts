@@ -3,7 +3,7 @@ import type { UiTexts } from '../texts.js'
 import { foot, link } from './parts.js'
 
 export type SignOutView = {
-  /** Null when the pages no longer know anyone, but applications do. */
+  /** Null if the pages no longer know anyone, but applications do. */
   address: string | null
   form: { action: string; fields: readonly Html[] }
   stay: string

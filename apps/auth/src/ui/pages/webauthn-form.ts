@@ -4,17 +4,17 @@ import type { UiTexts } from '../texts.js'
 export type WebauthnForm = {
   action: string
   fields: readonly Html[]
-  /** What the browser is asked for, as JSON. */
+  /** The options for the browser, as JSON. */
   options: object
   ceremony: 'create' | 'get'
   label: string
-  /** The page offers another way to sign in, too. */
+  /** Whether the page also offers another way to sign in. */
   second?: boolean
-  /** Offer passkeys while an address is typed, too. */
+  /** Whether to offer passkeys while an address is typed, too. */
   autofill?: boolean
 }
 
-/** A button that asks the browser for a key and sends its answer. Hidden until the script knows that the browser can. */
+/** A button that asks the browser for a key and sends its answer. It stays hidden until the script knows that the browser supports this. */
 export const webauthnForm = (
   t: UiTexts,
   { action, fields, options, ceremony, label, second = false, autofill = false }: WebauthnForm,
@@ -34,6 +34,6 @@ export const webauthnForm = (
     <p class="soft" role="status"></p>
   </form>`
 
-/** What stands there where the browser cannot do it, or runs no scripts. */
+/** Shown instead of the button if the browser does not support this, or runs no scripts. */
 export const insteadOfWebauthn = (text: string): Html =>
   html`<p class="notice" data-webauthn-instead="">${text}</p>`

@@ -13,7 +13,7 @@ import { accountForm, type AccountForm, type AccountStep } from './account-form.
 
 type Kind = 'email' | 'phone'
 
-/** A new email address or phone number, by the rules of PUT /user, proven with the codes of its messages. */
+/** Changes an email address or phone number by the rules of PUT /user. The codes from its messages prove the new one. */
 export const accountAddressRoutes = (deps: UiDeps): Route[] => [
   ...(deps.ways.email ? routesOf(deps, 'email') : []),
   ...(deps.ways.phone ? routesOf(deps, 'phone') : []),
@@ -97,7 +97,7 @@ async function confirm(deps: UiDeps, { sent, person, meta }: AccountStep, kind: 
     {
       ...parseVerifyBody(proofOf(person, kind, half, code)),
       typist: { userId: person.user.id },
-      // These pages go on with the session they have.
+      // These pages continue in their existing session.
       answer: 'nothing',
     },
     meta,
@@ -105,7 +105,7 @@ async function confirm(deps: UiDeps, { sent, person, meta }: AccountStep, kind: 
   return backToAccount(deps, sent, verified.kind === 'first_half' ? 'email-half' : kind)
 }
 
-/** The API ignores an address that is the current one; a page tells the person. */
+/** The API ignores a new address that is the same as the current one, but a page tells the person. */
 function refuseUnchanged(kind: Kind, address: string, { user }: Person): void {
   if (kind === 'email' && address.toLowerCase() === user.email)
     throw new PageRefusal('invalid', 'me.email.same')
@@ -113,7 +113,7 @@ function refuseUnchanged(kind: Kind, address: string, { user }: Person): void {
     throw new PageRefusal('invalid', 'me.phone.same')
 }
 
-/** The address that waits to be confirmed. */
+/** The new address that waits to be confirmed. */
 const pendingOf = ({ user }: Person, kind: Kind): string | null =>
   kind === 'email' ? user.newEmail : user.newPhone
 

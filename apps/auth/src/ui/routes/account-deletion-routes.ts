@@ -14,7 +14,7 @@ const FIELDS = { current_password: 'password', code: 'nonce' }
 const CODE_SENT = 'deletion-code'
 const DELETED = 'deleted'
 
-/** The end of an account, and the way back from there. */
+/** Deletes an account, or keeps one that is about to be deleted. */
 export const accountDeletionRoutes = (deps: UiDeps): Route[] => [
   route({
     method: 'get',

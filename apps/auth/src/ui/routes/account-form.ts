@@ -8,7 +8,7 @@ import { orShow, type Refusal } from '../context/refusals.js'
 import { pageDocs, pageForm, type PageForm, type Sent } from '../context/sign-in-pages.js'
 import type { UiDeps } from '../context/ui-deps.js'
 
-/** Someone who sends a form of the account page. */
+/** A person who submits a form of the account page. */
 export type AccountStep = {
   readonly sent: Sent
   readonly person: Person
@@ -22,14 +22,14 @@ export type AccountForm = {
   path: string
   summary: string
   limit?: KeyedLimit
-  /** Also for someone whose account is about to be deleted. */
+  /** Whether someone whose account is about to be deleted may use the form. */
   whilePending?: boolean
   work: (step: AccountStep) => Answer | Promise<Answer>
-  /** The page with the form, when the work is refused. */
+  /** Shows the page with the form again, if the work is refused. */
   refused: (step: AccountStep, refusal: Refusal) => Answer | Promise<Answer>
 }
 
-/** A form that a signed-in person submits from the account page or one below it. */
+/** A form on the account page, or on a page below it, that a signed-in person submits. */
 export const accountForm = (
   deps: UiDeps,
   { path, summary, limit, whilePending = false, work, refused }: AccountForm,

@@ -16,7 +16,7 @@ import { accountHomePage, type AccountHomeView } from '../pages/account-home-pag
 import { isUiKey, type UiKey } from '../texts.js'
 import { accountForm, type AccountForm } from './account-form.js'
 
-/** The account, and the actions on it that take a single click. */
+/** The account page, and the changes that take a single click on it. */
 export const accountHomeRoutes = (deps: UiDeps): Route[] => [
   route({
     method: 'get',
@@ -82,7 +82,7 @@ const linkingRoutes = (deps: UiDeps): Route[] => [
   ),
 ]
 
-/** A button of the account page; a refusal is shown on that page. */
+/** A button on the account page, which also shows a refusal. */
 export const homeForm = (
   deps: UiDeps,
   path: string,
@@ -170,7 +170,7 @@ async function showHome(
   return pages.render(t, page, answer)
 }
 
-/** Where second factors are added. */
+/** The pages on which second factors are added. */
 const ADD_FACTORS = [
   ['totp', '/authenticator', 'me.authenticator'],
   ['webauthn', '/security-key', 'me.key'],

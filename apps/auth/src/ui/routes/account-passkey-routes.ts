@@ -72,7 +72,7 @@ async function showNew(
   return pages.render(caller.t, page, refusal)
 }
 
-/** What the browser is asked for, or why this person cannot have a passkey. */
+/** The options for the browser, or why this person cannot have a passkey. */
 async function optionsFor({ pages, passkeyRegistrations }: UiDeps, caller: Caller, person: Person) {
   try {
     const { challenge, options } = await passkeyRegistrations.options(person)

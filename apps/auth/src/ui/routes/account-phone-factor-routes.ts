@@ -52,7 +52,7 @@ async function sendCode(
   step: AccountStep,
   { factorId, phone }: { factorId: string; phone: string },
 ): Promise<Answer> {
-  // Someone's answer may be older than the factor.
+  // The person may have been read before the factor was enrolled.
   const person = (await deps.progress.personOf(step.sent.browser)) ?? step.person
   const { id: challenge } = await deps.challenges.challenge(person, factorId, undefined, step.meta)
   const setup: Phone & { factorId: string } = { factorId, phone, challenge }

@@ -36,7 +36,7 @@ export const accountRecoveryRoutes = (deps: UiDeps): Route[] => [
       const toCodes = (more?: Readonly<Record<string, string>>) =>
         deps.pages.redirect(deps.pages.path(PAGE, sent.context, more))
       const count = await deps.recoveryCodes.count(person.user.id)
-      // A form that is sent twice must not void the codes that it created the first time.
+      // If the form is sent twice, the second time must not void the codes of the first.
       if ((count?.left ?? 0) > 0 && sent.text('replace') !== 'yes') return toCodes()
       return onceProved(deps, sent, person, async () => {
         const codes = await deps.recoveryCodes.replace(person, meta)
@@ -80,7 +80,7 @@ export const accountRecoveryRoutes = (deps: UiDeps): Route[] => [
   }),
 ]
 
-/** For a person who still has to show a second factor; everyone else continues. */
+/** Does the work for a person who still has to show a second factor. Everyone else continues. */
 async function forFactor(
   { pages, progress }: UiDeps,
   { browser, context }: Caller,
@@ -95,7 +95,7 @@ async function forFactor(
 const codesLabel = ({ browser }: Caller, { user, session }: Person): string =>
   `recovery codes ${browser.id} ${user.id} ${session.id}`
 
-/** `made`: on the way back from the form that makes codes. */
+/** `made`: the person comes from the form that creates codes. */
 type ShownCodes = Partial<Refusal> & { codes?: readonly string[] | null; made?: boolean }
 
 async function showCodes(
@@ -119,7 +119,7 @@ async function showCodes(
 
 function showRecovery({ pages }: UiDeps, caller: Caller, refusal: Partial<Refusal> = {}): Answer {
   const page = recoveryPage(caller.t, {
-    // Unlike codes of other factors, these do not expire.
+    // The usual text would say that the code may have expired, but these codes do not expire.
     notice: refusal.code === 'mfa_verification_failed' ? caller.t('me.recovery.wrong') : refusal.notice,
     fault: refusal.notice === undefined ? undefined : 'code',
     form: { action: pages.action('/factor/recovery'), fields: pages.fields(caller, 'factor') },

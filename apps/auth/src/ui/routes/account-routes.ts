@@ -10,7 +10,7 @@ import type { UiDeps } from '../context/ui-deps.js'
 import { accountPage } from '../pages/account-page.js'
 import { signOutPage } from '../pages/sign-out-page.js'
 
-/** For a person who is signed in on the pages: continue, use another account, sign out. */
+/** Pages for a person who is signed in: continue, use another account, sign out. */
 export const accountRoutes = (deps: UiDeps): Route[] => [
   route<undefined, PageForm>({
     method: 'post',
@@ -84,7 +84,7 @@ export function showAccount(
   return pages.render(caller.t, page)
 }
 
-/** Whether applications of this browser are signed in although the pages no longer know who that is. */
+/** Whether applications in this browser are still signed in, although the pages no longer know the person. */
 async function hasLeftBehind({ overviews, state }: UiDeps, browser: Browser): Promise<boolean> {
   const { lastUserId } = browser
   if (lastUserId === null) return false
@@ -103,7 +103,7 @@ async function endLeftBehind(
     await overviews.endLeftBehind(lastUserId, state.signInId(browser, lastUserId), meta)
 }
 
-/** `address`: null when only applications are signed in. */
+/** `address` is null if only applications are signed in. */
 function showSignOut({ pages }: UiDeps, caller: Caller, address: string | null): Answer {
   const page = signOutPage(caller.t, {
     address,
@@ -116,7 +116,7 @@ function showSignOut({ pages }: UiDeps, caller: Caller, address: string | null):
 const toSignIn = ({ pages }: UiDeps, context: SignInContext): Answer =>
   pages.redirect(pages.path('', { ...context, next: null }))
 
-/** To the page that the application wants people to see after signing out. */
+/** Redirects to the page that the application wants people to see after signing out. */
 function away({ pages }: UiDeps, { target, state }: SignInContext): Answer {
   if (target === null) return pages.redirect(pages.action(''))
   return pages.redirect(state === null ? target : withQuery(target, { state }))

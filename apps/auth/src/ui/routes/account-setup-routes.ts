@@ -11,7 +11,7 @@ import { pageDocs, type Caller } from '../context/sign-in-pages.js'
 import type { UiDeps } from '../context/ui-deps.js'
 import { accountForm, type AccountStep } from './account-form.js'
 
-/** What a page of a setup is shown with; `setup` is null on the first one. */
+/** What the page of a setup needs; `setup` is null in the first step. */
 export type ShownSetup<More> = {
   caller: Caller
   person: Person
@@ -22,7 +22,7 @@ export type ShownSetup<More> = {
 }
 
 type SetupPages<More> = {
-  /** Below `/ui`. */
+  /** The path below `/ui`. */
   page: string
   type: FactorType
   summary: string
@@ -33,7 +33,7 @@ type SetupPages<More> = {
   show: (shown: ShownSetup<More>) => Answer | Promise<Answer>
 }
 
-/** A second factor is added in two steps at one address: it gets a name, then it is proven. */
+/** Adds a second factor in two steps at one address: the factor gets a name, then it is proven. */
 export const setupRoutes = <More>(
   deps: UiDeps,
   { page, type, summary, limit, done, begin, prove, show }: SetupPages<More>,
@@ -59,7 +59,7 @@ export const setupRoutes = <More>(
     limit,
     async work(step) {
       const { sent, person, res } = step
-      // A setup that was started can be finished: only a person with a recent proof has one for this session.
+      // A setup that was started can be finished without another proof: this session only has one if the person had a recent proof.
       if (sent.text('setup') === '') return onceProved(deps, sent, person, () => begin(step))
       const setup = openSetup<More>(deps, type, person, sent.text('setup'))
       if (setup === null) return toAccount(deps, sent)

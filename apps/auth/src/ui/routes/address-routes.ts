@@ -8,11 +8,11 @@ import { askForMessage } from './ask-for-message.js'
 
 type Extras = Partial<Refusal> & { address?: string }
 
-/** What differs between the pages that take one address and send one message. */
+/** The differences between the pages that take one address and send one message. */
 type Messenger = {
   page: 'forgot' | 'phone'
   summary: string
-  /** The API endpoint whose rate limit it shares. */
+  /** The API endpoint whose rate limit the page shares. */
   endpoint: '/recover' | '/otp'
   expects: 'recovery' | 'sms'
   addressOf(sent: Sent): string

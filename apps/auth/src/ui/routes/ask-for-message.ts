@@ -9,7 +9,7 @@ import { newNonce, type SentMessage } from '../context/sent-message.js'
 import { toCode } from './code-routes.js'
 import { sendMessage } from './send-message.js'
 
-/** What only an address with an account can cause, so it has to look like success. */
+/** Only an address with an account can cause these errors, so they have to look like success. */
 const TOO_SOON = {
   email: 'over_email_send_rate_limit',
   recovery: 'over_email_send_rate_limit',
@@ -18,7 +18,7 @@ const TOO_SOON = {
 
 type Step = { req: Request; res: Response; sent: Sent; context: RequestContext }
 
-/** Sends a message for the address of a form, and leads to the page that waits for it. */
+/** Sends a message to the address in a form, and redirects to the page that waits for it. */
 export function askForMessage(
   deps: UiDeps,
   { req, res, sent, context }: Step,
@@ -42,8 +42,8 @@ export function askForMessage(
 }
 
 /**
- * Redirects to the page that waits for a message: the new one, or the previous one if this request came too soon. `password` is the
- * password of a sign-up: a code must only apply the password that was typed last.
+ * Redirects to the page that waits for the new message, or for the previous one if this request came too soon. `password` belongs to a
+ * sign-up: a code must only apply the password that was typed last.
  */
 export function toWaiting(
   deps: UiDeps,

@@ -10,7 +10,7 @@ import type { UiDeps } from '../context/ui-deps.js'
 import { codePage } from '../pages/code-page.js'
 import { sendMessage } from './send-message.js'
 
-/** Names of the fields by what a refusal is about. */
+/** Names of the form fields, by the subject of a refusal. */
 const FIELDS = { code: 'code' }
 
 /** The page that waits for a code or a link, from an email or an SMS. */
@@ -24,7 +24,7 @@ export const codeRoutes = (deps: UiDeps): Route[] => [
       const sent = openSent(deps.state, caller.browser, textOf(req.query['sent']))
       if (sent === null) return deps.pages.redirect(deps.pages.path('', caller.context))
       const person = await deps.progress.personOf(caller.browser)
-      // A reload, or another tab, after the message has done its work.
+      // The message has already been used; this is a reload or another tab.
       if (person !== null && person.session.createdAt.getTime() > sent.at)
         return deps.progress.next(person, proved(caller.context))
       return (await goOnIfConfirmed(deps, req, res, caller, sent)) ?? showCode(deps, caller, sent)
@@ -69,7 +69,7 @@ export const codeRoutes = (deps: UiDeps): Route[] => [
           if (verified.kind !== 'signed_in') throw new PageRefusal('invalid', 'code.useless')
           const { signedIn } = verified
           const context = nextOf(sent, form.context)
-          // The code was of another sign-up, which may be a stranger's, so its password does not apply.
+          // The code belongs to another sign-up, which may be a stranger's, so its password was not applied.
           const next = isSignUp(sent) && signedIn.user.passwordHash === null ? 'password' : context.next
           return deps.progress.signedIn(res, form.browser, { ...context, next }, signedIn)
         },
@@ -99,13 +99,13 @@ export const codeRoutes = (deps: UiDeps): Route[] => [
   }),
 ]
 
-/** When a message can be asked for again, if the refusal says so. */
+/** When the message can be requested again, if the refusal says so. */
 const nextTime = ({ now }: UiDeps, { retryAfterSeconds: seconds }: Refusal) =>
   seconds === undefined ? {} : { nextAt: now().getTime() + seconds * 1000 }
 
 type Message = Omit<SentMessage, 'at' | 'nextAt'>
 
-/** To the page that waits for this message; the same whether or not one was sent. */
+/** Redirects to the page that waits for this message. It is the same whether or not one was sent. */
 export function toCode(
   { pages, state, now, messageIntervals }: UiDeps,
   { browser, context }: Caller,
@@ -113,7 +113,7 @@ export function toCode(
   { retryAfterSeconds }: Partial<Pick<Refusal, 'retryAfterSeconds'>> = {},
 ): Answer {
   const at = now().getTime()
-  // Too soon after the last message, which is still on its way.
+  // If this request came too soon, the last message is still on its way.
   const waitMs = retryAfterSeconds === undefined ? messageIntervals[kind] : retryAfterSeconds * 1000
   const sent = sealSent(state, browser, {
     kind,
@@ -142,7 +142,7 @@ const isSignUp = ({ kind }: SentMessage): boolean => kind === 'sign_up' || kind 
 const nextOf = ({ kind }: SentMessage, context: SignInContext): SignInContext =>
   kind === 'recovery' ? { ...context, next: 'password' } : context
 
-/** The code that a confirmed link has left for this browser; null until then. */
+/** The code that a confirmed link has left for this browser; null before that. */
 async function waitingCode({ state, flowExchanges }: UiDeps, caller: Caller, sent: SentMessage) {
   const context = proved(nextOf(sent, caller.context))
   const code = state.confirmedCode(state.challenge(caller.browser, context), sent.nonce)
@@ -166,7 +166,7 @@ async function goOnIfConfirmed(
   const exchanged = await deps.flowExchanges
     .exchange(flow, deps.guard.metaOf(req))
     .catch((error: unknown) => {
-      // The same browser was faster in another tab.
+      // Another tab of this browser was faster.
       if (isAppError(error) && error.code === 'flow_state_not_found') return null
       throw error
     })

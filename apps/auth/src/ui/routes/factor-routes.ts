@@ -10,10 +10,10 @@ import { credentialOf } from '../context/credential-of.js'
 import { faultOf, orShow, type Refusal } from '../context/refusals.js'
 import type { UiDeps } from '../context/ui-deps.js'
 
-/** Names of the fields by what a refusal is about. */
+/** Names of the form fields, by the subject of a refusal. */
 const FIELDS = { code: 'code' }
 
-/** The second factor, for accounts that have one. */
+/** Asks for the second factor of accounts that have one. */
 export const factorRoutes = (deps: UiDeps): Route[] => [
   route({
     method: 'get',
@@ -94,7 +94,7 @@ async function findOpen({ progress }: UiDeps, { browser }: Caller, wanted: strin
   return person === null || factor === undefined ? null : { person, factor, all }
 }
 
-/** Nothing is sent for an authenticator app, so its challenge is created when the code is submitted. */
+/** The challenge of an authenticator app is created when the code is submitted, because nothing has to be sent before. */
 async function challengeOf(
   { challenges, guard, limits }: UiDeps,
   req: Request,
@@ -107,7 +107,7 @@ async function challengeOf(
   return id
 }
 
-/** The page itself asks for a security key. Each page gets a new challenge, because one works only once. */
+/** The page itself asks for a security key, so each page gets a new challenge: one works only once. */
 async function keyView(
   { challenges, guard, limits, pages, state }: UiDeps,
   { browser }: Caller,

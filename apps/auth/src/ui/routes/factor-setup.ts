@@ -5,14 +5,14 @@ import type { AccountStep } from './account-form.js'
 import type { Person } from '../context/progress.js'
 import type { UiDeps } from '../context/ui-deps.js'
 
-/** A second factor that is being added, as it is in the URL of its page, where the browser's history keeps it. */
+/** A second factor that is being added, as the URL of its page contains it. The browser's history keeps that URL. */
 export type Setup<More> = More & {
   readonly factorId: string
   readonly until: number
   readonly sealed: string
 }
 
-/** Only the same session can open it, and a session belongs to one person in one browser. */
+/** Includes the session, which belongs to one person in one browser, so that only this session can open it. */
 const labelOf = (type: FactorType, { session }: Person): string => `${type} factor ${session.id}`
 
 /** Enrolls a factor under the name that the person typed. */
@@ -40,7 +40,9 @@ export function toSetup(
   return pages.redirect(pages.path(page, sent.context, { setup: sealed }))
 }
 
-/** Null once the factor is verified or gone, so that its secret cannot be read from the browser's history afterwards. */
+/**
+ * Opens the setup in a URL. Null once the factor is verified or gone, so that its secret cannot be read from the browser's history later.
+ */
 export function openSetup<More>(
   { state, now }: UiDeps,
   type: FactorType,

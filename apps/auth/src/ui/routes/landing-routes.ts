@@ -6,7 +6,7 @@ import type { UiDeps } from '../context/ui-deps.js'
 import { passkeyScript } from '../passkey-script.js'
 import { landingPage } from '../pages/landing-page.js'
 
-/** The address of the service itself, and what its pages load. */
+/** The start page of the service, and the files that its pages load. */
 export const landingRoutes = ({ pages, ways, siteUrl, icon }: UiDeps): Route[] => [
   route({
     method: 'get',

@@ -17,7 +17,7 @@ import type { UiDeps } from '../context/ui-deps.js'
 import { confirmedPage, deadLinkPage, linkPage } from '../pages/link-page.js'
 import type { UiKey } from '../texts.js'
 
-/** An emailed link: opening it uses nothing up, only the buttons of the page do. */
+/** The page of an emailed link. Opening it does not use the link up; only its buttons do. */
 export const linkRoutes = (deps: UiDeps): Route[] => [
   route({
     method: 'get',
@@ -27,7 +27,7 @@ export const linkRoutes = (deps: UiDeps): Route[] => [
       const caller = deps.pages.open(req, res)
       const opened = await open(deps, caller, (name) => textOf(req.query[name]))
       if (opened !== null) return show(deps, req, caller, opened)
-      // A person who reloads the page of a link they have used is signed in.
+      // A person who has used the link and reloads its page is signed in.
       const person = await deps.progress.personOf(caller.browser)
       return person === null
         ? dead(deps, caller)
@@ -112,7 +112,7 @@ const otherDeviceRoutes = (deps: UiDeps): Route[] => [
           const number = sent.text('number').replaceAll(' ', '')
           if (!/^\d{2}$/.test(number))
             return await show(deps, req, sent, opened, sent.t('link.number-missing'))
-          // One attempt: a stranger who started this cannot make the owner try numbers.
+          // There is only one attempt, so that a stranger who started this cannot talk the owner into trying numbers.
           if (number !== deps.state.matchingNumber(challenge, origin.nonce)) {
             await deps.verifications.discardLink(link, meta)
             return dead(deps, sent, 422, sent.t('link.wrong-number'))
@@ -138,7 +138,7 @@ type OutcomePage = '/link/half-confirmed' | '/link/changed' | '/link/confirmed'
 const toOutcome = (deps: UiDeps, { browser, context }: Caller, page: OutcomePage): Answer =>
   deps.pages.redirect(deps.pages.path(page, context, outcome(deps, browser, page)))
 
-/** What using a link has done, in the browser where it was used. */
+/** A page that says what using a link has done, in the browser where it was used. */
 const outcomeRoute = (deps: UiDeps, page: OutcomePage, summary: string, text?: UiKey): Route =>
   route({
     method: 'get',
@@ -155,30 +155,30 @@ const outcomeRoute = (deps: UiDeps, page: OutcomePage, summary: string, text?: U
 type Opened = {
   link: LinkProof
   preview: LinkPreview
-  /** This browser asked for it, or another one did, or an application through the API. */
+  /** What asked for the link: this browser, another one, or an application through the API. */
   from: 'here' | 'elsewhere' | 'application'
   origin: LinkOrigin | null
-  /** The origin as it was sealed. */
+  /** The origin in its sealed form. */
   asked: string
 }
 
 /**
- * Someone else signed up with this address too, and this link was requested in another browser. The password of its sign-up may be a
- * stranger's, so the reader has to choose a new one.
+ * Whether someone else also signed up with this address, and this link was requested in another browser. The password of its sign-up may be
+ * a stranger's, so the reader has to choose a new one.
  */
 const isOfAnother = ({ from, preview }: Opened): boolean => from === 'elsewhere' && preview.contested
 
 /**
- * The link of a change of address only confirms the address and signs nobody in. The change goes on in the session that began it, and no
+ * The link of a change of address only confirms the address and signs nobody in. The change continues in the session that began it, and no
  * page waits for the link.
  */
 const isOfChange = ({ type }: LinkProof): boolean => type === 'email_change'
 
-/** Whether the person that a link is for is signed in here. */
+/** Whether the owner of the link is signed in here. */
 const isPersonOf = async ({ progress }: UiDeps, { browser }: Caller, { preview }: Opened): Promise<boolean> =>
   (await progress.personOf(browser))?.user.id === preview.userId
 
-/** A link that would work, and who asked for it. */
+/** The link, if it would work, and who asked for it. */
 async function open(
   deps: UiDeps,
   { browser, context }: Caller,
@@ -196,7 +196,10 @@ async function open(
   return { link, preview, from: isHere ? 'here' : 'elsewhere', origin, asked }
 }
 
-/** The application waits in another browser, where its verifier is; a code would be useless in this one. */
+/**
+ * The context without its application. The application waits in another browser, which has its verifier, so a code would be useless in this
+ * one.
+ */
 const withoutVerifier = (context: SignInContext): SignInContext =>
   context.challenge === null ? context : { ...context, target: null, challenge: null, state: null }
 

@@ -17,7 +17,7 @@ import { doneOf, isBanDuration, operatorUserPage, type Done } from '../pages/ope
 
 const PATH = '/ui/operator'
 
-/** Search and help for people, by administrators in person (docs/specification.md#the-operator-page). */
+/** Pages on which administrators find and help people (docs/specification.md#the-operator-page). */
 export const operatorRoutes = (deps: UiDeps): Route[] => [
   route({
     method: 'get',
@@ -79,7 +79,7 @@ export const operatorRoutes = (deps: UiDeps): Route[] => [
       } catch (error) {
         if (!isAppError(error) || statusOf(error) >= 500) throw error
         if (error.kind === 'not_found' && error.code !== 'user_not_found') throw error
-        // An operator who has lost the right to act must not see the person any more, either.
+        // An operator who has lost the right to act must no longer see the person either.
         const still = await admit(deps, sent)
         if ('answer' in still) return still.answer
         return show(deps, sent, req, { notice: refusalText(sent.t, error), status: statusOf(error) })
@@ -91,8 +91,8 @@ export const operatorRoutes = (deps: UiDeps): Route[] => [
 type Admitted = { operator: Operator } | { answer: Answer }
 
 /**
- * Admits only administrators who are signed in on these pages and have shown a second factor, according to the database at this moment.
- * For anyone else who is signed in, the page does not exist.
+ * Admits only administrators who are signed in on these pages and have shown a second factor, according to the database at this moment. For
+ * any other person who is signed in, the page does not exist.
  */
 async function admit(
   { pages, progress, adminRoles, aud }: UiDeps,
@@ -102,7 +102,7 @@ async function admit(
   if (person === null) return { answer: pages.redirect(pages.path('', { ...context, next: 'operator' })) }
   const { user, session } = person
   if (!adminRoles.includes(user.role)) throw new PageRefusal('not_found', 'error.nothing', 'not_found')
-  // People who requested the deletion of their own account can only keep it until then.
+  // People who requested the deletion of their own account can do nothing but keep it.
   if (user.deletionDueAt !== null) return { answer: pages.redirect(pages.path('/account/delete', context)) }
   if (session.aal !== 'aal2')
     return {
@@ -111,7 +111,7 @@ async function admit(
   return { operator: { aud, live: person, require: operatorWith(adminRoles), isNamed: true } }
 }
 
-/** The same conditions, for the transaction of what is done. */
+/** Checks the same conditions in the transaction that makes the change. */
 const operatorWith =
   (adminRoles: readonly string[]) =>
   ({ user, session }: Live): void => {
@@ -173,7 +173,7 @@ async function show(
   return pages.render(caller.t, page, { status })
 }
 
-/** Anything but a UUID is the id of nobody. */
+/** Anything but a UUID belongs to nobody. */
 function personIdOf(req: Request): string | null {
   const id = textOf(req.params['user_id']).toLowerCase()
   return isUuid(id) ? id : null

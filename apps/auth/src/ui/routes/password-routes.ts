@@ -9,7 +9,7 @@ import type { Person } from '../context/progress.js'
 import { faultOf, orShow, type Refusal } from '../context/refusals.js'
 import type { UiDeps } from '../context/ui-deps.js'
 
-/** Names of the fields by what a refusal is about. */
+/** Names of the form fields, by the subject of a refusal. */
 const FIELDS = { password: 'password', current_password: 'current_password', code: 'nonce' }
 const CODE_SENT = 'password-code'
 
@@ -102,7 +102,7 @@ async function store({ sent, person, meta }: Step, deps: UiDeps): Promise<Answer
   )
   if (sent.context.next === 'account') return backToAccount(deps, sent, 'password')
   const context = { ...sent.context, next: null }
-  // Where no application waits, the next page says that it worked.
+  // If no application is waiting, the next page says that it worked.
   return context.target === null
     ? deps.pages.redirect(deps.pages.path('', context, outcome(deps, sent.browser, 'password')))
     : deps.progress.next(person, context)
@@ -127,14 +127,14 @@ const askForNonce = (
       show(deps, sent, person, { ...unsent, notice: sent.t('password.code-not-sent') }, { asks: 'nonce' }),
   )
 
-/** A signed-in person with no factor left to show. */
+/** A signed-in person who has no factor left to show, and whose account is not about to be deleted. */
 async function readyPerson({ progress }: UiDeps, { browser }: Caller): Promise<Person | null> {
   const person = await progress.personOf(browser)
   if (person === null || person.user.deletionDueAt !== null) return null
   return progress.openFactors(person).length > 0 ? null : person
 }
 
-/** Keeps asking for the extra proof when something else is wrong. */
+/** The proof to ask for. It stays the same if something else is wrong. */
 function asksOf(code: string, before: string): PasswordProof {
   if (code.startsWith('current_password_')) return 'current_password'
   return before === 'nonce' || before === 'current_password' ? before : null

@@ -5,10 +5,10 @@ import type { UiDeps } from '../context/ui-deps.js'
 
 const PREFIX = '/ui'
 
-/** A page that has nothing to show without the query of an emailed link. */
+/** This page shows nothing without the query of an emailed link. */
 const OF_LINKS = '/ui/link'
 
-/** For every path that only takes forms: a reload there leads to the nearest page above it. */
+/** Routes for all paths that only take forms. Reloading one leads to the nearest page above it. */
 export function reloadRoutes({ pages }: UiDeps, routes: readonly Route[]): Route[] {
   const shown = new Set(routes.flatMap(({ method, path }) => (method === 'get' ? [path] : [])))
   const goals = new Set([...shown].filter((path) => path !== OF_LINKS))

@@ -42,7 +42,7 @@ export const returnRoutes = (deps: UiDeps): Route[] => [
       const caller = deps.pages.open(req, res)
       const { code, error, error_code: errorCode } = req.query
       if (typeof error === 'string' || typeof errorCode === 'string') {
-        // Never the description, and the code only of a flow that began here: anyone can forge a link with them.
+        // Never show the description, and show the code only if the flow began here: anyone can forge a link with them.
         const isOwn = outcomeIn(deps, caller.browser, req) === LEFT
         const notice = textOfCode(caller.t, isOwn && typeof errorCode === 'string' ? errorCode : '')
         return showSignIn(deps, caller, { status: 400, notice })

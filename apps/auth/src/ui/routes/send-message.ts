@@ -4,7 +4,7 @@ import type { SentMessage } from '../context/sent-message.js'
 import type { Caller } from '../context/sign-in-pages.js'
 import type { UiDeps } from '../context/ui-deps.js'
 
-/** Asks for a message; nothing in the answer tells whether one is sent. */
+/** Requests a message. Nothing in the answer reveals whether it is sent. */
 export function sendMessage(
   deps: UiDeps,
   caller: Caller,

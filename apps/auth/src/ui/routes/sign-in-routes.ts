@@ -68,7 +68,7 @@ export const signInRoutes = (deps: UiDeps): Route[] => [
   mailRoute(deps),
 ]
 
-/** A second button of the sign-in form, so it carries that form's token. */
+/** This is a second button of the sign-in form, so it carries that form's token. */
 const mailRoute = (deps: UiDeps): Route =>
   route<undefined, PageForm>({
     method: 'post',
@@ -96,7 +96,7 @@ async function passkeyView({ pages, passkeySignIns }: UiDeps, caller: Caller) {
   }
 }
 
-/** The sign-in page, also after a failed attempt. */
+/** Shows the sign-in page, also after a failed attempt. */
 export async function showSignIn(deps: UiDeps, caller: Caller, attempt: Attempt = {}): Promise<Answer> {
   const { pages, ways } = deps
   const { context } = caller
