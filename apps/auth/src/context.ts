@@ -57,7 +57,7 @@ export type Ports = {
   hasher: PasswordHasher
   /** How long a request about an account waits after it was answered, in milliseconds. */
   requestPauseMs: () => number
-  /** How long a statement waits for a lock before its request ends as a conflict. */
+  /** How long a statement waits for a lock before its request fails with a conflict. */
   lockTimeoutMs: number
   /** Receives spans; without it none are created. */
   tracing: Tracing

@@ -4,7 +4,7 @@ import type { Outbound } from '../outbound/outbound.js'
 import { exponentialDelay, type OutboxHandler } from '../outbox/outbox-handler.js'
 import { ACCOUNT_EVENT } from './account-event-store.js'
 
-/** Where account events go, and the key that signs them. */
+/** The URL that receives account events, and the key that signs them. */
 export type EventTarget = { url: string; key: Buffer }
 
 type Deps = {

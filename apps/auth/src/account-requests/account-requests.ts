@@ -13,8 +13,8 @@ export const ACCOUNT_REQUEST = 'account_request'
 const MAX_PAUSE_MS = 600
 
 /**
- * Processing a request keeps the server busier if there is an account to send something to. Right after the response, a client
- * could measure that by timing other requests; at a random moment, it is lost among everything else that the server does.
+ * Processing a request keeps the server busier if there is an account to send something to. A client that times other requests right after
+ * the response could measure that. At a random moment later, the difference disappears among the server's other work.
  */
 export const randomPauseMs = (): number => randomInt(MAX_PAUSE_MS + 1)
 

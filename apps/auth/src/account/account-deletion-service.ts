@@ -22,11 +22,11 @@ import { badNonce, type PasswordChanges } from './password-change.js'
 export type DeletionRules = {
   /** How long the owner may change their mind; 0 deletes at once. */
   graceMs: number
-  /** The page on which the account can be kept. */
+  /** The page on which the owner can keep the account. */
   keepUrl: string
 }
 
-/** What the owner proves again before the account is deleted; a guest has only the session. */
+/** What the owner has to prove again before the account is deleted. A guest has nothing but the session. */
 export type DeletionProof = 'password' | 'nonce' | 'none'
 
 type Deps = {

@@ -53,10 +53,10 @@ type Deps = {
   now: () => Date
 }
 
-/** What the owner proves again before the password changes. */
+/** What the owner has to prove again before the password changes. */
 export type PasswordProof = 'current_password' | 'nonce' | null
 
-/** Sessions opened by these prove control of an address, and stand in for a forgotten password. */
+/** A session opened by one of these methods proves control of an address, and stands in for a forgotten password. */
 const PASSWORDLESS_METHODS = new Set(['recovery', 'otp', 'magiclink'])
 
 /** Decides whether a password may be changed; the caller stores it. */

@@ -18,7 +18,7 @@ type Deps = {
   now: () => Date
 }
 
-/** Who may add a way into an account (docs/specification.md#recent-proofs, docs/specification.md#handed-over-sessions). */
+/** Decides who may add a way into an account (docs/specification.md#recent-proofs, docs/specification.md#handed-over-sessions). */
 export class RecentProofs {
   constructor(private readonly deps: Deps) {}
 

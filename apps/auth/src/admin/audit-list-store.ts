@@ -34,7 +34,7 @@ export class AuditListStore {
     return rows
   }
 
-  /** Entries about one user, newest first; those whose actions are listed, or all. */
+  /** Entries about one user, newest first: those with one of the given actions, or all. */
   async about(
     db: Queryable,
     userId: string,

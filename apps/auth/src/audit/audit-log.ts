@@ -27,9 +27,9 @@ type Deps = {
  */
 const MAX_ATTEMPTS = 20
 /**
- * How often a transaction starts again after a deadlock. Users can wait for each other at a unique index, where no order of locks helps,
- * if an address changes hands between two statements. Each deadlock ends one of the transactions and lets the others go on, so this is
- * how many more may want the same address at once.
+ * How often a transaction starts again after a deadlock. Users can wait for each other at a unique index, where no order of locks helps, if
+ * an address changes hands between two statements. Each deadlock ends one of the transactions and lets the others continue, so this is how
+ * many more may want the same address at once.
  */
 const MAX_DEADLOCKS = 8
 

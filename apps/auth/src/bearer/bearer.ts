@@ -13,7 +13,7 @@ import { gated, type Gated } from './gates.js'
 import type { VerifiedTokens } from './verified-tokens.js'
 import { isVersioned } from '../requests/versioning.js'
 
-/** Who sent a user's bearer token. `aud` is the audience of the request. */
+/** The user behind a bearer token. `aud` is the audience of the request. */
 export type Reader = { user: User; session: Session | null; claims: Readonly<JwtClaims>; aud: string }
 /** The same for a token of a session, which may have ended. */
 export type Leaver = Reader & { session: Session }

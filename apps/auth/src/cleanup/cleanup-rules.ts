@@ -3,7 +3,10 @@ import type { CleanupRule } from './cleanup-store.js'
 const HOUR_MS = 3_600_000
 const DAY_MS = 24 * HOUR_MS
 
-/** Signed up or invited, and never confirmed; users made by an administrator were sent no message. */
+/**
+ * Matches users who signed up or were invited, and never confirmed. It does not match those made by an administrator, who were sent no
+ * message.
+ */
 const NEVER_CONFIRMED =
   'confirmed_at is null and last_sign_in_at is null and deleted_at is null and confirmation_sent_at < $1'
 

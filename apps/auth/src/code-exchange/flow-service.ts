@@ -72,7 +72,10 @@ export class FlowService {
     return flow !== null && !this.#isExpired(flow)
   }
 
-  /** A code for a second session of someone who is already signed in, for the application that holds the verifier. */
+  /**
+   * Issues a code that opens a second session for someone who is already signed in. Only the application that holds the verifier can use
+   * it.
+   */
   async handOver({ user, session }: Live, challenge: Challenge): Promise<string> {
     const { db, flows, now } = this.deps
     const code = randomUUID()

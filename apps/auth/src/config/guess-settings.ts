@@ -3,7 +3,7 @@ import { span } from './durations.js'
 
 const HOUR_MS = 3_600_000
 
-/** What slows down guesses of passwords and codes, and bounds what strangers store (docs/specification.md#guessing). */
+/** Settings that slow down guesses at passwords and codes, and limit what strangers can store (docs/specification.md#guessing). */
 export const guessSettings = {
   signInAttempts: integer({
     env: 'AUTH_SECURITY_SIGN_IN_ATTEMPTS',

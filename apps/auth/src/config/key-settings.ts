@@ -27,7 +27,7 @@ export const keySettings = {
   }),
 }
 
-/** Refresh intervals that the activation delay must cover, beyond the lifetime of a copy of the JWK Set. */
+/** How many refresh intervals the activation delay must cover, in addition to the lifetime of a copy of the JWK Set. */
 const INTERVALS_IN_DELAY = 8
 
 export function keyTimingProblems(config: ConfigOf<typeof keySettings>): string[] {

@@ -69,7 +69,7 @@ function mailProblems(config: AuthConfig): string[] {
     for (const [name, value] of Object.entries(needed))
       if (value === undefined) problems.push(`${name} is required while AUTH_EXTERNAL_EMAIL_ENABLED is true`)
   }
-  // Together they would sign in anyone who claims an address at any provider (docs/specification.md#configuration).
+  // Together, these settings would sign in anyone who claims an address at any provider (docs/specification.md#configuration).
   if (config.mailerAutoconfirm && config.mailerAllowUnverifiedEmailSignIns)
     problems.push('AUTH_MAILER_ALLOW_UNVERIFIED_EMAIL_SIGN_INS excludes AUTH_MAILER_AUTOCONFIRM')
   return problems
@@ -99,7 +99,7 @@ function captchaProblems(config: AuthConfig): string[] {
   const problems: string[] = []
   if (config.captchaSecret === undefined)
     problems.push('AUTH_SECURITY_CAPTCHA_SECRET is required while AUTH_SECURITY_CAPTCHA_ENABLED is true')
-  // Nobody could sign in on a page without the widget.
+  // Without the widget, nobody could sign in on a page.
   if (config.uiEnabled && config.uiCaptchaSiteKey === undefined)
     problems.push(
       'AUTH_UI_CAPTCHA_SITE_KEY is required while AUTH_SECURITY_CAPTCHA_ENABLED is true, unless AUTH_UI_ENABLED is false',

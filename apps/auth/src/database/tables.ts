@@ -27,7 +27,7 @@ export type Tables = Readonly<Record<keyof typeof NAMES, string>>
 /** The function that writes an account event into the outbox, as its migration names it. */
 export const accountEventFunction = (t: Tables): string => t.users.replace(/users$/, 'tell_account_event')
 
-/** `ns` makes `ns_`; PostgreSQL folds unquoted names to lower case, and so do we. */
+/** `ns` becomes `ns_`. PostgreSQL folds unquoted names to lower case, and so does this function. */
 export const tablePrefix = (namespace: string): string =>
   namespace === '' ? '' : `${namespace.toLowerCase()}_`
 

@@ -30,9 +30,7 @@ type Row = {
 const COLUMNS = `id, friendly_name, factor_type, status, phone, secret, last_used_step, last_challenged_at, created_at,
   updated_at`
 
-/**
- * Second factors. Callers that add, verify or remove one have locked the user's row, so counts and names stay valid.
- */
+/** Stores second factors. Callers that add, verify or remove one must have locked the user's row, so that counts and names stay valid. */
 export class FactorStore {
   constructor(private readonly t: Tables) {}
 

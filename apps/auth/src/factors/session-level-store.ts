@@ -16,7 +16,7 @@ export type Upgrade =
 /** More tokens than anyone presents within the reuse interval. Beyond that, the oldest is forgotten. */
 const SUPERSEDED_TOKENS = 16
 
-/** How factors raise and lower the level of sessions. */
+/** Raises and lowers the level of sessions when factors are used or removed. */
 export class SessionLevelStore {
   constructor(private readonly t: Tables) {}
 

@@ -6,7 +6,7 @@ import type { CodeAttemptStore } from '../one-time-tokens/code-attempt-store.js'
 import { keyedHash } from '../secrets/derived-keys.js'
 import type { UserStore } from '../users/user-store.js'
 
-/** Why a guess was not even compared: `reason` of its entry. */
+/** The `reason` in the audit entry of a guess that was not even compared. */
 export const TOO_MANY = 'too_many_attempts'
 
 const WINDOW_MS = 3_600_000

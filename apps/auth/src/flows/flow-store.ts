@@ -7,7 +7,7 @@ export const mailMethods = ['email/signup', 'invite', 'magiclink', 'recovery', '
 export type MailMethod = (typeof mailMethods)[number]
 export const isMailMethod = (method: string): boolean => mailMethods.some((known) => known === method)
 
-/** A code opens a session by a method of its own, or beside the session of the sign-in pages that it was issued for. */
+/** A code opens either a session with a method of its own, or one beside the session of the sign-in pages for which it was issued. */
 type Opens = { sessionId: null; method: MailMethod | 'oauth' } | { sessionId: string; method: 'page' }
 
 /** A code issued for an emailed link, for the holder of the verifier. */

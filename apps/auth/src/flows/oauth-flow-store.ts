@@ -72,7 +72,7 @@ export class OAuthFlowStore {
     )
   }
 
-  /** Claims a flow: of several callbacks with one state only one gets it. */
+  /** Claims a flow. Of several callbacks with the same state, only one gets it. */
   async claim(db: Queryable, id: string, now: Date): Promise<Claim> {
     const { rows } = await db.query<Row>(
       `update ${this.t.flowState} set claimed_at = $2, updated_at = $2

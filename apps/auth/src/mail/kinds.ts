@@ -26,7 +26,7 @@ export const noticeKinds = [
 ] as const
 export type NoticeKind = (typeof noticeKinds)[number]
 
-/** What templates may print. `SiteURL` is added by the mailer; unset values print as nothing. */
+/** The variables that templates may print. The mailer adds `SiteURL`. Unset variables print nothing. */
 export type MailVariables = {
   /** The account's address. The email does not always go there. */
   email?: string | undefined

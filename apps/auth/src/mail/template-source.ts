@@ -12,7 +12,7 @@ type Deps = { outbound: Outbound; observer: Pick<Observer, 'mailTemplateUnavaila
 /** An email template at a URL (docs/specification.md#emails). */
 export class TemplateSource {
   #template: Template | undefined
-  /** No request before this time; 0 at first. */
+  /** The URL is not requested before this time; 0 at first. */
   #nextLoadAt = 0
   #loading: Promise<void> | undefined
 

@@ -6,7 +6,7 @@ import { keyedHash } from '../secrets/derived-keys.js'
 import type { CodeAttemptStore, Window } from './code-attempt-store.js'
 
 export type CodeAttemptRules = {
-  /** Wrong codes for one person and purpose in one window. */
+  /** How many codes may be tried against one person for one purpose in one window. */
   readonly max: number
   readonly windowMs: number
   /** Guesses for a network that requested a code, after strangers have used up the common ones; never more than `max`. */

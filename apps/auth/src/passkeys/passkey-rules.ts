@@ -7,7 +7,7 @@ export const passkeyNotFound = () => authError('not_found', 'passkey_not_found',
 export const verificationFailed = () =>
   authError('invalid', 'webauthn_verification_failed', 'This passkey could not be verified')
 
-/** Who gets the notices about passkeys, which are sign-in methods like providers. */
+/** The name of passkeys in notices and audit entries, where they appear as a sign-in method like a provider. */
 export const PASSKEY_PROVIDER = 'passkey'
 
 /** What audit entries say about a passkey (docs/specification.md#audit-log). */

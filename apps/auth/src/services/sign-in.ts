@@ -14,7 +14,7 @@ import { VerifyService } from '../verify/verify-service.js'
 import type { Foundation } from './foundation.js'
 import type { Parts } from './parts.js'
 
-/** Signing up and in (docs/specification.md#sign-up and docs/specification.md#resend). */
+/** Creates the services for signing up and signing in (docs/specification.md#sign-up and docs/specification.md#resend). */
 export function createSignInServices(parts: Parts, foundation: Foundation) {
   const { config, db, observer, hasher, keys, now, stores } = parts
   const { users, flows } = stores

@@ -8,7 +8,7 @@ import type { Foundation } from './foundation.js'
 import { relyingPartyRules } from './part-settings.js'
 import type { Parts } from './parts.js'
 
-/** Passkeys: registering, signing in with, and managing them (docs/specification.md#passkeys). */
+/** Creates the services for passkeys: registering them, signing in with them, and managing them (docs/specification.md#passkeys). */
 export function createPasskeyServices(parts: Parts, foundation: Foundation, { acts }: { acts: AdminActs }) {
   const { config, db, stores, now } = parts
   const { users, credentials } = stores

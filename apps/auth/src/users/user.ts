@@ -68,7 +68,7 @@ export type Factor = {
 export const isBanned = (user: User, now: Date): boolean =>
   user.bannedUntil !== null && user.bannedUntil > now
 
-/** Someone proved that they own one of the addresses, so the account is theirs. */
+/** Whether someone has proven that they own one of the addresses, which makes the account theirs. */
 export const isProven = (user: User): boolean =>
   user.emailConfirmedAt !== null || user.phoneConfirmedAt !== null
 

@@ -18,7 +18,7 @@ type Owner = { id: string; userId: string; factorId: string | null; friendlyName
 
 const COLUMNS = 'id, user_id, credential_id, public_key, transports, friendly_name, created_at, last_used_at'
 
-/** Public keys of passkeys and of second factors. A passkey has no factor; neither is ever found as the other. */
+/** Public keys of passkeys and of second factors. A passkey has no factor. A search for one kind never finds the other. */
 export class CredentialStore {
   constructor(private readonly t: Tables) {}
 

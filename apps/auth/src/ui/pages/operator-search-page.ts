@@ -11,7 +11,7 @@ export type OperatorLinks = {
 
 type Content = { title: string; body: Html; query?: string }
 
-/** The frame of the pages for operators. */
+/** The layout that all pages for operators share. */
 export const operatorPage = (
   t: UiTexts,
   { search, audit, signOut }: OperatorLinks,
