@@ -14,8 +14,8 @@ import type { Client, RequestMeta } from '../requests/request-meta.js'
 const MAX_USER_AGENT_LENGTH = 300
 
 /**
- * A class, because V8 gives every object literal with accessors a hidden class of its own. That refers to the accessors, they refer to
- * the request, and only a full garbage collection frees all of it.
+ * A class instead of an object literal, because V8 gives every object literal with accessors a separate hidden class. The hidden class
+ * refers to the accessors, they refer to the request, and only a full garbage collection frees all of it.
  */
 class CallerMeta implements RequestMeta {
   readonly requestId: string

@@ -17,7 +17,7 @@ export type StoredToken = {
   byAnyone: boolean
   /** The client that requested it, hashed; null for administrators. */
   requestedFrom: Buffer | null
-  /** Whoever uses the link must hold the verifier of this challenge. */
+  /** The person who uses the link must hold the verifier of this challenge. */
   challenge: Challenge | null
   createdAt: Date
 }

@@ -67,7 +67,7 @@ export function matchesPattern(pattern: Pattern, target: Target): boolean {
   )
 }
 
-/** A wildcard never matches a path that a later server may read differently, because whoever wrote the pattern did not allow that. */
+/** A wildcard never matches a path that a later server may read differently, because the author of the pattern did not allow that. */
 const matchesPath = (pattern: Wildcards, path: string): boolean =>
   (isLiteral(pattern) || isPlainPath(path)) && matches(pattern, path)
 

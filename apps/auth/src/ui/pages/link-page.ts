@@ -13,10 +13,10 @@ export type LinkView = {
   notice: string | undefined
   /** Whether the link confirms a new address of the account. */
   confirmsAddress: boolean
-  /** The link signs nobody in, and the account's owner is not signed in in this browser. */
+  /** The link signs nobody in, and this browser has no session of the account's owner. */
   onlyConfirms: boolean
   setsPassword: boolean
-  /** Who is signed in in this browser, if that is another person. */
+  /** Who is signed in to this browser, if that is another person. */
   signedInAs: string | null
   /** The device that asked for the link, if it is another one. */
   elsewhere: { origin: LinkOrigin; now: number; sameNetwork: boolean; confirm: Form | null } | null
