@@ -17,9 +17,9 @@ type Deps = {
   services: WebhookServices
   observer: Observer
   now: () => Date
-  /** Turns an outage into the API's own error. */
+  /** Converts an outage to the API's own error. */
   translate: (error: unknown) => AppError | undefined
-  /** Keys that verify the identity server's events. Without any, all events are refused. */
+  /** Keys that verify the identity server's events. If there are none, all events are refused. */
   eventKeys: readonly Buffer[]
 }
 

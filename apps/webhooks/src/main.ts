@@ -17,17 +17,17 @@ await runServiceCommands({
   },
   async serve(config) {
     const { serve } = await import('./serve.js')
-    // Collect garbage once the heap has grown by half; by default V8 lets it grow to several times its live size
+    // Collects garbage once the heap has grown by half. By default, V8 lets it grow to several times its live size
     // (infra/decisions/0152-common-requests-cost-less-than-express.md).
     setFlagsFromString('--heap-growing-percent=50')
-    // Makes an ingested event cost a sixth less CPU time, for the reason in the same record.
+    // Reduces the CPU time of an ingested event by a sixth, for the reason in the same record.
     setFlagsFromString('--no-allocation-site-pretenuring')
     return serve(config)
   },
   async migrate(log) {
     const { settings } = await import('./config/config.js')
     const { migrate } = await import('@signet/db')
-    // Read only what migrations need: they run before the service is configured.
+    // Reads only the settings that migrations need: they run before the service is configured.
     const { databaseUrl } = loadConfig({ databaseUrl: settings.databaseUrl }, environment())
     const directory = fileURLToPath(new URL('../migrations', import.meta.url))
     const setting = 'WEBHOOKS_DATABASE_URL or DATABASE_URL'

@@ -19,7 +19,7 @@ import { personalTokenRoutes } from './personal-tokens/personal-token-routes.js'
 import { signInRoutes } from './sign-in/sign-in-routes.js'
 import { v1Routes } from './v1-routes.js'
 
-/** Every route of the public listener, by the family that shares an error form (see app.ts). */
+/** Every route of the public listener, grouped by error format (see app.ts). */
 export function publicRoutes(ctx: Context) {
   const { config, limits } = ctx
   const discovery = {
@@ -34,7 +34,7 @@ export function publicRoutes(ctx: Context) {
     register: clientRoutes({ clients: ctx.clients, limit: limits.register }),
     token: tokenRoutes(ctx),
     introspection: discovery.introspection ? introspectionRoutes(ctx) : [],
-    // The pages above these forms have nothing to show on their own.
+    // No page above these forms has anything to show on its own.
     pages: [...signInPages, ...waysBack(ctx.responder, { forms: signInPages, pages: new Set() })],
     account: personalTokenRoutes(ctx),
     v1,

@@ -5,19 +5,19 @@ import { createInternalApp, createPublicApp } from './app.js'
 import { createContext, type Context, type Ports } from './context.js'
 import type { WebhooksConfig } from './config/config.js'
 
-/** A running API: its context, and the ports it really listens on. */
+/** A running API with its context and the ports that it is listening on. */
 export type WebhooksService = Service & { ctx: Context; port: number; internalPort: number }
 
-/** Listens on both ports and closes in reverse order: first no more requests, then what they used. */
+/** Listens on both ports. Closes in reverse order: first stops accepting requests, then closes what they used. */
 export async function serve(config: WebhooksConfig, ports: Partial<Ports> = {}): Promise<WebhooksService> {
   const ctx = createContext(config, ports)
-  // The service starts without an answer, too, and is ready once it has one.
+  // The service also starts without an answer, and is ready once it gets one.
   await ctx.clock.adjust().catch(() => undefined)
   const { main, internal } = await openListeners(ctx).catch(async (error: unknown) => {
     await ctx.close()
     throw error
   })
-  // Only once the ports are bound: a process that fails to start should not clean up either.
+  // Starts jobs only after the ports are bound: a process that fails to start should not clean up either.
   const jobs = startJobs(ctx)
   ctx.warnings?.start()
   if (config.identityEventsSecrets.length === 0)
@@ -60,12 +60,12 @@ async function openListeners(ctx: Context): Promise<{ main: Listener; internal: 
 const MINUTE_MS = 60_000
 const HOUR_MS = 60 * MINUTE_MS
 
-/** The periodic work of the API, in any of its processes. */
+/** The periodic work of the API, which any of its processes can do. */
 function startJobs({ cleanup, clock, webhooks, log }: Context): readonly Periodic[] {
   const job = (name: string, everyMs: number, run: PeriodicOptions['run']) =>
     new Periodic({
       everyMs,
-      // Soon: a process may not live as long as the interval.
+      // Starts soon, because a process may not live as long as the interval.
       firstMs: MINUTE_MS,
       run,
       onError: (error) => log.error('periodic job failed', { job: name, error }),

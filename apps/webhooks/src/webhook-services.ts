@@ -48,7 +48,7 @@ export function createWebhookServices(deps: Deps) {
     accountRemoval,
     parser,
     admission: new BodyAdmission(),
-    /** Call after closing the listeners: queues the events committed until then and ends the threads. */
+    /** Call after closing the listeners. Queues the events that were committed until then, and ends the threads. */
     async close(): Promise<void> {
       await Promise.all([publisher.close(), parser.close(), accountRemoval.close()])
     },

@@ -12,7 +12,7 @@ import type { SessionService } from '../sessions/session-service.js'
 
 type Deps = { sessions: SessionService; cookie: SessionCookie; responder: PageResponder }
 
-/** The base URL itself: a page for people, a 404 for programs. */
+/** The base URL itself, which is a page for people and a 404 for programs. */
 export const landingRoutes = ({ sessions, cookie, responder }: Deps): Route[] => [
   route({
     method: 'get',

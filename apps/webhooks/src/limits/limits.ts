@@ -7,14 +7,14 @@ import type { Cluster, Redis } from 'ioredis'
 import type { WebhooksConfig } from '../config/config.js'
 import { OpenAnswers } from './open-answers.js'
 
-/** A limit on requests by IP address, in the form a route takes it. */
+/** A limit on requests by IP address, as routes take it. */
 export type IpLimit = (req: Request, context: RequestContext) => Promise<void>
 
 /** A limit on uses of a key. */
 export type RateLimit = {
   /** Counts one use, or throws `limited` with the seconds to wait. */
   consume(key: string): Promise<void>
-  /** Returns what `consume` took: for limits on failures that must hold against parallel attempts. */
+  /** Gives back what `consume` took, for limits on failures that must hold against parallel attempts. */
   refund(key: string): Promise<void>
 }
 
@@ -22,7 +22,7 @@ const MINUTE_MS = 60_000
 const HOUR_MS = 60 * MINUTE_MS
 export const MAX_OPEN_SAMPLES = 2
 
-/** Every rate limit of docs/specification.md#rate-limits. Counted in Redis, so that replicas share them. */
+/** Every rate limit of docs/specification.md#rate-limits. They are counted in Redis, so that replicas share them. */
 export function createLimits(config: WebhooksConfig, redis: Redis | Cluster) {
   const limit = (name: string, amount: number, windowMs: number): RateLimit =>
     config.limitsEnabled && amount > 0
@@ -36,7 +36,7 @@ export function createLimits(config: WebhooksConfig, redis: Redis | Cluster) {
   }
   return {
     address,
-    /** The address that limits count by: for IPv6 its /64, because one client can use every address in it. */
+    /** Returns the address that limits count by. For IPv6, this is the /64, because one client can use every address in it. */
     network,
     register: perAddress('register', config.limitRegister, HOUR_MS),
     authorize: perAddress('authorize', config.limitAuthorize, 15 * MINUTE_MS),
@@ -48,7 +48,7 @@ export function createLimits(config: WebhooksConfig, redis: Redis | Cluster) {
     v1: limit('v1', config.limitV1, MINUTE_MS),
     v1Writes: limit('v1-writes', config.limitV1Writes, MINUTE_MS),
     testEvents: limit('test-events', config.limitTestEvents, MINUTE_MS),
-    /** Lists of samples, of up to 16 MiB each, that an account may be reading at once. */
+    /** How many lists of samples, of up to 16 MiB each, an account may be reading at the same time. */
     samples: new OpenAnswers(config.limitsEnabled ? MAX_OPEN_SAMPLES : Infinity),
     personalTokens: limit('personal-tokens', config.limitPersonalTokens, HOUR_MS),
   }

@@ -4,8 +4,8 @@ import type { RequestContext } from '@signet/http'
 const RETRY_AFTER_SECONDS = 1
 
 /**
- * A limit on large answers: how many of a key may be in the memory of this process. A client that does not read keeps its
- * answer there, and a limit on requests per minute counts it only once.
+ * Limits how many large answers for one key may be in the memory of this process. A client that does not read keeps its answer there,
+ * but a limit on requests per minute counts it only once.
  */
 export class OpenAnswers {
   readonly #open = new Map<string, number>()
@@ -19,7 +19,7 @@ export class OpenAnswers {
       throw new AppError('limited', 'too_many_requests', 'Read the responses to your other requests first', {
         retryAfterSeconds: RETRY_AFTER_SECONDS,
       })
-    // The client has left, so the request ends before it is handled, and nothing would return the permit.
+    // The client has disconnected, so the request ends before it is handled, and nothing would return the permit.
     if (end.isGone) return
     this.#open.set(key, open + 1)
     end.onceGone(() => this.#release(key))

@@ -30,7 +30,7 @@ export class CleanupService {
     if (counts) observer.cleaned(counts)
   }
 
-  /** After a stop the rest is left for the next run: a process that ends should not be held up by old rows. */
+  /** After a stop, leaves the rest for the next run, so that old rows do not delay the end of the process. */
   async #drain(db: Queryable, step: CleanupStep, stop?: AbortSignal): Promise<number> {
     let total = 0
     while (!stop?.aborted) {

@@ -1,10 +1,10 @@
 import type { Queryable } from '@signet/db'
 import { IS_IDLE } from '../credentials/idleness.js'
 
-/** Deletes or ends at most `limit` rows and returns how many. The caller repeats it until fewer than `limit` were found. */
+/** Deletes or ends at most `limit` rows and returns how many. The caller repeats it until it finds fewer than `limit`. */
 export type CleanupStep = (db: Queryable, limit: number) => Promise<number>
 
-/** Skips locked rows; the next run finds them. */
+/** Skips locked rows, which the next run finds. */
 const step =
   (text: string): CleanupStep =>
   async (db, limit) =>
@@ -16,7 +16,7 @@ const deleteWhere = (table: string, key: string, condition: string): CleanupStep
        (select ${key} from ${table} where ${condition} limit $1 for update skip locked)`,
   )
 
-/** What expires within minutes or hours. Used codes stay with their grant, so that a replay is recognized. */
+/** Rows that expire within minutes or hours. Used codes stay with their grant, so that a replay is recognized. */
 export const hourlySteps: Readonly<Record<string, CleanupStep>> = {
   codes: deleteWhere('oauth_codes', 'code_hash', 'used_at is null and expires_at < now()'),
   authorizations: deleteWhere('oauth_authorizations', 'txn_hash', 'expires_at < now()'),
@@ -25,7 +25,7 @@ export const hourlySteps: Readonly<Record<string, CleanupStep>> = {
     'id_hash',
     `expires_at < now() or last_seen_at < now() - interval '1 hour'`,
   ),
-  // By then, every browser session that they could end has expired.
+  // By then, every browser session that these rows could end has expired.
   ended_identity_sessions: deleteWhere(
     'ended_identity_sessions',
     'id',
@@ -40,7 +40,7 @@ export const hourlySteps: Readonly<Record<string, CleanupStep>> = {
   access_tokens: deleteWhere('oauth_access_tokens', 'token_hash', 'expires_at < now()'),
 }
 
-/** What expires in days (docs/specification.md#retention). */
+/** Rows that expire after days (docs/specification.md#retention). */
 export const dailySteps: Readonly<Record<string, CleanupStep>> = {
   refresh_tokens: deleteWhere('oauth_refresh_tokens', 'token_hash', 'expires_at < now()'),
   // Grants that were revoked, or that have no access or refresh token left.
@@ -70,8 +70,8 @@ export const dailySteps: Readonly<Record<string, CleanupStep>> = {
     `revoked_at < now() - interval '30 days' or expires_at < now() - interval '30 days'`,
   ),
   endpoint_warnings: deleteWhere('webhook_endpoint_warnings', 'id', `created_at < now() - interval '7 days'`),
-  // By then, everything that they could refuse has expired or was revoked. Tombstones stay, and so does a sign-out while
-  // some credential is refused only because of it. `offset 0` checks each of the few rows instead of joining whole tables.
+  // By then, everything that these rows could refuse has expired or been revoked. Tombstones stay, and so does a sign-out while some
+  // credential is refused only because of it. `offset 0` checks each of the few rows instead of joining whole tables.
   account_states: deleteWhere(
     'account_states',
     'account_id',

@@ -5,7 +5,7 @@ const JSON_TYPE = 'application/json'
 
 type EventResource = { listed: Resource; read: () => string }
 
-/** The event catalogue and an invented event of each type: the same for every account, so reading them needs no query. */
+/** The event catalogue and a fictitious event of each type. They are the same for every account, so reading them needs no query. */
 const resources: ReadonlyMap<string, EventResource> = new Map(
   [
     resource(
@@ -43,7 +43,7 @@ export const resourceTemplates: ResourceTemplateType[] = [
   },
 ]
 
-/** null when there is none at this URI. */
+/** Returns null if there is no resource at this URI. */
 export function readResource(uri: string): TextResourceContents | null {
   const found = resources.get(uri)
   return found ? { uri, mimeType: JSON_TYPE, text: found.read() } : null

@@ -5,7 +5,7 @@ import { responses } from '../api/v1-docs.js'
 const version = { type: 'string', const: '2.0' }
 const id = { type: ['string', 'integer', 'null'] }
 
-/** Components of the OpenAPI document. What messages hold is in the specification of MCP. */
+/** Components of the OpenAPI document. The specification of MCP describes the content of messages. */
 export const mcpComponents: Readonly<Record<string, JsonSchema>> = {
   McpMessage: {
     type: 'object',

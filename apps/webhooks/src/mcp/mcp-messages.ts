@@ -20,10 +20,10 @@ export type McpMessageDeps = McpServerDeps & {
 type Call = { caller: Caller; body: Buffer; req: HttpRequest; res: HttpResponse; context: RequestContext }
 
 const MAX_BATCH = 20
-/** The only revision with batches, and one that did not have the header yet. */
+/** The only revision with batches. It did not have the header yet. */
 const BATCH_REVISION = '2025-03-26'
 
-/** Answers the body of a request: a message, or a batch of them. */
+/** Answers the body of a request, which is a message or a batch of messages. */
 export async function answerMessage(
   deps: McpMessageDeps,
   { caller, body, req, res, context }: Call,
@@ -44,7 +44,7 @@ export async function answerMessage(
   return answerOf(response, message, rejections)
 }
 
-/** undefined when it is not JSON. */
+/** Returns undefined if the body is not JSON. */
 function parsed(body: Buffer): unknown {
   try {
     return JSON.parse(body.toString())
@@ -58,7 +58,7 @@ function checkBatch(message: unknown, req: HttpRequest): void {
   const revision = req.get('mcp-protocol-version') ?? BATCH_REVISION
   if (revision !== BATCH_REVISION) throw badRequest(`Protocol version ${revision} has no batches`)
   if (message.length > MAX_BATCH) throw badRequest(`A batch may have at most ${MAX_BATCH} messages`)
-  // Each would run, and only one would be answered.
+  // Each message would run, and only one would get an answer.
   const ids = message.flatMap(idOf)
   if (new Set(ids).size < ids.length) throw badRequest('Two messages of a batch have the same id')
 }
@@ -66,7 +66,7 @@ function checkBatch(message: unknown, req: HttpRequest): void {
 const idOf = (message: unknown): unknown[] =>
   typeof message === 'object' && message !== null && 'id' in message ? [message.id] : []
 
-/** Every message is a request to the API. Tool calls that reach their route are counted there, and all other messages here. */
+/** Every message counts as a request to the API. Routes count the tool calls that reach them; this counts all other messages. */
 async function countMessages(message: unknown, count: () => Promise<void>): Promise<void> {
   const messages: unknown[] = Array.isArray(message) ? message : [message]
   for (const one of messages) if (!isCallOfTool(one)) await count()
@@ -74,11 +74,11 @@ async function countMessages(message: unknown, count: () => Promise<void>): Prom
 
 const FORWARDED = ['accept', 'content-type', 'mcp-protocol-version', 'mcp-method', 'mcp-name']
 
-/** Those of the transport. The library sees no credential. */
+/** The headers of the transport. The library never gets a credential. */
 const headersOf = (req: HttpRequest): [string, string][] =>
   FORWARDED.flatMap((name) => {
     const value = req.get(name)
-    // The library looks for both types by name; a client that takes anything takes both.
+    // The library looks for both types by name. A client that accepts anything accepts both.
     return value === undefined ? [] : [[name, value === '*/*' ? ACCEPTED : value]]
   })
 const ACCEPTED = 'application/json, text/event-stream'
@@ -88,7 +88,7 @@ const reporter =
   (error: Error): void =>
     observer.protocolError(error, context)
 
-/** Both generations of the protocol: since 2026 each message says who sends it, before there was a handshake. */
+/** Handles both generations of the protocol: since 2026, each message says who sends it; before, there was a handshake. */
 async function exchange(
   request: Request,
   message: unknown,
@@ -121,7 +121,7 @@ async function answerOf(response: Response, message: unknown, rejections: Reject
   return body === '' || type === null ? { status } : { status, headers: { 'Content-Type': type }, body }
 }
 
-/** Responses to a batch are an array, even if there is only one: the library would send it bare (JSON-RPC 2.0, section 6). */
+/** Puts the responses to a batch into an array, even if there is only one, which the library would send alone (JSON-RPC 2.0, section 6). */
 const inBody = (message: unknown, answers: unknown[]): Answer => ({
   headers: { 'Content-Type': 'application/json' },
   body: JSON.stringify(Array.isArray(message) ? answers : answers[0]),

@@ -1,2 +1,2 @@
-/** Where the MCP server is, below the base URL. */
+/** Path of the MCP server, below the base URL. */
 export const MCP_PATH = '/mcp'

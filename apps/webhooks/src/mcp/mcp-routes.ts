@@ -9,17 +9,17 @@ type Deps = McpMessageDeps & { authenticate: Authenticate }
 
 export const MAX_BODY_BYTES = 65_536
 
-/** Loaded on demand: the library and its schemas would be a tenth of what every start of the service loads. */
+/** Loaded on demand: the library and its schemas would be a tenth of everything that the service loads at start. */
 const messages = () => import('./mcp-messages.js')
 
-/** The MCP server (docs/specification.md#mcp-transport). Streams and sessions, for which there is GET and DELETE, are not offered. */
+/** The MCP server (docs/specification.md#mcp-transport). Does not offer streams and sessions, for which there are GET and DELETE. */
 export const mcpRoutes = (deps: Deps): Route[] => [
   route<Caller, Buffer>({
     method: 'post',
     path: MCP_PATH,
     docs: mcpDocs,
     authenticate(req, context) {
-      // Starts loading with the first request, which a new client sends without a token. The message reports a failure.
+      // Starts loading with the first request, which a new client sends without a token. If loading fails, the next message reports it.
       messages().catch(() => undefined)
       return deps.authenticate(req, context)
     },

@@ -22,10 +22,10 @@ import { toolError } from './tool-result.js'
 
 export type McpServerDeps = {
   tools: ReadonlyMap<string, Tool>
-  /** How often an account may call /v1, which the messages count against. */
+  /** How often an account may call /v1. Messages count against this limit. */
   limit: RateLimit
   observer: McpObserver
-  /** As in the error handler of /v1. */
+  /** The same as in the error handler of /v1. */
   translate: (error: unknown) => AppError | undefined
 }
 type CallRequest = { name: string; arguments?: Record<string, unknown> | undefined }
@@ -46,13 +46,14 @@ class CheckedServer extends Server {
   }
 }
 
-/** The server of one request, for its caller: nothing is kept between requests, so any replica can answer each. */
+/** The server of one request, for its caller. Nothing is kept between requests, so any replica can answer each of them. */
 export function mcpServer(deps: McpServerDeps, caller: Caller, res: Response): Server {
   const server = new CheckedServer(
     { name: service.name, title: 'Signet webhooks', version: service.version },
     { capabilities: { tools: {}, resources: {} }, instructions: INSTRUCTIONS },
   )
-  // Each request gets its response in the HTTP response to it, which would never come after a cancellation in the same batch.
+  // The HTTP response contains a response to each request. If another message of the same batch could cancel a request, its response
+  // would never come.
   server.removeNotificationHandler('notifications/cancelled')
   const definitions = [...deps.tools.values()].map(({ definition }) => definition)
   server.setRequestHandler('tools/list', () => ({ tools: definitions }))

@@ -8,13 +8,12 @@ import {
 import type { Answer } from '@signet/http'
 import { badRequest } from '../errors/api-errors.js'
 
-/** The answer to a message that the library would not accept, and because of which it would refuse a whole batch. */
+/** The answer to a message that the library would not accept, and because of which it would reject a whole batch. */
 export type Rejection = { jsonrpc: '2.0'; id: unknown; error: { code: number; message: string } }
 
 /**
- * Splits off what is answered here: a request whose params are not an object, and in a batch each item that is not a message
- * (JSON-RPC 2.0, section 6). A body in which nothing is a message is refused as a whole. Responses are dropped: this server
- * sends no requests.
+ * Separates the messages that are answered here: requests whose params are not an object and, in a batch, items that are not messages
+ * (JSON-RPC 2.0, section 6). A body without any message is refused as a whole. Drops responses, because this server sends no requests.
  */
 export function sortOut(message: unknown): { rest: unknown[]; rejections: Rejection[] } {
   const messages: unknown[] = Array.isArray(message) ? message : [message]
@@ -27,7 +26,7 @@ export function sortOut(message: unknown): { rest: unknown[]; rejections: Reject
 
 const NO_MESSAGE = 'This is no message of the protocol'
 
-/** Like every other body that is refused, except that JSON-RPC has a code of its own for it. */
+/** Like the answer to every other refused body, except that JSON-RPC has its own code for this. */
 export const notJson: Answer = {
   status: 400,
   body: {

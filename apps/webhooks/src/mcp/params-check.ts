@@ -6,7 +6,7 @@ import {
   type JSONRPCRequest,
 } from '@modelcontextprotocol/server'
 
-/** The requests that are answered here and have params. */
+/** The requests with params that are answered here. */
 const REQUESTS = {
   initialize: specTypeSchemas.InitializeRequest,
   'server/discover': specTypeSchemas.DiscoverRequest,
@@ -18,8 +18,8 @@ const REQUESTS = {
 } as const
 
 /**
- * Refuses params without the form that the protocol requires, in words for people. Left to the library, they would be an internal
- * error that quotes its validator.
+ * Rejects params that do not have the form that the protocol requires, with a message for people. The library would answer with an
+ * internal error that quotes its validator.
  */
 export function checkParams(method: string, { params = {} }: JSONRPCRequest): void {
   if (!isChecked(method)) return
@@ -29,10 +29,10 @@ export function checkParams(method: string, { params = {} }: JSONRPCRequest): vo
     throw new ProtocolError(ProtocolErrorCode.InvalidParams, NO_PAGES)
 }
 
-/** Every list is one page, so no cursor is ever handed out. */
+/** Every list has one page, so no cursor is ever handed out. */
 const NO_PAGES = 'cursor is not known: this list has one page'
 
-/** Whether a message gets as far as a tool, or to the answer that there is no such tool. */
+/** Whether a message reaches a tool, or the answer that there is no such tool. */
 export function isCallOfTool(message: unknown): boolean {
   if (!isJSONRPCRequest(message) || message.method !== 'tools/call') return false
   const { method, params = {} } = message
@@ -49,7 +49,10 @@ export const refusalOf = (message: unknown): Response | undefined =>
 
 type LibraryError = { id: unknown; error?: { code: number; data?: { envelope?: { key?: string } } } }
 
-/** The library finds members of `_meta` that are wrong before there is a server to ask, and quotes its validator. */
+/**
+ * Rewrites the library's errors about invalid members of `_meta`. The library checks those before it creates a server, and quotes its
+ * validator.
+ */
 export async function inWordsForPeople(response: Response): Promise<Response> {
   if (response.status !== 400) return response
   const { id, error } = (await response.clone().json()) as LibraryError
@@ -64,7 +67,7 @@ export async function inWordsForPeople(response: Response): Promise<Response> {
 const errorResponse = (status: number, id: unknown, error: { code: number; message: string }): Response =>
   Response.json({ jsonrpc: '2.0', id, error }, { status })
 
-/** The first thing that is wrong. */
+/** Returns the first problem. */
 function validate(method: keyof typeof REQUESTS, request: object): Issue | undefined {
   const { issues = [] } = REQUESTS[method]['~standard'].validate(request)
   return issues[0]

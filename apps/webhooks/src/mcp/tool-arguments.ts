@@ -2,14 +2,14 @@ import type { JsonSchema, Route, RouteCall } from '@signet/http'
 import { bodySchemaOf } from '@signet/http/open-api'
 import { badRequest } from '../errors/api-errors.js'
 
-/** Where the route reads an argument. */
+/** The place from which the route reads an argument. */
 type Source = 'params' | 'query' | 'body'
 type Argument = { source: Source; schema: JsonSchema; required: boolean }
 type Arguments = Readonly<Record<string, unknown>>
 
 /**
- * The arguments of a route as one object: path, query and body together. Their values are checked by the route itself, with the
- * words and in the order of /v1; here only what a URL could not express, and names, because a misspelled one would be ignored.
+ * The arguments of a route as one object: path, query and body together. The route checks the values itself, with the messages and in
+ * the order of /v1. This checks only what a URL could not express, and names, because the route would ignore a misspelled one.
  */
 export function toolArguments(route: Route): {
   inputSchema: JsonSchema
@@ -51,7 +51,7 @@ const schemaOf = (known: ReadonlyMap<string, Argument>): JsonSchema => ({
 })
 
 function callOf(route: Route, known: ReadonlyMap<string, Argument>, given: Arguments): RouteCall {
-  // Without prototypes, so that no name has a special meaning.
+  // These objects have no prototypes, so that no name has a special meaning.
   const call = { params: empty<string>(), query: empty<string>(), body: empty<unknown>() }
   for (const [name, value] of Object.entries(given)) {
     const argument = known.get(name)
@@ -73,7 +73,7 @@ function unknownArgument(name: string, known: ReadonlyMap<string, Argument>): st
   return `There is no argument ${name.slice(0, 64)}: ${names}`
 }
 
-/** A value as it would appear in the URL. */
+/** Returns a value as it would appear in the URL. */
 function text(name: string, value: unknown): string {
   if (typeof value === 'string') return value
   if (typeof value === 'number' || typeof value === 'boolean') return String(value)
@@ -88,7 +88,8 @@ function bodyOf(
   const names = [...known].filter(([, { source }]) => source === 'body')
   if (body === undefined || Object.keys(given).length > 0 || names.some(([, { required }]) => required))
     return given
-  // Refused as /v1 refuses a request without a body, so that a lost body changes nothing (docs/specification.md#updating-a-webhook).
+  // Rejected just as /v1 rejects a request without a body, so that a lost body changes nothing
+  // (docs/specification.md#updating-a-webhook).
   if (!body.optional) throw badRequest(`Give at least one of ${names.map(([name]) => name).join(', ')}`)
   return undefined
 }

@@ -5,10 +5,10 @@ import type { Request } from 'express'
 import { badRequest } from '../errors/api-errors.js'
 import { v1ErrorRenderer } from '../http/v1-error-renderer.js'
 
-/** Room for one event of the target size. A longer result would not help a model, and would be in memory several times. */
+/** Has room for one event of the target size. A longer result would not help a model, and would be in memory several times. */
 export const MAX_RESULT_LENGTH = 2 * 1024 * 1024
 
-/** A route's response: as text, for models and older clients, and as structured content. Throws if it is too long for a tool. */
+/** A route's response as text, for models and older clients, and as structured content. Throws if it is too long for a tool. */
 export function toolResult({ body }: Answer): CallToolResult {
   const json = typeof body === 'string' ? body : JSON.stringify(body)
   if (json.length > MAX_RESULT_LENGTH) throw tooLong()
@@ -23,8 +23,8 @@ const tooLong = () =>
   )
 
 /**
- * An error of /v1 as the result of a tool, which the model reads and may act on. Only text: structured content would have to fit the
- * schema of a success.
+ * An error of /v1 as the result of a tool, which the model reads and may act on. Contains only text, because structured content would
+ * have to match the schema of a success.
  */
 export function toolError(error: AppError, req: Request): CallToolResult {
   const { body } = v1ErrorRenderer.render(error, req) as { body: { error: object } }

@@ -4,7 +4,10 @@ type Components = Readonly<Record<string, JsonSchema>>
 
 const PREFIX = '#/components/schemas/'
 
-/** A schema with the components it refers to written out: a tool's schema stands alone. Components do not refer to themselves. */
+/**
+ * Replaces references to components with the components themselves, because a tool's schema must be complete. Components do not refer
+ * to themselves.
+ */
 export const inlined = (schema: JsonSchema, components: Components): JsonSchema =>
   resolve(schema, components) as JsonSchema
 

@@ -11,7 +11,7 @@ type Arguments = Readonly<Record<string, unknown>>
 /** An operation of /v1 as a tool (docs/specification.md#tools). */
 export type Tool = {
   definition: ToolDefinition
-  /** Throws `bad_request` when the arguments do not fit; else how to call the route with them. */
+  /** Returns a function that calls the route with the arguments. Throws `bad_request` if they are invalid. */
   prepare: (given: Arguments) => (res: Response) => Promise<CallToolResult>
 }
 
@@ -27,7 +27,7 @@ export const toolsOf = (
     }),
   )
 
-/** `createWebhook` is `create_webhook`. */
+/** Turns `createWebhook` into `create_webhook`. */
 const toolName = ({ docs }: Route): string =>
   docs.operationId.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
 
@@ -52,7 +52,7 @@ function toolOf(route: Route, effect: Effect, components: Readonly<Record<string
   }
 }
 
-/** The schema of the answer. A list becomes `items`, because structured content is an object. */
+/** The schema of the answer. A list becomes the member `items`, because structured content must be an object. */
 function outputSchemaOf({ docs }: Route, components: Readonly<Record<string, JsonSchema>>): JsonSchema {
   const schema = inlined(docs.responses[200]?.schema ?? {}, components)
   return schema['type'] === 'array'
@@ -60,7 +60,7 @@ function outputSchemaOf({ docs }: Route, components: Readonly<Record<string, Jso
     : schema
 }
 
-/** What hosts show, and by which some decide whether to ask a person. Open world: it makes us send something to other systems. */
+/** Hosts show these, and some use them to decide whether to ask a person. Open world: the tool makes us send something to other systems. */
 const ANNOTATIONS: Readonly<Record<Effect, NonNullable<ToolDefinition['annotations']>>> = {
   read: { readOnlyHint: true, openWorldHint: false },
   add: { readOnlyHint: false, destructiveHint: false, idempotentHint: false, openWorldHint: true },

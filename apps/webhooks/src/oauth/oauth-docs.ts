@@ -54,7 +54,7 @@ export const oauthComponents: Readonly<Record<string, JsonSchema>> = {
       'client_secret_expires_at?': seconds('0: never', 0),
       ...METADATA,
     }),
-    // RFC 7591 section 3.2.1: what was registered comes back, also members without an effect.
+    // RFC 7591 section 3.2.1: the response contains everything that was registered, including members without an effect.
     additionalProperties: true,
   },
   Tokens: object({
@@ -141,7 +141,7 @@ const ERRORS: Readonly<Record<number, { description: string; code: OAuthErrorCod
   504: { description: '`request_timeout`', code: 'request_timeout' },
 }
 
-/** The answers of an OAuth endpoint: its success, by the name of its component, and the errors it can give. */
+/** The responses of an OAuth endpoint: its success, by the name of its component, and the errors it can return. */
 export function oauthResponses(
   success: number,
   schema: JsonSchema,

@@ -21,7 +21,7 @@ const KINDS = {
 
 export type OAuthErrorCode = keyof typeof KINDS
 
-/** An error in the words of the OAuth standards: `error` is the code, `error_description` the message (ASCII). */
+/** An error in the terms of the OAuth standards: `error` is the code, `error_description` the message (ASCII). */
 export class OAuthError extends AppError {
   constructor(
     override readonly code: OAuthErrorCode,

@@ -1,8 +1,8 @@
 import { OAuthError } from './oauth-error.js'
 
 /**
- * The parameters of an OAuth request. Empty values count as omitted (RFC 6749 section 3.1); repeated ones stay visible,
- * because most of them are an error.
+ * The parameters of an OAuth request. Empty values count as omitted (RFC 6749 section 3.1). Repeated ones stay visible, because most of
+ * them are errors.
  */
 export class Parameters {
   readonly #values: ReadonlyMap<string, readonly string[]>
@@ -21,7 +21,7 @@ export class Parameters {
     return new Parameters(new URLSearchParams(start === -1 ? '' : target.slice(start + 1)))
   }
 
-  /** A parsed form, in which a repeated field is a list. */
+  /** Takes a parsed form, in which a repeated field is an array. */
   static fromForm(form: Readonly<Record<string, unknown>>): Parameters {
     return new Parameters(
       Object.entries(form).flatMap(([name, value]) =>
@@ -43,14 +43,14 @@ export class Parameters {
     return this.all(name).length > 1
   }
 
-  /** The value, or `invalid_request` that names what is missing. */
+  /** Returns the value, or throws `invalid_request` that names the missing parameter. */
   require(name: string): string {
     const value = this.get(name)
     if (value === undefined) throw new OAuthError('invalid_request', `${name} is required`)
     return value
   }
 
-  /** `invalid_request` when any parameter but `resource` is there twice (RFC 6749 section 3.1, RFC 8707 section 2). */
+  /** Throws `invalid_request` if any parameter except `resource` is repeated (RFC 6749 section 3.1, RFC 8707 section 2). */
   refuseRepetition(): void {
     const repeated = [...this.#values.keys()].find((name) => name !== 'resource' && this.isRepeated(name))
     if (repeated !== undefined)

@@ -1,5 +1,5 @@
 import { parseUrl } from '@signet/address-guard/parse-url'
-/** Which resource indicators (RFC 8707) this server accepts (docs/specification.md#resource-indicators). */
+/** Decides which resource indicators (RFC 8707) this server accepts (docs/specification.md#resource-indicators). */
 export class ResourcePolicy {
   readonly #base: URL
   readonly #basePath: string
@@ -33,13 +33,13 @@ export class ResourcePolicy {
     )
   }
 
-  /** Whether a token for `granted` works at this service itself; one without resources does. */
+  /** Whether a token for `granted` is valid at this service itself. A token without resources is. */
   coversOwn(granted: readonly string[]): boolean {
     return granted.length === 0 || granted.some((resource) => this.isOwn(resource))
   }
 }
 
-/** True when each of `wanted` is one of `granted`, ignoring a trailing slash; a grant without resources covers all. */
+/** Returns true if each of `wanted` is one of `granted`, ignoring a trailing slash. A grant without resources covers all. */
 export function resourcesWithin(wanted: readonly string[], granted: readonly string[]): boolean {
   if (granted.length === 0) return true
   const known = new Set(granted.map(withoutSlash))

@@ -1,6 +1,6 @@
-/** The scope of /v1; the only one that is advertised. */
+/** The scope of /v1, and the only one that is advertised. */
 export const SCOPE_CONNECT = 'mcp:connect'
-/** For the command-line tool alone: creating, listing and revoking personal tokens. */
+/** For the command-line tool only: creating, listing and revoking personal tokens. */
 export const SCOPE_MANAGE_TOKENS = 'tokens:manage'
 
 // RFC 6749 section 3.3: printable ASCII without space, quote and backslash.

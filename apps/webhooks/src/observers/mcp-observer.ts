@@ -5,11 +5,11 @@ type ToolCall = {
   tool: string
   accountId: string
   durationMs: number
-  /** Absent after a success. `cause` is present when it was our fault. */
+  /** Absent after a success. `cause` is present if the failure was our fault. */
   error?: { code: string; cause?: unknown }
 }
 
-/** The calls of tools: log line and counter together. Never their arguments or results, which may hold a secret. */
+/** Reports tool calls, with log line and counter together. Never logs their arguments or results, which may contain a secret. */
 export function createMcpObserver(log: Logger, registry: Registry) {
   const calls = new Counter({
     name: 'mcp_tool_calls_total',
@@ -31,7 +31,7 @@ export function createMcpObserver(log: Logger, registry: Registry) {
         error: error?.cause,
       })
     },
-    /** What the protocol library reports in addition to its responses: a refused message, or a bug. */
+    /** Reports problems that the protocol library finds in addition to its responses: a rejected message, or a bug. */
     protocolError(error: Error, { requestId }: RequestMeta) {
       log.debug('MCP message refused', { request_id: requestId, error })
     },

@@ -5,8 +5,8 @@ type Grant = 'authorization_code' | 'refresh_token'
 type LoginResult = 'ok' | 'refused' | 'unavailable' | 'limited'
 
 /**
- * What OAuth and personal tokens report: one function each, log line and counter together. Labels have few
- * values: never an account, a client, a URL or a token.
+ * Reports events of OAuth and personal tokens, with one function each for log line and counter together. Labels have few values: never
+ * an account, a client, a URL or a token.
  */
 export function createObserver(log: Logger, registry: Registry) {
   const counter = <L extends string>(name: string, help: string, labelNames: readonly L[] = []) =>
@@ -18,7 +18,7 @@ export function createObserver(log: Logger, registry: Registry) {
   const revoked = counter('oauth_grants_revoked_total', 'Grants revoked, by reason', ['reason'])
   const logins = counter('login_results_total', 'Sign-ins by result', ['result'])
   const personal = counter('personal_tokens_total', 'Personal tokens by what happened to them', ['action'])
-  // A series that begins with a burst shows Prometheus no increase.
+  // Prometheus shows no increase for a series that starts with a burst, so these start at zero.
   for (const reason of ['code_replayed', 'refresh_token_replayed']) revoked.inc({ reason }, 0)
 
   return {
@@ -49,7 +49,7 @@ export function createObserver(log: Logger, registry: Registry) {
     oauthError(code: string) {
       errors.inc({ code })
     },
-    /** An error that the user's browser carries to the client instead of an answer of ours. */
+    /** Reports an error that goes to the client through the user's browser instead of in a response of ours. */
     authorizationRefused(code: string, cause: unknown, { requestId }: RequestMeta) {
       errors.inc({ code })
       if (code === 'server_error' || code === 'temporarily_unavailable')

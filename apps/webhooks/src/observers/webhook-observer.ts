@@ -6,8 +6,8 @@ type WarningFields = { id: string; endpointId: string; threshold: number; attemp
 type IngestFields = { eventId?: string; source: string; accountId: string }
 
 /**
- * What endpoints and ingest report: one function each, log line and counter together. Never a url (its
- * query may hold a secret of the receiver), a secret, or anything of a recording's content.
+ * Reports events of endpoints and ingest, with one function each for log line and counter together. Never logs a URL (its query may
+ * contain a secret of the receiver), a secret, or anything from a recording's content.
  */
 export function createWebhookObserver(log: Logger, registry: Registry) {
   const counter = <L extends string>(name: string, help: string, labelNames: readonly L[] = []) =>
@@ -21,7 +21,7 @@ export function createWebhookObserver(log: Logger, registry: Registry) {
     'Committed events that did not reach Redis at once; the sweeper finds them',
   )
 
-  // Once a minute: an outage of Redis would log every event. The counter has the number.
+  // Logs at most once a minute, because during an outage of Redis every event would be logged. The counter has the exact number.
   const leftToSweeper = new RepeatedWarning(log, 'events left to the sweeper')
 
   const warnings = counter(
@@ -29,7 +29,7 @@ export function createWebhookObserver(log: Logger, registry: Registry) {
     'Warnings to owners of failing endpoints, by outcome; failed attempts are repeated',
     ['outcome'],
   )
-  // From the start, so that the first of each is an increase.
+  // These start at zero, so that the first of each is an increase.
   for (const outcome of ['sent', 'failed', 'expired']) warnings.inc({ outcome }, 0)
 
   const aboutWarning = ({ id, endpointId, threshold, attempts }: WarningFields) => ({

@@ -3,7 +3,7 @@ import type { Texts } from './texts.js'
 
 export type ConsentView = {
   clientName: string
-  /** Null: an application on the reader's own computer. */
+  /** Null for an application on the reader's own computer. */
   redirectHost: string | null
   email: string
   scopes: readonly string[]
@@ -12,7 +12,7 @@ export type ConsentView = {
   logout: { action: string; csrf: string }
 }
 
-/** Approve and Deny have equal visual weight; nothing is loaded from the client. */
+/** Approve and Deny have equal visual weight. Nothing is loaded from the client. */
 export const consentPage = (t: Texts, view: ConsentView): Page => ({
   title: t('consent.title'),
   body: html`<h1>${t.html('consent.heading', { client: view.clientName })}</h1>
@@ -52,6 +52,6 @@ const WORDS = {
   'tokens:manage': 'scope.tokens:manage',
 } as const
 
-/** What a scope allows. */
+/** Describes what a scope allows. */
 export const scopeInWords = (t: Texts, scope: string): string =>
   Object.hasOwn(WORDS, scope) ? t(WORDS[scope as keyof typeof WORDS]) : scope

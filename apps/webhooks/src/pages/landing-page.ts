@@ -3,7 +3,7 @@ import type { Texts } from './texts.js'
 
 export type LandingView = {
   product: string
-  /** Who is signed in, and how to sign out; null when nobody is. */
+  /** Who is signed in, and how to sign out. Null if nobody is. */
   person: { email: string; signOut: { action: string; csrf: string } } | null
   links: { portal: string; signIn: string; docs: string }
 }

@@ -7,7 +7,7 @@ import type { OpenSession } from '../sessions/session-service.js'
 
 type Options = { language: Language; status?: number; session?: OpenSession | undefined }
 
-/** Pages and redirects as answers, with the cookie of a session that has a new id. */
+/** Makes answers from pages and redirects, with the cookie of a session that has a new id. */
 export class PageResponder {
   readonly #basePath: string
   readonly #secure: boolean
@@ -16,14 +16,14 @@ export class PageResponder {
     baseUrl: string,
     private readonly cookie: SessionCookie,
     private readonly brand: Brand,
-    /** Where people manage their account; null where the identity server has no such page. */
+    /** Where people manage their account. Null if the identity server has no such page. */
     readonly accountUrl: string | null,
   ) {
     this.#basePath = new URL(baseUrl).pathname.replace(/\/$/, '')
     this.#secure = baseUrl.startsWith('https://')
   }
 
-  /** What people call the service. */
+  /** The name of the service for people. */
   get product(): string {
     return this.brand.name
   }
@@ -45,7 +45,7 @@ export class PageResponder {
       headers: this.cookie.headers(session?.newId),
       secure: this.#secure,
       icon: this.path('/favicon.svg'),
-      // The only pages with a script: for the others, a script is not worth a looser policy.
+      // Only pages that poll have a script: for the others, a script is not worth a looser policy.
       ...(page.polls ? { formScript: formScript.at(this.path('/form.js')) } : {}),
       brand: this.brand,
     })

@@ -23,7 +23,7 @@ type Deps = {
   limits: Pick<Limits, 'bearerFailures'>
 }
 
-/** Who may manage the personal tokens of which account. */
+/** A caller who may manage the personal tokens of an account. */
 export type Manager = TokenOwner
 
 const MAX_JWT_AGE_MS = 15 * 60 * 1000
@@ -65,7 +65,7 @@ export function accountAuthentication(deps: Deps) {
   return {
     manager: { authenticate: manager, authenticateAgain: manager },
     owner: { authenticate: owner },
-    /** For a sign-in that ends while something is being derived from it. */
+    /** The error for a sign-in that ends while something is being derived from it. */
     ended: challenges.invalid,
   }
 }
@@ -76,8 +76,8 @@ const callerOf = ({ bearer }: Deps, token: string, meta: RequestMeta) =>
 const isJwt = (token: string) => token.length <= MAX_JWT_LENGTH && token.split('.').length === 3
 
 /**
- * The account of a user JWT that is fresh, when the account admits it. A token that lasts a year must not come from a session
- * that has ended, or that never showed the second factor of the account; only the identity server knows both.
+ * Returns the account of a fresh user JWT if the account admits it. A token that lasts a year must not come from a session that has
+ * ended, or that never included the account's second factor, and only the identity server knows both.
  */
 async function userOf(
   { users, accounts, identity, observer, now }: Deps,

@@ -130,7 +130,7 @@ export const personalTokenRoutes = ({
 const MAX_BIGINT = 9223372036854775807n
 export const isTokenId = (text: string) => /^[1-9][0-9]{0,18}$/.test(text) && BigInt(text) <= MAX_BIGINT
 
-/** What a name may be; `bad_request` otherwise. */
+/** Returns a valid name, or throws `bad_request`. */
 export function readTokenName(name: string): string {
   const visible = withoutInvisible(name).trim()
   const length = [...visible].length

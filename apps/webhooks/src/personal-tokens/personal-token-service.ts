@@ -11,7 +11,7 @@ import {
 } from './personal-token-store.js'
 import { RuleError } from '../errors/rule-error.js'
 
-/** The token inherits the age of the sign-in that made it, and ends with it when that is signed out everywhere. */
+/** The token inherits the age of the sign-in that created it, and ends with it if the account is signed out everywhere. */
 export type TokenOwner = { readonly accountId: string; readonly authenticatedAt: Date }
 
 export const MAX_USABLE_TOKENS = 20
@@ -21,7 +21,10 @@ const DEFAULT_DAYS = 90
 export class PersonalTokenService {
   constructor(private readonly deps: { db: Db; observer: Observer }) {}
 
-  /** The new token in plain text, which is shown only once. Null when the sign-in behind it has ended in the meantime. */
+  /**
+   * Creates a token and returns it in plain text, which is shown only once. Returns null if the sign-in behind it has ended in the
+   * meantime.
+   */
   async create(
     { accountId, authenticatedAt }: TokenOwner,
     { name, days = DEFAULT_DAYS }: { name: string; days?: number | undefined },
@@ -42,7 +45,7 @@ export class PersonalTokenService {
     return listPersonalTokens(this.deps.db, accountId)
   }
 
-  /** False for an unknown, foreign or already revoked token. */
+  /** Returns false for an unknown or already revoked token, or one of another account. */
   async revoke(accountId: string, id: string, meta: RequestMeta): Promise<boolean> {
     const revoked = await revokePersonalToken(this.deps.db, { accountId, id })
     if (revoked) this.deps.observer.personalTokenRevoked({ id, accountId, reason: 'revoked_by_user' }, meta)
@@ -50,5 +53,5 @@ export class PersonalTokenService {
   }
 }
 
-/** Like every quota answer without Retry-After: waiting does not help. */
+/** Like every quota error, this has no Retry-After, because waiting does not help. */
 const tooMany = () => new RuleError('token.quota', { kind: 'limited', values: { max: MAX_USABLE_TOKENS } })

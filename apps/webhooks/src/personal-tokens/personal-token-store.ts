@@ -19,7 +19,7 @@ const COLUMNS = `id, name, hint, created_at, expires_at, last_used_at,
        when expires_at <= now() then 'expired'
        else 'active' end as status`
 
-/** How many tokens the account can use, under a lock that other creations of the account wait for. */
+/** Counts the tokens that the account can use, under a lock that other creations of the account wait for. */
 export async function countUsableForUpdate(tx: Tx, accountId: string): Promise<number> {
   await lockPersonalTokens(tx, accountId)
   const { rows } = await tx.query<{ count: number }>(
@@ -30,7 +30,10 @@ export async function countUsableForUpdate(tx: Tx, accountId: string): Promise<n
   return rows[0]?.count ?? 0
 }
 
-/** Null when the account no longer admits the sign-in. Call it with {@link lockPersonalTokens}: a sign-out must not pass it unseen. */
+/**
+ * Returns null if the account no longer admits the sign-in. Call it after {@link lockPersonalTokens}, so that it cannot miss a
+ * sign-out.
+ */
 export async function insertPersonalToken(
   tx: Tx,
   token: {
@@ -52,7 +55,7 @@ export async function insertPersonalToken(
   return rows[0] ? toPersonalToken(rows[0]) : null
 }
 
-/** Newest first. Revoked ones are gone, but one that ended by idleness stays until its owner removes it. */
+/** Newest first. Revoked tokens are gone, but one that ended because it was idle stays until its owner removes it. */
 export async function listPersonalTokens(db: Queryable, accountId: string): Promise<PersonalToken[]> {
   const { rows } = await db.query<PersonalTokenRow>(
     `select ${COLUMNS} from personal_tokens
@@ -63,7 +66,7 @@ export async function listPersonalTokens(db: Queryable, accountId: string): Prom
   return rows.map(toPersonalToken)
 }
 
-/** False when the account has no such token any more. */
+/** Returns false if the account no longer has such a token. */
 export async function revokePersonalToken(
   db: Queryable,
   { accountId, id }: { accountId: string; id: string },

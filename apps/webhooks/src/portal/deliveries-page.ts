@@ -7,7 +7,7 @@ import type { Texts } from '../pages/texts.js'
 import type { PortalContext } from './portal-context.js'
 import { live, reasonInWords, statusInWords, timeOf } from './show.js'
 
-/** Times that the filter offers, in hours. */
+/** Periods that the filter offers, in hours. */
 export const RANGES = [
   ['hour', 1],
   ['day', 24],
@@ -18,7 +18,7 @@ type Log = {
   items: readonly Delivery[]
   /** The filter as it is in the query. */
   chosen: Readonly<Record<string, string>>
-  /** Query of the next page; null at the end. */
+  /** Query of the next page. Null at the end. */
   next: string | null
 }
 
@@ -29,7 +29,7 @@ export function deliveriesPage(
 ): Answer {
   const { t } = portal
   const own = `/endpoints/${id}/deliveries`
-  // The delivery of an event that was just sent is made after the answer.
+  // The delivery of an event that was just sent is created after the response.
   const isUnderWay =
     items.some(({ status }) => status === deliveryStatus.pending) ||
     (items.length === 0 && chosen['event_id'] !== undefined)

@@ -8,7 +8,7 @@ import type { Texts } from '../pages/texts.js'
 import type { PortalContext } from './portal-context.js'
 import { live, milliseconds, reasonInWords, statusInWords, timeOf } from './show.js'
 
-/** Characters of a payload that the page shows. */
+/** Maximum characters of a payload that the page shows. */
 export const MAX_SHOWN = 50_000
 
 /** One delivery: what was sent, how each attempt went, and how its signature is made. */

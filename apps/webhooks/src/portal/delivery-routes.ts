@@ -18,7 +18,7 @@ type Deps = PortalDeps & {
 }
 
 const PAGE_SIZE = 20
-/** Members of a filter in the query of the log, which the way to the next page repeats. */
+/** Members of a filter in the query of the log, which the link to the next page repeats. */
 const FILTERS = ['status', 'event_type', 'event_id', 'since'] as const
 
 /** The delivery log of an endpoint, each delivery with its attempts, and replay. */
@@ -62,7 +62,7 @@ async function showLog(
   return deliveriesPage(portal, endpoint, { items, chosen, next })
 }
 
-/** The form's values, without empty ones; a range becomes a time that all further pages keep. */
+/** The form's values without empty ones. A range becomes a time, which all further pages keep. */
 function filledIn(query: Parameters, now: Date): Record<string, string> {
   const hours = RANGES.find(([name]) => name === query.get('range'))?.[1]
   const since = hours === undefined ? undefined : new Date(now.getTime() - hours * 3_600_000).toISOString()

@@ -10,7 +10,7 @@ import { faultAt, reasonInWords, timeOf } from './show.js'
 /** The fields of an endpoint's form. */
 type Entered = { url: string; events: readonly string[] }
 
-/** What was typed when the form was refused, or else what it starts with. */
+/** The values that were typed if the form was refused, otherwise its initial values. */
 const enteredOf = ({ typed }: PortalContext, otherwise: Entered): Entered => {
   const url = typed.get('url')
   return url === undefined ? otherwise : { url, events: typed.all('events') }
@@ -57,7 +57,7 @@ export function newEndpointPage(portal: PortalContext): Answer {
   return portal.render({ title: t('portal.endpoints.add'), section: 'endpoints', body })
 }
 
-/** The secret that a form just created. Later visitors learn how to get another. */
+/** Shows the secret that a form just created. Later visitors are told how to get another. */
 export function secretPage(portal: PortalContext, { id }: Endpoint): Answer {
   const { t } = portal
   const title = t('portal.secret.title')
@@ -78,7 +78,7 @@ export function secretPage(portal: PortalContext, { id }: Endpoint): Answer {
   return portal.render({ title, section: 'endpoints', body })
 }
 
-/** Explains a first secret, or one that replaces another after this many hours. */
+/** Explains a first secret, or one that replaces another after `hours`. */
 function explanationOf(t: Texts, hours: string | undefined): string {
   if (hours === undefined) return t('portal.secret.first')
   return hours === '0' ? t('portal.secret.now') : t('portal.secret.later', { hours })

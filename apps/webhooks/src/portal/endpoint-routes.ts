@@ -20,10 +20,10 @@ export type EndpointDeps = PortalDeps & {
   limits: Pick<Limits, 'testEvents'>
 }
 
-/** After how many hours a pending secret may take effect. */
+/** The hours after which a pending secret may take effect. */
 const ROTATIONS = [0, 24, 168] as const
 
-/** Endpoints. These pages call the services of `/v1/webhooks`, so the same rules apply. */
+/** Pages for endpoints. They call the services of `/v1/webhooks`, so the same rules apply. */
 export const endpointRoutes = (deps: EndpointDeps): Route[] => [
   portalGet(deps, '', 'Endpoints of the account', async (portal) =>
     endpointsPage(
@@ -98,7 +98,7 @@ export const endpointRoutes = (deps: EndpointDeps): Route[] => [
   }),
 ]
 
-/** A form of one endpoint; a refusal leads back to its page. */
+/** A form of one endpoint. A refusal leads back to the endpoint's page. */
 const onEndpoint = (
   deps: PortalDeps,
   below: string,

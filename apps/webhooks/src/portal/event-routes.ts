@@ -26,11 +26,11 @@ export const eventRoutes = (deps: PortalDeps & { samples: SampleService }): Rout
   }),
 ]
 
-/** Characters of an event that the page reads, and of those that it shows. */
+/** Maximum characters of an event that the page reads, and that it shows. */
 const MAX_READ = 50_000
 const MAX_SHOWN = 10_000
 
-/** Indented, unless it is longer than the page reads: JSON that was cut cannot be parsed. */
+/** Indents the event, unless it is longer than the page reads: JSON that was cut cannot be parsed. */
 function beginningOf(text: string): string {
   const isWhole = text.length < MAX_READ
   return (isWhole ? JSON.stringify(JSON.parse(text), null, 2) : text).slice(0, MAX_SHOWN)

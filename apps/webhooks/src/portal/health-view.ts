@@ -3,7 +3,7 @@ import type { EndpointHealth } from '@signet/webhook-core/stores'
 import type { Texts } from '../pages/texts.js'
 import { milliseconds } from './show.js'
 
-/** The last 24 hours of an endpoint: numbers, and a plot with a bar for each hour. */
+/** The last 24 hours of an endpoint: numbers, and a plot with one bar per hour. */
 export function healthView(t: Texts, health: EndpointHealth | undefined): Html {
   if (health === undefined) return html`<p class="soft">${t('portal.health.none')}</p>`
   const { delivered, failed, pending, p50, p95, isPartial } = health

@@ -17,7 +17,7 @@ type Content = {
   section: Section
   body: Html
   status?: number
-  /** The body has a part that {@link live} made. */
+  /** The body contains a part that {@link live} made. */
   isLive?: boolean
 }
 type Opened = {
@@ -28,14 +28,14 @@ type Opened = {
   handover?: Handover | null
 }
 
-/** A signed-in person, and what they opened or submitted. */
+/** A signed-in person, and the page that they opened or the form that they submitted. */
 export class PortalContext {
   readonly accountId: string
   readonly authenticatedAt: Date
   readonly req: Request
   readonly meta: RequestContext
   readonly now: Date
-  /** In the language of the reader. */
+  /** Texts in the language of the reader. */
   readonly t: Texts
   readonly #session: OpenSession
   readonly #handover: Handover
@@ -56,7 +56,7 @@ export class PortalContext {
     this.#handover = handover ?? {}
   }
 
-  /** A secret that the previous form created; undefined when the page is opened again. */
+  /** A secret that the previous form created. Undefined if the page is opened again. */
   shown(name: string): string | undefined {
     return this.#handover.shown?.[name]
   }
@@ -70,7 +70,7 @@ export class PortalContext {
     return this.#handover.refusal
   }
 
-  /** What was typed into the previous form. */
+  /** The values that were typed into the previous form. */
   get typed(): Parameters {
     return Parameters.fromForm(this.#handover.typed ?? {})
   }
@@ -85,7 +85,7 @@ export class PortalContext {
     return (inside) => html`<a href="${this.path(below)}">${inside}</a>`
   }
 
-  /** The only way to make a form, so that each has its token. The token is only valid for this form at this address. */
+  /** The only way to make a form, so that each has its token. The token is valid only for this form at this address. */
   form(below: string, content: Html, className = ''): Html {
     const txn = randomUUID()
     return html`<form method="post" action="${this.path(below)}" class="${className}">
@@ -93,7 +93,7 @@ export class PortalContext {
     </form>`
   }
 
-  /** A page, with the message of the previous form. */
+  /** Renders a page, with the message of the previous form. */
   render({ title, section, body, status, isLive = false }: Content): Answer {
     const { responder, refusal, t } = this
     const page = portalPage(t, {
@@ -120,7 +120,7 @@ export class PortalContext {
     return this.responder.path(`/sign-in?fresh=1&return_to=${encodeURIComponent(this.path(below))}`)
   }
 
-  /** A page that cannot be shown, with a way back. */
+  /** Answers with an error page that has a link back. */
   refused(error: AppError): Answer {
     const { t } = this
     const refusal = refusalOf(t, error)

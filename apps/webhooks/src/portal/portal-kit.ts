@@ -26,7 +26,7 @@ export type PortalDeps = {
 
 export type { Next } from '../forms/submission-service.js'
 
-/** A page of the portal: only for signed-in people, within the limits of `/v1`. */
+/** A page of the portal, only for signed-in people, within the limits of `/v1`. */
 export const portalGet = (
   deps: PortalDeps,
   path: string,
@@ -55,9 +55,9 @@ export const portalGet = (
   })
 
 /**
- * A form of the portal: the same, from a page of ours, and within the limits of writes. It always leads on to a page, so
- * that nothing is sent again when that is reloaded, and a second press of its button only leads there as well.
- * `back`: the page of the form, shown again when it is refused.
+ * A form of the portal: the same, but submitted from one of our pages, and within the limits of writes. It always redirects to a page,
+ * so that reloading the page sends nothing again, and a second press of the button only leads to the same page. `back` is the page of
+ * the form, which is shown again if the form is refused.
  */
 export const portalPost = (
   deps: PortalDeps,
@@ -73,7 +73,7 @@ export const portalPost = (
     body: pageForm,
     async handle({ req, body, context: meta }) {
       const opened = await deps.sessions.find(deps.cookie.read(req))
-      // To the page of the form, which says that nothing happened.
+      // Redirects to the page of the form, which says that nothing happened.
       if (opened?.accountId == null)
         return toSignIn(deps, deps.responder.path(`/portal${withQuery(back(req), 'done=signed_out')}`))
       const fields = Parameters.fromForm(body)
@@ -94,7 +94,7 @@ export const portalPost = (
     },
   })
 
-/** What was typed, without the token of the form and without secrets. */
+/** The values that were typed, without the form's token and without secrets. */
 export const keptOf = ({ csrf: _csrf, txn: _txn, secret: _secret, ...kept }: PageForm): PageForm => kept
 
 const withQuery = (path: string, query: string): string => `${path}${path.includes('?') ? '&' : '?'}${query}`

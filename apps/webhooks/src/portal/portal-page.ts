@@ -11,7 +11,7 @@ type Shell = {
   body: Html
   isLive: boolean
   refusal: Refusal | undefined
-  /** What the form that led here did; only known values are shown. */
+  /** What the form that led here did. Only known values are shown. */
   done: string | undefined
   email: string
   /** Where people manage passwords, passkeys and so on. */

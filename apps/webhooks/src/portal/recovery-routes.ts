@@ -20,7 +20,7 @@ const RANGES = [
   [720, 'portal.range.month'],
 ] as const
 
-/** Sends again what an endpoint missed. */
+/** Pages that send the events again that an endpoint missed. */
 export const recoveryRoutes = (deps: Deps): Route[] => [
   portalGet(deps, '/endpoints/:endpoint_id/recover', 'Recover missed events', (portal) =>
     showForm(deps, portal),

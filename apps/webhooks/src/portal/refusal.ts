@@ -17,7 +17,7 @@ export class PageRefusal extends AppError {
   }
 }
 
-/** A rule's objection to one field of the form. */
+/** A broken rule about one field of the form. */
 class FieldError extends AppError {
   constructor(
     readonly field: string,
@@ -27,7 +27,7 @@ class FieldError extends AppError {
   }
 }
 
-/** Attaches the objection of a rule to the field that it is about. */
+/** Attaches the field to the error of a broken rule. */
 export async function inField<Result>(field: string, rule: () => Promise<Result> | Result): Promise<Result> {
   try {
     return await rule()
@@ -49,10 +49,10 @@ export function chosenOf<Choice>(
   return choice
 }
 
-/** What the person can do something about; the rest is for the error page. */
+/** Whether the person can do something about the error. Other errors get the error page. */
 export const isRefusal = (error: unknown): error is AppError => isAppError(error) && statusOf(error) < 500
 
-/** A refusal for people. */
+/** Turns an error into a refusal for people. */
 export function refusalOf(t: Texts, error: AppError): Refusal {
   const own = ownWords(t, error instanceof FieldError ? error.refusal : error)
   return {
@@ -75,6 +75,9 @@ function ownWords(t: Texts, error: AppError): string | null {
   return t('error.wait', { message: t('error.limited'), time })
 }
 
-/** An error that no page should cause has only the API's message: the markup tells screen readers that it is in another language. */
+/**
+ * The text of a refusal. An error that no page should cause has only the API's message, and the markup tells screen readers that it is
+ * in another language.
+ */
 export const refusalText = (t: Texts, { message, language = t.language }: Refusal): string | Html =>
   language === t.language ? message : html`<span lang="${language}">${message}</span>`

@@ -35,7 +35,7 @@ const REASONS = [
   'recording_deleted',
 ] as const
 
-/** A failure reason of docs/specification.md#failure-reasons, for people. */
+/** Describes a failure reason (docs/specification.md#failure-reasons) for people. */
 export function reasonInWords(t: Texts, reason: string, tlsProblem?: TlsProblem): string {
   const problem = tlsProblems.find((one) => one === tlsProblem)
   if (problem !== undefined) return t(`portal.reason.tls.${problem}`)

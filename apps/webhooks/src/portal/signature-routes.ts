@@ -4,7 +4,7 @@ import { checkSignature } from '../signatures/signature-check.js'
 import { keptOf, portalGet, portalPost, type PortalDeps } from './portal-kit.js'
 import type { PortalContext } from './portal-context.js'
 
-/** The signature checker. What is pasted here is kept only for the next page; the secret is never kept. */
+/** The signature checker. Content that people paste is kept only for the next page; the secret is never kept. */
 export const signatureRoutes = (deps: PortalDeps & { now: () => Date }): Route[] => [
   portalGet(deps, '/signatures', 'Check a signature', (portal) => Promise.resolve(show(portal))),
   portalPost(

@@ -17,11 +17,11 @@ type Deps = PortalDeps & {
   now: () => Date
 }
 
-/** As for the user JWTs of `/account/tokens`: a session that was left open must not make a lasting credential. */
+/** The same as for user JWTs at `/account/tokens`: nobody must be able to create a lasting credential in a session that was left open. */
 const MAX_SIGN_IN_AGE_MS = 15 * 60 * 1000
 const LIFETIMES = [30, 90, 180, 365] as const
 
-/** Personal API tokens: create, shown once; list; revoke. */
+/** Pages to create personal API tokens, which show them once, and to list and revoke them. */
 export const tokenRoutes = (deps: Deps): Route[] => [
   portalGet(deps, '/tokens', 'Personal API tokens', (portal) => showTokens(deps, portal)),
   portalPost(

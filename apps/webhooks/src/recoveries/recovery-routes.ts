@@ -112,14 +112,14 @@ export const recoveryRoutes = ({ steps, endpoints, recoveries }: Deps): Route[] 
 
 const ownerOf = ({ accountId }: Caller, req: Request) => ({ accountId, endpointId: endpointIdOf(req) })
 
-/** The id in the path; 404 if it is malformed. */
+/** Returns the id in the path. A malformed one is a 404. */
 export function recoveryIdOf(req: Request): Recovery['id'] {
   const id = recoveryId(String(req.params['recovery_id']))
   if (id === null) throw notFound()
   return id
 }
 
-/** The cursor of a page is the id of the last recovery before it, which its reader has seen. */
+/** The cursor of a page is the id of the last recovery before it, which the reader has already seen. */
 function placeOf(cursor: string | undefined): Recovery['id'] | null {
   if (cursor === undefined) return null
   const id = recoveryId(cursor)

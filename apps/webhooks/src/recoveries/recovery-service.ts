@@ -18,10 +18,13 @@ import {
 
 type Deps = { db: Db; webhookObserver: WebhookObserver }
 
-/** Deliveries that one recovery can match. */
+/** Maximum number of deliveries that one recovery can match. */
 export const MAX_MATCHED = 100_000
 
-/** Sends again what an endpoint missed. The dispatcher takes the steps (docs/specification.md#recovering). */
+/**
+ * Creates recoveries, which send the events again that an endpoint missed. The dispatcher does the sending
+ * (docs/specification.md#recovering).
+ */
 export class RecoveryService {
   constructor(private readonly deps: Deps) {}
 
@@ -44,7 +47,7 @@ export class RecoveryService {
     return this.get(owner, made.id)
   }
 
-  /** A page of them, newest first; `next` is null at the end. */
+  /** Returns a page of recoveries, newest first. `next` is null at the end. */
   async list(
     owner: LogOwner,
     { before, limit }: { before: RecoveryId | null; limit: number },

@@ -38,7 +38,7 @@ const OF_OWNER = `r.endpoint_id = $1 and r.account_id = $2
   and exists (select from webhook_endpoints where id = $1 and deleted_at is null)`
 
 const MAX_ID = '9223372036854775807'
-/** Finished ones of an endpoint that are kept. */
+/** Maximum number of recoveries that are kept per endpoint. */
 const KEPT = 100
 
 export type NewRecovery = LogOwner & {
@@ -57,7 +57,7 @@ export type Creation =
   /** By the database's clock, the period ends before it begins. */
   | { kind: 'no_time' }
 
-/** Counts what matches and stores the job. `until` ends now at the latest, so that what it makes does not match. */
+/** Counts the matching deliveries and stores the job. `until` is now at the latest, so that the deliveries it creates do not match. */
 export async function insertRecovery(tx: Tx, recovery: NewRecovery): Promise<Creation> {
   const { accountId, endpointId, what, since, until, limit } = recovery
   const ending = `least($3::timestamptz, now())`
@@ -73,7 +73,8 @@ export async function insertRecovery(tx: Tx, recovery: NewRecovery): Promise<Cre
   const { matched = 0, has_time: hasTime = false } = counts[0] ?? {}
   if (!hasTime) return { kind: 'no_time' }
   if (matched > limit) return { kind: 'too_many' }
-  // One caller at a time: the insert of another would see neither a recovery that starts and is done while it runs, nor a conflict with it.
+  // Admits one caller at a time: while an insert runs, another recovery could start and finish, and the insert would neither see it nor
+  // conflict with it.
   await tx.query(`select pg_advisory_xact_lock(hashtextextended('webhook_recoveries ' || $1::text, 0))`, [
     endpointId,
   ])
@@ -83,7 +84,8 @@ export async function insertRecovery(tx: Tx, recovery: NewRecovery): Promise<Cre
      )`,
     [endpointId, KEPT],
   )
-  // One that is done already counts for a moment, too: what few deliveries it made may have arrived (decision 0067).
+  // For a moment, a recovery that is already done counts too: the few deliveries that it created may have arrived already
+  // (decision 0067).
   const { rows } = await tx.query<{ id: RecoveryId }>(
     `insert into webhook_recoveries (account_id, endpoint_id, what, since, until, matched, at_time)
      select account_id, id, $3, $4::timestamptz, least($5::timestamptz, now()), $6, $4::timestamptz
@@ -130,8 +132,8 @@ export async function findRecovery(
 }
 
 /**
- * Recoveries of an endpoint that started before `before`, newest first. The results of their deliveries are not counted: each may
- * have 100,000.
+ * Returns the recoveries of an endpoint that started before `before`, newest first. Does not count the results of their deliveries, of
+ * which each may have 100,000.
  */
 export async function listRecoveries(
   db: Queryable,
@@ -147,7 +149,7 @@ export async function listRecoveries(
   return rows.map(toRecovery)
 }
 
-/** False if it was no longer running. Waits for a step in progress. */
+/** Returns false if the recovery was no longer running. Waits for a step in progress. */
 export async function cancelRecovery(
   db: Queryable,
   { accountId, endpointId }: LogOwner,

@@ -3,7 +3,7 @@ import { isLoopback } from './redirect-uri.js'
 
 type Entry = { readonly uri: string; readonly anyPathBelow: boolean }
 
-/** https redirect URIs that the operator allows (docs/specification.md#redirect-uris); loopback URIs need no entry. */
+/** The https redirect URIs that the operator allows (docs/specification.md#redirect-uris). Loopback URIs need no entry. */
 export class RedirectAllowList {
   readonly #entries: readonly Entry[]
 
@@ -18,7 +18,7 @@ export class RedirectAllowList {
   }
 }
 
-/** An exact https URI, or one ending in `/*`. Throws with a message for the operator. */
+/** Parses an exact https URI, or one ending in `/*`. Throws with a message for the operator. */
 export function parseAllowListEntry(text: string): Entry {
   const anyPathBelow = text.endsWith('/*')
   const uri = anyPathBelow ? text.slice(0, -1) : text
@@ -29,12 +29,12 @@ export function parseAllowListEntry(text: string): Entry {
 
 function covers({ uri, anyPathBelow }: Entry, candidate: string): boolean {
   if (!anyPathBelow) return candidate === uri
-  // Dots and encoded slashes could climb out of the folder after the client or a proxy normalizes the path.
+  // Dots and encoded slashes could lead out of the folder once the client or a proxy has normalized the path.
   const path = candidate.split('?', 1)[0] ?? ''
   return path.length > uri.length && path.startsWith(uri) && !/\.\.|%2e|%2f|%5c/i.test(candidate)
 }
 
-/** Scheme and host in lower case, the default port dropped; path and query stay as they are. */
+/** Converts scheme and host to lower case, and drops the default port. Path and query stay as they are. */
 function canonical(uri: string): string {
   const [, origin = '', rest = ''] = /^(https?:\/\/[^/?]*)(.*)$/is.exec(uri) ?? []
   return origin.toLowerCase().replace(/:443$/, '') + rest

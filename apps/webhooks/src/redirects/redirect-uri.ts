@@ -1,6 +1,6 @@
 import { parseUrl } from '@signet/address-guard/parse-url'
 // Redirect URI rules (docs/specification.md#redirect-uris). All checks look at the raw string: URL parsers turn http://0x7f.1/ or
-// http://2130706433/ into 127.0.0.1, and what is matched must be what is sent.
+// http://2130706433/ into 127.0.0.1, and the URI that is compared must be the one that is sent.
 
 const LOOPBACK = /^(http:\/\/(?:127\.0\.0\.1|localhost|\[::1\]))(:[0-9]{1,5})?(\/|\?|$)/i
 const HTTPS = /^https:\/\/([^/?]+)/i
@@ -8,7 +8,7 @@ const RESPONSE_PARAMETERS = ['code', 'state', 'iss', 'error', 'error_description
 
 export const isLoopback = (uri: string): boolean => LOOPBACK.test(uri)
 
-/** What is wrong with the syntax of a redirect URI, as the end of a sentence; null if it is valid. */
+/** Returns what is wrong with the syntax of a redirect URI, as the end of a sentence, or null if it is valid. */
 export function redirectUriProblem(uri: string): string | null {
   if (uri.length > 2048) return 'is longer than 2048 characters'
   if (!/^[\x21-\x7e]+$/.test(uri)) return 'must consist of printable ASCII characters'
@@ -24,7 +24,7 @@ export function redirectUriProblem(uri: string): string | null {
 
 const isHttps = (uri: string): boolean => HTTPS.test(uri)
 
-/** True when `requested` is the registered URI; a loopback URI may have any port (RFC 8252 section 7.3). */
+/** Returns true if `requested` is the registered URI. A loopback URI may have any port (RFC 8252 section 7.3). */
 export function matchesRegistered(requested: string, registered: string): boolean {
   if (requested === registered) return true
   const asked = loopbackParts(requested)
@@ -52,5 +52,5 @@ export function withParameters(
   return `${uri}${separator}${query}`
 }
 
-/** Where the browser goes after the decision; null where that is an application on the reader's own computer. */
+/** The host that the browser goes to after the decision. Null for an application on the reader's own computer. */
 export const redirectHost = (uri: string): string | null => (isLoopback(uri) ? null : new URL(uri).host)

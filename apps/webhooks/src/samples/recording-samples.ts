@@ -9,9 +9,9 @@ import {
 } from './sample-store.js'
 
 /**
- * Samples as JSON text, built from an account's newest recordings with summaries, for accounts without stored events
- * (docs/specification.md#samples). HTML is not converted, and an unreadable part is omitted. Fewer than `limit` if they are huge, but
- * always the newest.
+ * Builds samples as JSON text from an account's newest recordings with summaries, for accounts without stored events
+ * (docs/specification.md#samples). Does not convert HTML, and omits unreadable parts. Returns fewer than `limit` samples if they are
+ * huge, but always the newest.
  */
 export async function recordingSamples(
   db: Db,
@@ -22,7 +22,7 @@ export async function recordingSamples(
   const samples: string[] = []
   let bytes = 0
   const reader = sampleReader(db)
-  // One at a time: the size of the next one is unknown until it is read.
+  // Reads one at a time, because the size of the next one is unknown until it is read.
   for (const audioId of audioIds) {
     if (bytes >= Math.min(maxLength, SAMPLES_TARGET_BYTES)) break
     const ref = { accountId, audioId }

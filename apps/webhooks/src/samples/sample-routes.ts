@@ -59,7 +59,7 @@ export const sampleRoutes = ({ steps, limits, samples }: Deps): Route[] => [
       const type = knownType(given)
       const limit = numberParameter(req, 'limit', { fallback: 3, max: 10 })
       const bodies = await samples.list(caller.accountId, type, { limit, maxLength: maxAnswerLength })
-      // Each is JSON already, as it was sent: parsing ten mebibytes only to serialize them again would be a waste.
+      // Each body is already JSON, as it was sent, so parsing and serializing ten mebibytes would be a waste.
       return { headers: { 'Content-Type': 'application/json; charset=utf-8' }, body: `[${bodies.join(',')}]` }
     },
   }),

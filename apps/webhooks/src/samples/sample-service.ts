@@ -3,14 +3,17 @@ import { definitionOf, sampleEvent, type EventCatalogue } from '@signet/webhook-
 import { findRecentBodies, type SampleLimits } from './sample-store.js'
 import { recordingSamples } from './recording-samples.js'
 
-/** `catalogue`: for tests, which add event types of their own. */
+/** `catalogue` is for tests, which add their own event types. */
 type Deps = { db: Db; now: () => Date; catalogue?: EventCatalogue }
 
-/** Example events (docs/specification.md#samples). Nothing here creates a delivery. */
+/** Returns example events (docs/specification.md#samples). Never creates a delivery. */
 export class SampleService {
   constructor(private readonly deps: Deps) {}
 
-  /** At least one event as JSON text: the account's own events if there are any, else its recordings, else an invented one. */
+  /**
+   * Returns at least one event as JSON text: from the account's own events if there are any, otherwise from its recordings, otherwise a
+   * fictitious one.
+   */
   async list(accountId: string, type: string, limits: SampleLimits): Promise<string[]> {
     const own = await this.#ownEvents(type, accountId, limits)
     return own.length > 0 ? own : [sampleEvent(type, this.deps.catalogue)]
@@ -25,7 +28,7 @@ export class SampleService {
         return sent.length > 0 ? sent : recordingSamples(db, definition, { accountId, ...limits, now: now() })
       }
       case 'endpoint':
-        return [] // An invented one is as good: only the id of the endpoint differs.
+        return [] // A fictitious one is as good: only the id of the endpoint differs.
     }
   }
 }

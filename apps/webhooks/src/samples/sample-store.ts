@@ -2,21 +2,21 @@ import type { Db, Queryable } from '@signet/db'
 import { PAYLOAD_TARGET_BYTES } from '@signet/webhook-core'
 import { ENRICHMENT_TIMEOUT_MS, recordingReader, type RecordingReader } from '@signet/webhook-core/stores'
 
-/** `maxLength`: in characters, for readers that have no use for more. */
+/** `maxLength` is in characters, for readers that have no use for more. */
 export type SampleLimits = { limit: number; maxLength?: number | undefined }
 
 /**
- * Limit for all samples of one response. Ten events of the target size fit. Summaries are never cut, so an event can be much
- * larger, and every caller would hold ten of those in memory.
+ * Limit for all samples of one response together, with room for ten events of the target size. Summaries are never cut, so an event can
+ * be much larger, and every caller would hold ten of those in memory.
  */
 export const SAMPLES_TARGET_BYTES = 16 * PAYLOAD_TARGET_BYTES
 
-/** PostgreSQL's largest integer, which is more than any text has. */
+/** PostgreSQL's largest integer. No text is that long. */
 const MAX_TEXT_LENGTH = 2 ** 31 - 1
 
 /**
- * The newest frozen bodies of an account, for samples (docs/specification.md#samples), each cut after `maxLength` characters.
- * Fewer than `limit` if they are huge, but always the newest. Pings are excluded.
+ * Returns the newest frozen bodies of an account, for samples (docs/specification.md#samples), each cut after `maxLength` characters.
+ * Returns fewer than `limit` if they are huge, but always the newest. Excludes pings.
  */
 export async function findRecentBodies(
   db: Queryable,
@@ -58,7 +58,7 @@ export async function findRecentlySummarized(
   return rows.map(({ audio_id }) => audio_id)
 }
 
-/** Reads parts of recordings. The statements of this pool may take longer than a part may, so each sets its own limit. */
+/** Reads parts of recordings. Sets the limit in each statement, because statements of this pool may take longer than a part may. */
 export const sampleReader = (db: Db): RecordingReader =>
   recordingReader({
     query: (text, values) =>

@@ -26,7 +26,7 @@ export const text = (description: string, example: string, more: JsonSchema = {}
 
 export const time: JsonSchema = { type: 'string', format: 'date-time' }
 
-/** Answers contain no null: a time that does not apply is an empty text (docs/specification.md#common-rules). */
+/** Responses contain no null: a time that does not apply is an empty string (docs/specification.md#common-rules). */
 export const timeOrEmpty = (description: string): JsonSchema => ({
   description,
   anyOf: [time, { type: 'string', const: '' }],
@@ -39,7 +39,7 @@ export const count = (description: string, example = 0): JsonSchema => ({
   examples: [example],
 })
 
-/** An object of these members, all of them there but those with a `?`. */
+/** An object with these members. All are required except those with a `?`. */
 export function object(members: Readonly<Record<string, JsonSchema>>, description?: string): JsonSchema {
   const names = Object.keys(members)
   return {

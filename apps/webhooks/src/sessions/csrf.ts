@@ -2,7 +2,7 @@ import { createHmac } from 'node:crypto'
 import { sameDigest } from '../credentials/credential.js'
 import type { Session } from './session-store.js'
 
-/** The forms that change something; each has its own token, derived from its URL in the portal. */
+/** The forms that change something. Each has its own token. Forms of the portal are named by their URL. */
 export type FormName = 'decision' | 'logout' | 'sign-out' | `/portal${string}`
 
 /** The hidden `csrf` field of one form in one authorization of one session (docs/specification.md#page-protection). */

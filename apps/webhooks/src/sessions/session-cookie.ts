@@ -6,7 +6,7 @@ export class SessionCookie {
   readonly #attributes: string
 
   constructor(baseUrl: string) {
-    // Decided by the public URL, not by the socket: TLS ends in front of us.
+    // Depends on the public URL, not on the socket, because TLS ends in front of us.
     const secure = baseUrl.startsWith('https://')
     this.#name = secure ? '__Host-rws_session' : 'rws_session'
     this.#attributes = `; Path=/${secure ? '; Secure' : ''}; HttpOnly; SameSite=Lax`
@@ -20,7 +20,7 @@ export class SessionCookie {
     return undefined
   }
 
-  /** The header that sets a new id; none if the browser already has it. */
+  /** Returns the header that sets a new id, or none if the browser already has it. */
   headers(newId: string | undefined): Record<string, string> {
     return newId === undefined ? {} : { 'Set-Cookie': `${this.#name}=${newId}${this.#attributes}` }
   }

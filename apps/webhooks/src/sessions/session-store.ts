@@ -1,16 +1,16 @@
 import type { Queryable } from '@signet/db'
 import { sessionAdmits } from '../credentials/account-access.js'
 
-/** A browser session; without an account until a person signs in, so that the sign-in form is protected too. */
+/** A browser session. It has no account until a person signs in, so that the sign-in form is protected too. */
 export type Session = {
   readonly idHash: Buffer
   readonly accountId: string | null
   readonly email: string
   readonly csrfKey: Buffer
   readonly signedInAt: Date | null
-  /** When the identity server vouched for who signed in, by its clock. */
+  /** When the identity server confirmed who signed in, by the identity server's clock. */
   readonly authenticatedAt: Date | null
-  /** When the person proved who they are, by its clock. */
+  /** When the person proved who they are, by the identity server's clock. */
   readonly provedAt: Date | null
 }
 
@@ -57,7 +57,7 @@ export async function insertSession(
 }
 
 /**
- * Who signed in, and with which session at the identity server. `authenticatedAt` is the time of the user JWT, `provedAt` the time of
+ * Who signed in, and with which session of the identity server. `authenticatedAt` is the time of the user JWT, `provedAt` the time of
  * the proof behind it.
  */
 export type SignedInAccount = {
@@ -76,8 +76,8 @@ type Renewal = {
 }
 
 /**
- * Gives a session a new id and key, and an account or none. Pending authorizations follow by the foreign key. Null when
- * the session is gone, also because another request renewed it first.
+ * Gives a session a new id and key, and an account or none. Pending authorizations follow by their foreign key. Returns null if the
+ * session is gone, which includes that another request renewed it first.
  */
 export async function renewSession(
   db: Queryable,

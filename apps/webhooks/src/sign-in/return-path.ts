@@ -1,10 +1,10 @@
 import { parseUrl } from '@signet/address-guard/parse-url'
 
-/** With the state around it, it must fit into the redirect URL that a sign-in page accepts. */
+/** Together with the rest of the state, it must fit into the redirect URL that a sign-in page accepts. */
 const MAX_LENGTH = 1000
 
 /**
- * The path and query of an address below the base URL, or null for anything that would lead elsewhere: other sites, `//host`,
+ * Returns the path and query of an address below the base URL, or null for anything that would lead elsewhere: other sites, `//host`,
  * `/\host`, and paths outside the base URL.
  */
 export function returnPath(wanted: string, baseUrl: string): string | null {

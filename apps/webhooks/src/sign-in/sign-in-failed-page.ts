@@ -2,7 +2,7 @@ import { html, type Page } from '@signet/pages'
 import type { Texts } from '../pages/texts.js'
 import type { SignInRefusal } from './sign-in-service.js'
 
-/** Our own words only: anyone can make a link to this page, so nothing of its query is shown. */
+/** Shows only our own texts and nothing from the query, because anyone can make a link to this page. */
 const REASONS = {
   foreign: 'sign-in.failed.foreign',
   not_completed: 'sign-in.failed.not_completed',

@@ -21,7 +21,10 @@ type Deps = {
   limits: Pick<Limits, 'authorize' | 'login' | 'address'>
 }
 
-/** The way to the sign-in page and back, for every page that needs a person (docs/specification.md#sign-in-and-sign-out-on-other-pages). */
+/**
+ * Redirects to the sign-in page and back, for every page that needs a person
+ * (docs/specification.md#sign-in-and-sign-out-on-other-pages).
+ */
 export const signInRoutes = (deps: Deps): Route[] => [
   route({
     method: 'get',

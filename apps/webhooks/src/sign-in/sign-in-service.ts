@@ -8,7 +8,7 @@ import type { OpenSession, SessionService } from '../sessions/session-service.js
 import type { Session } from '../sessions/session-store.js'
 import { challengeOf, openState, sealState, unverifiedReturnPath, verifierOf } from './sign-in-state.js'
 
-/** What the sign-in page is asked for besides a sign-in (OpenID Connect Core section 3.1.2.1). */
+/** Additional requests to the sign-in page (OpenID Connect Core section 3.1.2.1). */
 export type SignInWish = {
   readonly prompt?: 'login' | 'select_account' | undefined
   readonly maxAge?: number | undefined
@@ -17,7 +17,7 @@ export type SignInWish = {
 
 export type SignInOutcome =
   | { kind: 'signed_in'; session: OpenSession; returnTo: string }
-  /** This browser was signed in already: the answer came a second time, or from a second tab. */
+  /** This browser was already signed in: the answer arrived a second time, or from a second tab. */
   | { kind: 'nothing_to_do'; returnTo: string }
   | { kind: 'refused'; reason: SignInRefusal; returnTo: string | null }
 
@@ -25,9 +25,9 @@ export type SignInRefusal = 'foreign' | 'not_completed' | 'second_factor_missing
 
 type Deps = {
   baseUrl: string
-  /** The sign-in page, as browsers reach it. */
+  /** URL of the sign-in page for browsers. */
   signInUrl: string
-  /** Where the sign-in page ends its own session; null if it has none. */
+  /** Where the sign-in page ends its own session. Null if it has none. */
   signOutUrl: string | null
   identity: IdentityClient
   users: UserJwtVerifier
@@ -40,12 +40,12 @@ type Deps = {
 export class SignInService {
   constructor(private readonly deps: Deps) {}
 
-  /** Address of the sign-in page, from which this browser returns to one of our paths. */
+  /** Returns the address of the sign-in page, from which this browser returns to one of our paths. */
   begin(session: Session, returnTo: string, { prompt, maxAge, loginHint }: SignInWish = {}): string {
     const state = sealState(session, returnTo)
     const url = new URL(this.deps.signInUrl)
     const parameters = {
-      // In the return address, so that pages which do not know `state` bring it back too.
+      // The state is part of the return address, so that pages that do not know `state` also return it.
       redirect_to: `${this.deps.baseUrl}/sign-in/callback?state=${state}`,
       code_challenge: challengeOf(verifierOf(session, state)),
       code_challenge_method: 's256',
@@ -58,7 +58,7 @@ export class SignInService {
     return url.href
   }
 
-  /** Where to end the session of the sign-in page too, after which the browser returns; null if there is no such address. */
+  /** Where to also end the session of the sign-in page, after which the browser returns. Null if there is no such address. */
   get signOutAddress(): string | null {
     const { baseUrl, signOutUrl } = this.deps
     if (signOutUrl === null) return null
@@ -67,7 +67,7 @@ export class SignInService {
     return url.href
   }
 
-  /** Handles the response of the sign-in page; without a code, nobody signed in. */
+  /** Handles the response of the sign-in page. Without a code, nobody signed in. */
   async finish(
     session: Session | null,
     { state, code }: { state: string; code: string | undefined },
@@ -81,12 +81,14 @@ export class SignInService {
       return { kind: 'refused', reason, returnTo }
     }
     if (code === undefined) return refuse('not_completed')
-    // Only now: any site can send browsers here with its own state, and would use up the limit for everybody behind an address.
+    // Counts only now: any site can send browsers here with its own state, which would use up the limit for everybody behind an
+    // address.
     await limit()
     const verified = await this.#exchange(code, verifierOf(session, state), clientIp, meta)
     if (!verified) return refuse('not_completed')
     const { user, hasSecondFactor } = verified
-    // The sign-in page asks for it. A code of a flow that does not, such as an emailed link, must not pass for one that does.
+    // The sign-in page asks for the second factor. A code of a flow that does not, such as an emailed link, must not count as one that
+    // does.
     if (hasSecondFactor && !user.secondFactor) return refuse('second_factor_missing')
     const renewed = (await this.deps.accounts.admits(user)) && (await this.#open(session, user))
     if (!renewed) return refuse('not_completed')

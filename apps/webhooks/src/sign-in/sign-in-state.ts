@@ -7,25 +7,25 @@ const MAC_BYTES = 32
 const NONCE_BYTES = 16
 
 /**
- * `state` of a sign-in (RFC 6749 section 10.12): where the person continues, authenticated with the key of the browser's session. It
- * is valid only in that session, and only until the sign-in, which changes the key.
+ * The `state` of a sign-in (RFC 6749 section 10.12). It contains the path at which the person continues, authenticated with the key of
+ * the browser's session. It is valid only in that session, and only until the sign-in, which changes the key.
  */
 export function sealState(session: Session, returnTo: string): string {
   const payload = Buffer.concat([randomBytes(NONCE_BYTES), Buffer.from(returnTo)])
   return Buffer.concat([mac(session, 'state', payload), payload]).toString('base64url')
 }
 
-/** What {@link sealState} sealed in this session, or null. */
+/** Returns what {@link sealState} sealed in this session, or null. */
 export function openState(session: Session, state: string): string | null {
   const { tag, payload } = partsOf(state)
   return sameDigest(tag, mac(session, 'state', payload)) ? textOf(payload) : null
 }
 
-/** The path in a state that is no longer valid; checked like any address from outside. */
+/** Returns the path in a state that is no longer valid, checked like any address from outside. */
 export const unverifiedReturnPath = (state: string, baseUrl: string): string | null =>
   returnPath(textOf(partsOf(state).payload), baseUrl)
 
-/** The PKCE verifier that belongs to a state (RFC 7636 section 4.1); only this service can derive it. */
+/** The PKCE verifier that belongs to a state (RFC 7636 section 4.1). Only this service can derive it. */
 export const verifierOf = (session: Session, state: string): string =>
   mac(session, 'verifier', Buffer.from(state)).toString('base64url')
 

@@ -10,7 +10,7 @@ export type SignatureVerdict = {
   readonly finding: SignatureFinding
   /** Header with the time of the request. */
   readonly timeHeader: string
-  /** Between that time and now. */
+  /** Seconds between that time and now. */
   readonly seconds: number
 }
 
@@ -24,7 +24,7 @@ type Received = {
 /** Receivers that follow the documentation refuse older requests, so that they cannot be replayed. */
 const TOLERANCE_SECONDS = 300
 
-/** Says whether each signature of a received request is right, and if not, the likely reason. */
+/** Returns whether each signature of a received request is right and, if not, the likely reason. */
 export function checkSignature({ secret, headers, body }: Received, now: Date): SignatureVerdict[] {
   const sent = headersOf(headers)
   const own = checkOne(
@@ -65,7 +65,7 @@ function checkOne(
   return { header: name, isRight, finding, timeHeader: time, seconds }
 }
 
-/** `X-Service-Signature` does not depend on it. */
+/** Used where there is no id: `X-Service-Signature` does not depend on it. */
 const PLACEHOLDER: EventId = `evt_${'0'.repeat(32)}`
 
 function expectedOf(

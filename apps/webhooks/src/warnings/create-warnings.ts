@@ -8,7 +8,7 @@ import { WarningService, WARNINGS_AT_ONCE } from './warning-service.js'
 
 type Deps = { db: Db; identity: IdentityClient; webhookObserver: WebhookObserver }
 
-/** Undefined when the operator wants no emails, or has no mail server. */
+/** Returns undefined if the operator wants no emails, or has no mail server. */
 export function createWarnings(config: WebhooksConfig, deps: Deps): WarningService | undefined {
   const { smtpHost: host, smtpPort: port, smtpAdminEmail: adminEmail, baseUrl, manageUrl } = config
   if (!config.warningEmails || host === undefined || port === undefined || adminEmail === undefined)

@@ -5,7 +5,7 @@ import { isWarningKey, warningText, type WarningKey } from './texts.js'
 
 type Explained = { what: string; advice: string }
 
-/** A failure in words for the owner of the receiver, and what usually helps (docs/specification.md#failure-reasons). */
+/** Describes a failure to the owner of the receiver, and what usually helps (docs/specification.md#failure-reasons). */
 export function explainFailure(language: Language, reason: FailureReason): Explained {
   const [, status] = /^http_(\d{3})$/.exec(reason) ?? []
   const what =

@@ -72,7 +72,7 @@ function contentOf(language: Language, stage: 'failing' | 'disabled'): MailConte
   }
 }
 
-/** A query may hold a secret of the receiver, which has no business in a mailbox. */
+/** Removes the query, which may contain a secret of the receiver that must not end up in a mailbox. */
 function withoutQuery(url: string): string {
   const parsed = parseUrl(url)
   return parsed === null ? '' : `${parsed.origin}${parsed.pathname}`

@@ -21,28 +21,28 @@ type Deps = WarningMailDeps & {
   webhookObserver: WebhookObserver
   pollMs?: number
   attemptMs?: number
-  /** How long `close` waits for the outcomes of emails being sent. */
+  /** How long `close` waits for the outcomes of emails that are being sent, in milliseconds. */
   closeMs?: number
 }
 
-/** Emails being sent at once, and connections to the mail server. */
+/** Maximum number of emails that are sent at the same time, and of connections to the mail server. */
 export const WARNINGS_AT_ONCE = 4
 const POLL_MS = 5000
 const ATTEMPT_MS = 30_000
-/** Longer than an attempt: a row of a process that died is due again after this. */
+/** Longer than an attempt. After this time, the row of a process that died is due again. */
 const LEASE_SECONDS = 60
-/** A warning that comes later than this says nothing about the present. */
+/** A warning that is later than this says nothing about the current state. */
 const LIFE_HOURS = 24
 const FIRST_DELAY_SECONDS = 30
 const MAX_DELAY_SECONDS = 3600
-/** Shortest wait after an attempt that may have succeeded: if the mail server was only slow, the next one sends the email twice. */
+/** Shortest wait after an attempt that may have succeeded: if the mail server was only slow, the next attempt sends the email twice. */
 const UNKNOWN_DELAY_SECONDS = 60
-/** Less than a process has to stop. */
+/** Shorter than the time that a process has for stopping. */
 const CLOSE_MS = 8000
 
 /**
- * Sends the warnings that the dispatcher recorded (docs/specification.md#warnings), in any number of replicas. At
- * least once: if a process dies after the mail server took an email, it is sent again with the same Message-ID.
+ * Sends the warnings that the dispatcher recorded (docs/specification.md#warnings), in any number of replicas. Sends them at least
+ * once: if a process dies after the mail server accepted an email, the email is sent again with the same Message-ID.
  */
 export class WarningService {
   readonly #polls: Periodic
@@ -61,12 +61,12 @@ export class WarningService {
     this.#polls.start()
   }
 
-  /** Sends all that is due; resolves when it has had its attempt. */
+  /** Sends all warnings that are due. Resolves when each has had its attempt. */
   run(): Promise<void> {
     return this.#polls.request()
   }
 
-  /** Resolves when the emails being sent are done; the rest is left to the next process. */
+  /** Resolves when the emails that are being sent are done. The rest is left to the next process. */
   async close(): Promise<void> {
     const timer = setTimeout(
       () => this.#cutOff.abort(new MailUnansweredError('no answer before the end of the process')),
@@ -102,7 +102,7 @@ export class WarningService {
     const { identity } = this.deps
     if (warning.resolved) return 'resolved'
     if (warning.expired) return 'expired'
-    // The address is looked up now, so that it is current and no copy is left here for a deletion to miss.
+    // Looks up the address now, so that it is current and no copy remains here that a deletion could miss.
     const mailbox = await identity.findMailbox(warning.accountId)
     if (mailbox === null) return 'no_address'
     const language =
@@ -132,13 +132,13 @@ export class WarningService {
   }
 }
 
-/** Up to 20% less, so that what failed together is not tried again together. */
+/** Shortens the delay by up to 20%, so that emails that failed together are not retried together. */
 function delayAfter(attempts: number, error: unknown): number {
   const delay = Math.min(FIRST_DELAY_SECONDS * 2 ** (attempts - 1), MAX_DELAY_SECONDS)
   const least = isUnknown(error) ? UNKNOWN_DELAY_SECONDS : 0
   return Math.max(delay * (1 - Math.random() / 5), least)
 }
 
-/** The mail server got all of the email, or the time for the attempt ran out. */
+/** The mail server got the whole email, or the attempt timed out. */
 const isUnknown = (error: unknown): boolean =>
   error instanceof MailUnansweredError || error instanceof TimeoutError

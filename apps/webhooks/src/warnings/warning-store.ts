@@ -1,7 +1,7 @@
 import type { Queryable } from '@signet/db'
 import type { EndpointId, FailureReason } from '@signet/webhook-core'
 
-/** How a warning ended: sent, or why there is nothing to send any more. */
+/** How a warning ended: sent, or why there is nothing more to send. */
 export type WarningOutcome = 'sent' | 'resolved' | 'no_address' | 'refused' | 'expired'
 
 /** A warning that this process may send until its lease ends, and what is known about its endpoint now. */
@@ -12,7 +12,7 @@ export type ClaimedWarning = {
   url: string
   /** Language of the page on which the owner last saved the endpoint. */
   language: string | null
-  /** Failures in a row that caused it. */
+  /** The number of consecutive failures that caused it. */
   threshold: number
   failures: number
   lastError: FailureReason
@@ -21,7 +21,7 @@ export type ClaimedWarning = {
   attempts: number
   /** Too old to be useful. */
   expired: boolean
-  /** The endpoint was deleted, or enabled or successful since, or a later warning says more. */
+  /** The endpoint was deleted, enabled or successful since, or there is a later warning. */
   resolved: boolean
 }
 
@@ -41,7 +41,7 @@ type WarningRow = {
   resolved: boolean
 }
 
-/** Claims what has been due longest; replicas never claim the same row within a lease. */
+/** Claims the warnings that have been due longest. Replicas never claim the same row within a lease. */
 // oxlint-disable-next-line signet/account-in-stores -- for the sender, which serves all accounts
 export async function claimWarnings(
   db: Queryable,
@@ -87,7 +87,7 @@ export async function claimWarnings(
 
 type Held = Pick<ClaimedWarning, 'id' | 'attempts'>
 
-/** False when another process has claimed the warning since. */
+/** Returns false if another process has claimed the warning since. */
 // oxlint-disable-next-line signet/account-in-stores -- for the sender, of what it has claimed
 export async function endWarning(
   db: Queryable,
