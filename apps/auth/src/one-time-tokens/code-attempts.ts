@@ -32,8 +32,8 @@ export type Allowed = 'all' | 'own' | 'none'
  * Limits how many codes can be tried against one person. The count belongs to the person, not to a code: requesting another code gives no
  * further guesses, and wrong guesses never invalidate a link. Strangers to an account share one count, and each network it signed in from
  * has its own, so strangers cannot use up the owner's. Owners who have not yet signed in from their network are protected because they
- * request the code there: the first guesses of such a network at its own codes count even when strangers have used up theirs (decision
- * 0134).
+ * request the code there: the first guesses of such a network at its own codes count even when strangers have used up theirs
+ * (decision 0134).
  */
 export class CodeAttempts {
   constructor(private readonly deps: Deps) {}

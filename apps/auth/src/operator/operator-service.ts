@@ -57,8 +57,8 @@ const SHOWN = 50
 const PHONE = /^\+?[1-9]\d{4,14}$/
 
 /**
- * The actions of the operator page: the same as in the admin API, but by a named person (docs/specification.md#the-operator-page, decision
- * 0212).
+ * The actions of the operator page: the same as in the admin API, but by a named person (docs/specification.md#the-operator-page,
+ * decision 0212).
  */
 export class OperatorService {
   constructor(private readonly deps: Deps) {}
