@@ -12,9 +12,9 @@ type Waiting = {
 const TURNS = ['second', 'known', 'strangers', 'known'] as const
 
 /**
- * Tasks that wait for a thread, in three classes: passwords of known callers, passwords of strangers, and second comparisons
- * (decision 0031). Within a class, networks take turns, the widest first. If the class whose turn it is has no task, the next of the others in this
- * order that has one takes the turn.
+ * Tasks that wait for a thread (decision 0031), in three classes: passwords of known callers, passwords of strangers, and second
+ * comparisons. Within a class, networks take turns, the widest first. If the class whose turn it is has no task, the next of the others in
+ * this order that has one takes the turn.
  */
 export class HashQueue<Task extends Waiting> {
   readonly #known = new FairTree<Task>()
