@@ -1,4 +1,4 @@
-// `npm run bench`, `npm run bench -- <name>` and `npm run chaos`: a built tree, and a PostgreSQL and a Redis of their own.
+// `npm run bench`, `npm run bench -- <name>` and `npm run chaos`: builds everything and runs a bench with its own PostgreSQL and Redis.
 import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
@@ -23,14 +23,17 @@ npm run bench -- <name> --help         its parts and arguments
 For the page: rounds=3, scale=1 (of how many events), out=infra/site, peer=<module>, authority=<folder> and auth-peer=<name>=<url>[,<process id>]
 (infra/site/peers.md)`
 const NODE = ['--import', 'tsx', '--conditions=@signet/source']
-/** Settings of "quick": enough to see that every part works. The figures mean nothing. */
+/** Settings of "quick": enough to see that every part works. Its numbers mean nothing. */
 const QUICK = {
   rounds: '1',
   scale: 0.02,
   pipeline: ['only=burst'],
   common: ['seconds=0.2', 'accounts=200'],
 }
-/** The memory of a service after a long run, and bodies of a megabyte, are on the page of the dispatcher's bench. */
+/**
+ * Settings for the page of results. The memory of a service after a long run, and bodies of a megabyte, are on the page of the
+ * dispatcher's bench.
+ */
 const PAGE = {
   rounds: '3',
   scale: 1,
@@ -56,11 +59,11 @@ await bootstrapOrExit({
 })
 const { startPostgres, startRedis } = await import('../local/dist/index.js')
 
-// Ctrl-C reaches the program too. We wait for it to end, so that the servers stop and their data is deleted.
+// Ctrl-C also reaches the program. This process waits for it to end, so that the servers stop and their data is deleted.
 process.on('SIGINT', () => {})
 const folder = mkdtempSync(join(tmpdir(), 'signet-bench-'))
-chmodSync(folder, 0o711) // as root the server runs under another account, which must be able to enter
-// Durable, as in production: a bench with fsync off would measure something nobody runs.
+chmodSync(folder, 0o711) // as root, the server runs under another account, which must be able to enter
+// Durable, as in production: a bench with fsync off would measure something that nobody runs.
 const postgres = await startPostgres({ dataDir: join(folder, 'postgres') })
 const redis = await startRedis({ dir: join(folder, 'redis'), appendOnly: true })
 const env = { ...process.env, DATABASE_URL: postgres.url('postgres'), REDIS_URL: redis.url }
@@ -72,20 +75,20 @@ try {
   rmSync(folder, { recursive: true, force: true })
 }
 
-/** What a program says about itself and its arguments, in the lines that it begins with. */
+/** The description of a program and its arguments, from the comment at its beginning. */
 function commentOf(program) {
   const [comment] = /^(\/\/.*\n)+/.exec(readFileSync(join(root, program), 'utf8'))
   return comment.replaceAll(/^\/\/ ?/gm, '').trimEnd()
 }
 
-/** The cases of a program that lists them. */
+/** The cases of a program that can list them. */
 async function listCases(program) {
   if (!commentOf(program).includes('`list`')) return 0
   await bootstrapOrExit({ projects: [] })
   return (await run(process.execPath, [...NODE, program, 'list'], { inherit: true })).code
 }
 
-/** A result says of which commit and machine it is. */
+/** Runs one program. Prints the commit and the machine first, so that the results show what they belong to. */
 async function runOne(program, programArgs) {
   const { describeMachine } = await import('./dist/index.js')
   const databaseUrl = postgres.url('postgres')
@@ -123,7 +126,7 @@ async function writePage(words) {
   return 0
 }
 
-/** What a program prints, shown while it runs. */
+/** The lines that a program prints, which are also shown while it runs. */
 async function linesOf(program, programArgs) {
   const options = { env, show: true, inheritErrors: true }
   const { ok, code, output } = await run(process.execPath, [...NODE, program, ...programArgs], options)

@@ -1,4 +1,4 @@
-// Statements of stores on the rows of accounts name the account, or a secret of its owner, in their SQL (decision 0143).
+// Statements of stores that touch rows of accounts must name the account, or a secret of its owner, in their SQL (decision 0143).
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -15,12 +15,12 @@ const TABLES = new Set(
 )
 
 const STATEMENT = /^\s*(with|select|insert\s+into|update|delete\s+from)\s/
-/** Stands for what only the running program knows. It may be a table. */
+/** Stands for a text that only the running program knows. It may be a table. */
 const UNKNOWN = '?unknown?'
 const TABLE = /\b(?:from|join|into|update|using)\s+(?:only\s+)?([\w?]+)/g
 const OWNER = String.raw`(?:account_id|(?:code|id|session|token|txn)_hash)`
 const OWNER_COLUMN = new RegExp(`^${OWNER}$`)
-/** Compared with a parameter, or joined with references that are parameters. */
+/** Matches a column that is compared with a parameter, or joined with references that are parameters. */
 const BOUND = new RegExp(
   [
     String.raw`\b${OWNER}\s*=\s*(?:any\s*\(\s*)?\$\d`,
@@ -29,7 +29,7 @@ const BOUND = new RegExp(
 )
 const INSERT =
   /\binsert\s+into\s+\w+\s*\(([^)]*)\)\s*(?:overriding system value\s+)?(?:values\s*\(|select\s)/g
-/** More combinations of parts than this are not looked at. */
+/** More combinations of parts than this are not checked. */
 const MAX_VARIANTS = 64
 
 /** `options.exempt`: exceptions, as `{ file, name, because }`. */
@@ -62,7 +62,7 @@ export const accountInStores = {
 const MESSAGE =
   'Compare account_id, or the hash of a secret that its owner has, with a parameter in each statement. An exception says why.'
 
-/** Whether this is a statement on rows of accounts that does not say which account. */
+/** Returns whether this is a statement on rows of accounts that does not name the account. */
 function isOpen(text) {
   const sql = text.replaceAll(/--.*/g, '')
   if (!STATEMENT.test(sql)) return false
@@ -74,7 +74,7 @@ function isOpen(text) {
   )
 }
 
-/** Whether a new row gets its owner from a parameter. */
+/** Returns whether a new row gets its owner from a parameter. */
 function insertsOwner(sql) {
   return [...sql.matchAll(INSERT)].some((match) => {
     const columns = match[1].split(',').map((name) => name.trim())
@@ -97,7 +97,7 @@ function valuesIn(sql) {
   return values
 }
 
-/** The function, method or constant of a module that this node is part of. */
+/** Returns the function, method or constant of a module that contains this node. */
 function declarationOf(node) {
   for (let at = node; at; at = at.parent) {
     const name = nameOf(at)
@@ -116,7 +116,7 @@ function nameOf(node) {
   return parent.type === 'Program' || parent.type === 'ExportNamedDeclaration' ? node.id.name : undefined
 }
 
-/** The texts that an expression may have, as far as its file and the constants that it imports say. */
+/** Returns the texts that an expression may have, as far as its file and the constants that it imports show. */
 function variantsOf(node, filename, depth = 0) {
   const next = (part) => (depth > 8 ? [UNKNOWN] : variantsOf(part, filename, depth + 1))
   switch (node.type) {
@@ -147,7 +147,7 @@ function variantsOf(node, filename, depth = 0) {
 
 const END = { type: 'Literal', value: '' }
 
-/** Every combination of the variants of the parts of a text. */
+/** Returns every combination of the variants of a text's parts. */
 function joined(parts) {
   let texts = ['']
   for (const variants of parts)
@@ -163,7 +163,7 @@ function returnsOf(node) {
   return children.flatMap((child) => (typeof child === 'object' ? returnsOf(child) : []))
 }
 
-/** What a name stands for at this place: expressions, or the import that it comes from. */
+/** Returns what a name means at this place: expressions, or the import that it comes from. */
 function declared(identifier) {
   for (let scope = identifier.parent; scope; scope = scope.parent) {
     if (scope.params?.some((param) => param.name === identifier.name)) return argumentsOf(scope, identifier)
@@ -185,7 +185,7 @@ function declaredIn(statement, name) {
   return variable?.init ? [variable.init] : undefined
 }
 
-/** The arguments with which a function that is private to its file is called. */
+/** Returns the arguments with which a function is called that is private to its file. */
 function argumentsOf(called, { name }) {
   const functionName = called.id?.name ?? called.parent.id?.name
   const at = called.params.findIndex((param) => param.name === name)
@@ -202,7 +202,7 @@ function callsOf(node, name) {
   return node.type === 'CallExpression' && node.callee.name === name ? [node, ...inside] : inside
 }
 
-/** The text of a constant in a file beside this one. */
+/** Returns the text of a constant in a file next to this one. */
 function importedText(specifier, filename) {
   const source = specifier.parent.source.value
   const path = join(dirname(filename), dirname(source), basename(source).replace(/\.js$/, '.ts'))

@@ -5,12 +5,12 @@ import { pathToFileURL } from 'node:url'
 import { bootstrapOrExit, root } from '../local/bootstrap.mjs'
 import { run, seconds, tool } from './run.mjs'
 
-/** Below the tests, most of which wait for something: the checks fill the gaps. */
+/** Lower priority than the tests. Most of those wait for something, and the checks fill the gaps. */
 const NICENESS = 5
 
 const compiledApps = ['auth', 'webhooks', 'dispatcher'].map((app) => `apps/${app}/dist/main.js`)
 
-/** In the order they begin. Those with `built` wait for what `types` writes. The long ones come first. */
+/** In the order in which they start, the long ones first. Those with `built` wait for the output of `types`. */
 const checks = [
   { name: 'types', command: ['typescript-7/bin/tsc', '-b'] },
   { name: 'lint', command: ['oxlint/bin/oxlint', '--type-aware', '--format', 'unix', '.'] },
@@ -55,9 +55,9 @@ function cruise(config, ...folders) {
 }
 
 /**
- * Runs them all, even when one fails, as many side by side as there are cores. `beside` begins as soon as everything is
- * compiled, and then the checks use what it leaves of the cores. Returns the names of those that failed, and what `beside`
- * returned. What a failed check printed comes last, where it is not lost among the output of others.
+ * Runs all checks, even if one fails, with as many at the same time as there are cores. Starts `beside` as soon as everything is
+ * compiled; from then on, the checks use the cores that it leaves free. Returns the names of the checks that failed, and what `beside`
+ * returned. Prints the output of failed checks at the end, where it is not lost among the output of others.
  */
 export async function runChecks(beside = async () => undefined) {
   const failed = []
@@ -86,7 +86,7 @@ export async function runChecks(beside = async () => undefined) {
 async function runCheck({ name, command, script, fix }) {
   const startedAt = performance.now()
   const args = script ? [`${root}/${script}`] : [tool(command[0]), ...command.slice(1)]
-  // `types` is what everything else waits for.
+  // Everything else waits for `types`.
   const { ok, output } =
     name === 'types'
       ? await run(process.execPath, args)

@@ -1,5 +1,5 @@
-// A Chromium for the tests of pages: CHROMIUM_BIN, the PATH, or Debian's package where we may install it. The same browser
-// without a window (headless shell) comes first: a page takes a third of the processor time there.
+// Finds a Chromium for the tests of pages: CHROMIUM_BIN, the PATH, or Debian's package if we may install it. Prefers the same browser
+// without a window (headless shell), in which a page takes a third of the processor time.
 import { existsSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
 import { run, seconds } from './run.mjs'
@@ -14,15 +14,15 @@ const NAMES = [
 ]
 const APT = ['-o', 'APT::Update::Error-Mode=any', '-qq']
 
-/** Names an installed Chromium, if there is one, in CHROMIUM_BIN for jest. */
+/** Puts the path of an installed Chromium, if there is one, into CHROMIUM_BIN for jest. */
 export function nameChromium() {
   const found = findChromium()
   if (found) process.env.CHROMIUM_BIN = found
 }
 
 /**
- * Finds or installs a Chromium and names it in CHROMIUM_BIN for jest. Returns the reason when there is none: the tests
- * of pages are then reported as skipped.
+ * Finds or installs a Chromium and puts its path into CHROMIUM_BIN for jest. If there is none, returns the reason, and the tests of
+ * pages are reported as skipped.
  */
 export async function ensureChromium() {
   const found = findChromium() ?? (await installChromium())
@@ -46,7 +46,7 @@ async function installChromium() {
   console.log('  installing Chromium for the tests of pages …')
   let reason = await aptGet(['update'])
   if (reason) return { reason }
-  // Not every distribution has the first.
+  // Not every distribution has the first package.
   for (const name of PACKAGES) {
     reason = await aptGet(['install', '--yes', '--no-install-recommends', name])
     if (!reason) break
@@ -56,7 +56,7 @@ async function installChromium() {
   return findChromium() ?? { reason: "Debian's package brought no Chromium; set CHROMIUM_BIN" }
 }
 
-/** Runs apt-get, and returns the last line that it printed if it failed. */
+/** Runs apt-get. If it failed, returns the last line that it printed. */
 async function aptGet(args) {
   const { ok, output } = await run('apt-get', [...APT, ...args])
   return ok ? undefined : `apt-get ${args[0]} failed: ${output.trim().split('\n').at(-1)}`

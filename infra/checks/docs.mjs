@@ -1,6 +1,6 @@
-// Generated documents: src/docs.ts of an app or package exports generatedDocs(), a record of file (relative to its folder) to
-// content; to those come the manifests of alert rules. With --write they are written; without, every file that differs from the disk is
-// named and the check fails.
+// Generated documents: src/docs.ts of an app or package exports generatedDocs(), a record of file (relative to its folder) to content.
+// The manifests of alert rules are generated too. With --write, writes them. Without it, names every file that differs from the disk
+// and fails.
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { pathToFileURL } from 'node:url'
@@ -14,7 +14,7 @@ const { values } = parseArgs({
     apps: { type: 'string', default: join(root, 'apps') },
   },
 })
-// The check runs after the types, which compile everything; for --write a definition has just changed.
+// The check runs after the types, which compile everything. With --write, a definition may have just changed, so compile first.
 if (values.write && values.apps === join(root, 'apps')) {
   const documented = workspaceFolders().filter((folder) => existsSync(join(root, folder, 'src/docs.ts')))
   await bootstrapOrExit({ projects: documented.map((folder) => `${folder}/tsconfig.build.json`) })
@@ -31,7 +31,7 @@ for (const { path, file, content } of stale) {
 }
 if (stale.length > 0 && !values.write) process.exitCode = 1
 
-/** The documents of everything built in a folder that differ from those on disk; paths are relative to the folder. */
+/** Returns the documents of everything built in a folder that differ from those on disk. Paths are relative to the folder. */
 async function staleDocs(folder) {
   const found = []
   if (!existsSync(folder)) return found

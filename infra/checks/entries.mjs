@@ -1,5 +1,5 @@
-// What a module exports is its own. What the entry files of packages and other barrels (files that pass on names of other files) export is
-// named one by one, and few enough to be read.
+// Modules export only what they define. Entry files of packages and other barrels (files that re-export names of other files) name each
+// export, and have few enough to be read.
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
@@ -20,7 +20,7 @@ const problems = files.filter((path) => /\.(ts|mts|mjs|js)$/.test(path)).flatMap
 for (const problem of problems) console.log(problem)
 process.exitCode = problems.length > 0 ? 1 : 0
 
-/** The source files that a package's `exports` lead to. */
+/** Returns the source files that a package's `exports` lead to. */
 function entriesOf(manifest) {
   const { exports = {} } = JSON.parse(readFileSync(join(folder, manifest), 'utf8'))
   return Object.values(exports)
@@ -31,7 +31,7 @@ function entriesOf(manifest) {
 
 function problemsOf(path) {
   const text = readFileSync(join(folder, path), 'utf8')
-  // Parsing every file of the repository takes seconds, and few pass anything on.
+  // Parsing every file of the repository takes seconds, and few files re-export anything.
   if (!entries.has(path) && !PASSES_ON.test(text)) return []
   const file = ts.createSourceFile(path, text, ts.ScriptTarget.Latest)
   const exported = file.statements.flatMap((statement) => exportsOf(statement, importsOf(file)))
@@ -61,7 +61,7 @@ function importsOf(file) {
   )
 }
 
-/** The names that a statement exports; `from` is where they come from, if from another file. A star has no name. */
+/** The names that a statement exports. If they come from another file, `from` names it. A star has no name. */
 function exportsOf(statement, imports) {
   if (!ts.isExportDeclaration(statement)) {
     if (!isExported(statement)) return []
@@ -75,7 +75,7 @@ function exportsOf(statement, imports) {
         name: name.text,
         from: from ?? imports.get((propertyName ?? name).text),
       }))
-      // Tools ask for a default export, such as the theme of the site.
+      // Tools require some default exports, such as the theme of the site.
       .filter(({ name }) => name !== 'default')
   )
 }

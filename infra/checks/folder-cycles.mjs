@@ -1,5 +1,6 @@
-// Folders of a package depend on each other in one direction. On each level of its `src`, a folder with all that is in it is one node, and
-// so is each file beside it: `a/x` that imports `b/y` is a cycle with `b/z` that imports `a/w`, though no file is in one.
+// Folders of a package must depend on each other in one direction only. On each level of its `src`, a folder with everything in it is
+// one node, and so is each file next to it: if `a/x` imports `b/y` and `b/z` imports `a/w`, that is a cycle, although no file is in
+// one.
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join, relative, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
@@ -8,7 +9,7 @@ import { root } from '../local/bootstrap.mjs'
 const { values } = parseArgs({ options: { folder: { type: 'string', default: root } } })
 const { folder } = values
 
-/** Static imports, re-exports, imports on demand and types written as `import('./x.js')`, with a relative path. */
+/** Matches static imports, re-exports, imports on demand and types written as `import('./x.js')`, if their path is relative. */
 const IMPORT = /\b(?:from|import)\s*\(?\s*['"](\.[^'"]*)['"]/g
 
 const problems = sourceFolders().flatMap(problemsOf)
@@ -39,7 +40,7 @@ function importsOf(path) {
   return [...found].map(([, to]) => ({ from: path, to: resolve(dirname(path), to.replace(/\.js$/, '.ts')) }))
 }
 
-/** For each folder, which of its direct members import which others. An import counts where the two paths part. */
+/** For each folder, which of its direct members import which others. An import counts in the folder where the two paths diverge. */
 function levelsOf(imports, source) {
   const levels = new Map()
   for (const { from, to } of imports) {
@@ -57,7 +58,7 @@ function levelsOf(imports, source) {
   return levels
 }
 
-/** Nodes that reach each other. The graphs are small. */
+/** Groups of nodes that reach each other. The graphs are small. */
 function components(graph) {
   const reached = new Map([...graph.keys()].map((node) => [node, reachedFrom(graph, node)]))
   const left = new Set(graph.keys())

@@ -1,5 +1,5 @@
-// `npm run interop`: clients of other people against the service, with a table of what each of them does. Fetches clients of other
-// languages into .cache first, if the machine has the language and a network; it skips and names what is missing.
+// `npm run interop`: tests third-party clients against the service, and prints a table of what each of them can do. First downloads
+// clients in other languages into .cache, if the machine has the language and a network. Skips and names those that are missing.
 import { spawnSync } from 'node:child_process'
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
@@ -40,7 +40,7 @@ const SUBSCRIPTION = 'which creates, lists and deletes a subscription'
 const USER = 'which creates a user, signs in, reads and deletes the user'
 const GENERATED_CLIENT = 'a client that openapi-typescript generates'
 
-/** A row: the client and its version, what it does, and the name of its tests if it differs from the name of the client. */
+/** Rows of the table: the client and its version, what it does, and the name of its tests if it differs from the name of the client. */
 const ROWS = [
   {
     ...npm('@modelcontextprotocol/sdk'),
@@ -107,7 +107,7 @@ const ROWS = [
   },
 ]
 
-/** Versions are read last: a package may not be installed yet. */
+/** Describes an npm package as a client. Its version is read last, because the package may not be installed yet. */
 function npm(client, folder = 'apps/webhooks') {
   const version = () => {
     const paths = createRequire(join(root, folder, 'package.json')).resolve.paths(client)
@@ -144,7 +144,7 @@ function crate(client) {
 const succeeds = (command, args, options = {}) =>
   spawnSync(command, args, { stdio: ['ignore', 'ignore', 'inherit'], ...options }).status === 0
 
-/** The interpreter of a virtual environment with the packages, or the machine's if they cannot be installed. */
+/** Returns the interpreter of a virtual environment with the packages, or the machine's own if they cannot be installed. */
 function pythonWithPackages() {
   const venv = join(CACHE, 'python')
   const python = join(venv, 'bin/python')
@@ -156,7 +156,7 @@ function pythonWithPackages() {
   return python
 }
 
-/** The command-line client of MCP Inspector in a folder of its own; if it cannot be installed, its row is skipped. */
+/** Installs the command-line client of MCP Inspector in a separate folder. If that fails, its row is skipped. */
 function installInspector() {
   const folder = join(CACHE, `inspector-${INSPECTOR_VERSION}`)
   const command = join(folder, 'node_modules/@modelcontextprotocol/inspector/cli/build/cli.js')
@@ -166,7 +166,7 @@ function installInspector() {
   return command
 }
 
-/** passed, failed, or skipped for each row, from jest's own report. */
+/** Returns passed, failed or skipped for each row, from jest's own report. */
 function resultsOf({ testResults }) {
   return ROWS.map((row) => {
     const { status: whole, assertionResults } = testResults.find(({ name }) => name === join(root, row.file))
@@ -174,7 +174,7 @@ function resultsOf({ testResults }) {
       .filter(({ ancestorTitles }) => ancestorTitles[0] === (row.tests ?? row.client))
       .map(({ status }) => status)
     const ran = statuses.filter((status) => status !== 'pending')
-    // What is wrong with a file as a whole, such as an answer that no document promises, may be due to any of its tests.
+    // If the file itself fails, for example because an answer is not documented, any of its tests may be the cause.
     const atFault = whole === 'failed' && !assertionResults.some(({ status }) => status === 'failed')
     if (ran.includes('failed') || statuses.length === 0 || atFault) return 'failed'
     return ran.length === 0 ? 'skipped' : 'passed'

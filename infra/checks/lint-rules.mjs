@@ -12,7 +12,7 @@ const restrictedSyntax = {
 export default {
   meta: { name: 'signet' },
   rules: {
-    // ESLint's rule of that name: what a selector finds is an error, with the words given for it.
+    // ESLint's rule of the same name: whatever a selector matches is an error, with the given message.
     'restricted-syntax': restrictedSyntax,
     // The same rule under two more names, because the options of an override replace those of an earlier one.
     'restricted-in-services': restrictedSyntax,

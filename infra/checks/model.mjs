@@ -1,5 +1,5 @@
-// `npm run model`: checks the model of a delivery's way (apps/dispatcher/docs/model/delivery.pml) with Spin, and that it can
-// fail: without the sweeper it must find an event that is lost. Says so and skips if Spin or a C compiler is missing.
+// `npm run model`: checks the model of a delivery (apps/dispatcher/docs/model/delivery.pml) with Spin. Also checks that the model can
+// fail: without the sweeper, it must find an event that is lost. If Spin or a C compiler is missing, says so and skips the check.
 import { execFileSync, spawnSync } from 'node:child_process'
 import { copyFileSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { root } from '../local/bootstrap.mjs'
 
 const MODEL = 'delivery.pml'
-/** Steps of a run, far more than the longest one. */
+/** Maximum steps of a run, far more than the longest one has. */
 const DEPTH = 1_000_000
 
 const missing = ['spin', 'cc'].filter((tool) => spawnSync(tool, ['--version']).error !== undefined)
@@ -16,7 +16,7 @@ if (missing.length > 0) {
 } else {
   const folder = mkdtempSync(join(tmpdir(), 'signet-model-'))
   try {
-    // Spin leaves its files, the trail of a failure among them, beside the model.
+    // Spin leaves its files, including the trail of a failure, next to the model.
     copyFileSync(join(root, 'apps/dispatcher/docs/model', MODEL), join(folder, MODEL))
     process.exitCode = checkAll(folder) ? 0 : 1
   } finally {
@@ -41,7 +41,7 @@ function checkAll(folder) {
   return results.every(Boolean)
 }
 
-/** Returns a function that checks one property and says whether it holds. */
+/** Returns a function that checks one property and returns whether it holds. */
 function compile(folder, options) {
   const inFolder = { cwd: folder, encoding: 'utf8' }
   execFileSync('spin', ['-a', ...options, ...(options.length > 0 ? ['-DKILLS=1'] : []), MODEL], inFolder)

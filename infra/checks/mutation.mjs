@@ -1,13 +1,13 @@
 // `npm run mutation`: changes the pure cores in every small way and counts which changes their unit tests notice.
-// `npm run mutation -- jwt refresh`: only these cores. Prints the table of .github/CONTRIBUTING.md.
+// `npm run mutation -- jwt refresh` does so only for these cores. Prints the table of .github/CONTRIBUTING.md.
 import { dirname, join } from 'node:path'
 import { bootstrapOrExit, root } from '../local/bootstrap.mjs'
 
 const LEAST_PERCENT = 90
 
 /**
- * The files of each core, and the test file that must notice what is changed in them. Rarely more than one, because each
- * is reloaded for every change. None of them needs a database.
+ * The files of each core, and the test file that must notice changes to them. Rarely more than one file, because each is reloaded for
+ * every change. None of them needs a database.
  */
 const cores = {
   redirects: {
@@ -83,7 +83,7 @@ async function score(name, parts) {
   return row
 }
 
-/** The status of every change of the files. Changes that do not compile are not counted. */
+/** Returns the status of every change to the files. Changes that do not compile are not counted. */
 async function statusesOf(mutate, test, report) {
   const results = await new Stryker({
     mutate: [mutate],
@@ -93,12 +93,12 @@ async function statusesOf(mutate, test, report) {
     coverageAnalysis: 'perTest',
     jest: { projectType: 'custom', config: jestConfigFor(test), enableFindRelatedTests: false },
     concurrency: 1,
-    // Each run leaves its modules in memory: with many of them the process would only collect garbage.
+    // Each run leaves its modules in memory. After many runs, the process would only collect garbage.
     maxTestRunnerReuse: 25,
-    // Long enough that only a change that never ends counts as noticed this way, even on a busy machine.
+    // Long enough that only a change that never ends counts as noticed because of it, even on a busy machine.
     timeoutMS: 20_000,
     timeoutFactor: 4,
-    // What no mutant or test of these cores reads.
+    // Files that no mutant or test of these cores reads.
     ignorePatterns: [
       ...['.cache', '.ci', '.data', '.github', 'infra'],
       ...['**/dist', '**/docs', '**/migrations', '**/*.html'],
@@ -110,19 +110,22 @@ async function statusesOf(mutate, test, report) {
     allowConsoleColors: false,
     fileLogLevel: 'off',
     logLevel: 'warn',
-    // Unnoticed changes show in the score below; Stryker must not exit because of them.
+    // The score below shows unnoticed changes. Stryker must not exit because of them.
     thresholds: { high: 100, low: LEAST_PERCENT, break: null },
   }).runMutationTest()
   const uncounted = ['Ignored', 'CompileError', 'RuntimeError']
   return results.map(({ status }) => status).filter((status) => !uncounted.includes(status))
 }
 
-/** What differs from jest.config.js, which Stryker reads: each run loads its modules, has no database, and runs only these tests. */
+/**
+ * Returns the differences from jest.config.js, which Stryker reads: each run loads its modules, has no database, and runs only these
+ * tests.
+ */
 function jestConfigFor(test) {
   return {
     testEnvironment: 'node',
     testRunner: 'jest-circus/runner',
-    // Stryker's copy of the tree has no infra.
+    // Stryker's copy of the tree does not contain infra.
     testSequencer: join(root, 'infra/checks/jest/sequencer.mjs'),
     globalSetup: null,
     globalTeardown: null,

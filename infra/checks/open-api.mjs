@@ -15,7 +15,7 @@ const DOCUMENTS = [
 const config = await createConfig({
   extends: ['recommended'],
   rules: {
-    // Some operations only redirect, and some documents are the same for everyone and cannot be asked for wrongly.
+    // Some operations only redirect, and some documents are the same for everyone, so no request for them can be wrong.
     'operation-2xx-response': 'off',
     'operation-4xx-response': 'off',
   },

@@ -1,5 +1,5 @@
-// The compiler and the linter take a package that a project refers to from its sources. One that it only imports, they
-// take from what another build may be writing at that moment, which fails in one run of many.
+// If a project refers to a package, the compiler and the linter read the package's sources. If it only imports the package, they read
+// output that another build may be writing at that moment, which fails in one run of many.
 import { readFileSync, readdirSync, statSync } from 'node:fs'
 import { dirname, join, relative, resolve } from 'node:path'
 import ts from 'typescript'

@@ -1,5 +1,5 @@
-// The form of decision records, which the index in infra/decisions/README.md describes: a heading "# 0000 Title", then the sections
-// below and no others, and no bold label in place of a section. A number that the index lists as superseded has no file.
+// Checks the form of decision records, which the index in infra/decisions/README.md describes: a heading "# 0000 Title", then the
+// sections below and no others, and no bold label in place of a section. A number that the index lists as superseded has no file.
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
@@ -48,7 +48,7 @@ function problemsOf(name) {
   return found
 }
 
-/** The lines of a file, with those of code blocks left blank. */
+/** Returns the lines of a file, with code blocks left blank. */
 function proseOf(text) {
   let isCode = false
   return text.split('\n').map((line) => {
@@ -57,7 +57,7 @@ function proseOf(text) {
   })
 }
 
-/** What a record supersedes is merged into it and deleted; the last column of the index names it. */
+/** A superseded record is merged into the record that supersedes it, and deleted. The last column of the index names it. */
 function supersededProblems() {
   const rows = read('README.md').matchAll(/^\| (\d{4}) +\|.*\|([ \d,]*)\|$/gm)
   return [...rows].flatMap(([, number, superseded]) =>

@@ -1,6 +1,6 @@
-// References that a reader can follow: anchors of documents, decision records, test files and relative links in Markdown must exist,
-// every record is cited where a reader would ask, the maps in the READMEs of apps and in the overview name each folder, and nothing
-// may cite a document that is not in the repository.
+// Checks references that a reader can follow: anchors of documents, decision records, test files and relative links in Markdown must
+// exist. Every record must be cited where a reader would ask, the maps in the READMEs of apps and in the overview must name each
+// folder, and nothing may cite a document that is not in the repository.
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join, normalize } from 'node:path'
 import { parseArgs } from 'node:util'
@@ -12,14 +12,14 @@ const { folder } = values
 
 const TEXT =
   /\.(ts|mts|mjs|cjs|js|sql|md|json|jsonc|ya?ml|env|example|conf|toml|hcl|pml|py|go|sh|rs|rb|php)$|(^|\/)Dockerfile$/
-/** From the root of the repository, or from the folder of the app. */
+/** Matches paths from the root of the repository, or from the folder of the app. */
 const DOCUMENT = /(?<![\w./-])((?:apps|packages|infra|docs)\/(?:[\w-]+\/)*[\w-]+\.md)(?:#([\w-]+))?/g
-/** With as much of its path as there is. */
+/** Matches a test file with as much of its path as is given. */
 const TEST_FILE = /(?:[\w-]+\/)*[\w-]{2,}\.test\.ts\b/g
 /** Strings in these are names of files that need not exist, so only comments are read for test files. */
 const CODE = /\.(ts|mts|mjs|cjs|js)$/
 const COMMENT = /\/\/ .*|^\s*\/?\*.*/
-/** The numbers after the word, or in a path. */
+/** Matches the numbers after the word, or in a path. */
 const RECORD = /(?<=\bdecisions? (?:\d{4}(?:, | and ))*)\d{4}\b|(?<=\bdecisions\/)\d{4}\b/g
 const LINK = /\]\(([^)\s#]*)(?:#([\w-]+))?\)/g
 const CITATION =
@@ -29,7 +29,7 @@ const CITATION =
 const NO_CITATIONS =
   /(^|\/)LICENSE$|^infra\/local\/recordings\/|^infra\/checks\/references\.mjs$|(^|\/)CHANGELOG\.md$/
 
-/** Where checks are tested, with names that do not exist. */
+/** Tests of checks, which contain names that do not exist. */
 const EXAMPLES = /^infra\/local\/test\/(paths|[\w-]+-check)\.test\.ts$/
 
 const anchors = new Map()
@@ -90,7 +90,7 @@ function checkRecords(path, line, report) {
   }
 }
 
-/** Nobody who reads the code finds a record that only other records cite. */
+/** Finds records that only other records cite: nobody who reads the code would find them. */
 function uncitedProblems() {
   return records
     .filter((name) => !cited.has(name.slice(0, 4)))
@@ -107,7 +107,7 @@ function checkLinks(path, line, report) {
   }
 }
 
-/** Every record is in the index under its own title, and the index lists nothing else. */
+/** The index must list every record under its own title, and nothing else. */
 function indexProblems() {
   const path = 'infra/decisions/README.md'
   const index = readFileSync(join(folder, path), 'utf8')
@@ -123,8 +123,8 @@ function indexProblems() {
 }
 
 /**
- * Tables that begin with "Folder of" name each folder there once, and no other: the sources of an app in its README, packages and infra in
- * the overview.
+ * Tables that start with "Folder of" must name each folder there once, and no other: the sources of an app in its README, packages and
+ * infra in the overview.
  */
 function mapProblems() {
   const overview = 'infra/site/overview.md'

@@ -1,5 +1,5 @@
-// The alert rules of infra/monitoring as the Prometheus operator wants them. Written like generated documents, because kustomize cannot
-// put a file into a field.
+// The alert rules of infra/monitoring in the format of the Prometheus operator. They are written like generated documents, because
+// kustomize cannot put a file into a field.
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { passTermination, root } from '../local/bootstrap.mjs'
 
 /**
- * The flags every jest run needs: ESM modules, without the warning about them, and a young generation in which the garbage of tests dies
+ * The flags of every jest run: ESM modules, without the warning about them, and a young generation in which the garbage of tests dies
  * (a fifteenth less processor time than with V8's sizes).
  */
 export const jestCommand = [
@@ -15,14 +15,14 @@ export const jestCommand = [
   'node_modules/jest/bin/jest.js',
 ]
 
-/** Path of the command line tool of an installed package, to be run with this Node. */
+/** Path of the command-line tool of an installed package, to run with this Node. */
 export function tool(path) {
   return join(root, 'node_modules', path)
 }
 
 /**
- * Runs a command in the root folder and collects what it prints, with `show` also for the reader. What is inherited goes
- * to the terminal instead: everything, or stderr alone. Rejects only when the command cannot be started.
+ * Runs a command in the root folder and returns what it prints. With `show`, also prints it. With `inherit`, output goes to the
+ * terminal instead, and with `inheritErrors`, only stderr does. Rejects only if the command cannot be started.
  */
 export function run(command, args, { env = process.env, show, inherit, inheritErrors = inherit } = {}) {
   return new Promise((resolve, reject) => {

@@ -1,4 +1,4 @@
-// `npm test`: every check and every test. `npm test -- <path …> [jest arguments]`: the types and tests of those paths.
+// `npm test` runs every check and every test. `npm test -- <path …> [jest arguments]` runs the types and tests of those paths.
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { bootstrapOrExit, root, workspaceFolders } from '../local/bootstrap.mjs'
@@ -12,10 +12,10 @@ const paths = leadingPaths(words)
 if (paths.length > 0) await testPaths(paths, words.slice(paths.length))
 else await testEverything()
 
-/** The paths at the beginning: the first word, and existing paths after it. The rest is for jest. */
+/** Returns the paths at the beginning: the first word, and existing paths after it. The rest is for jest. */
 function leadingPaths(words) {
   const end = words.findIndex((word, i) => word.startsWith('-') || (i > 0 && !existsSync(`${root}/${word}`)))
-  // As a pattern for jest, it would silently exclude all paths after it.
+  // As a pattern for jest, this would silently exclude all paths after it.
   if (/^[^-].*\/.*\.ts$/.test(words[end] ?? '')) {
     console.error(`${words[end]} does not exist`)
     process.exit(1)
@@ -25,7 +25,7 @@ function leadingPaths(words) {
     .map((word) => word.replace(/^\.\//, '').replace(/\/+$/, ''))
 }
 
-/** The workspace folder a path lies in: `apps/auth/src/x.test.ts` lies in `apps/auth`. */
+/** Returns the workspace folder that contains a path: `apps/auth` for `apps/auth/src/x.test.ts`. */
 function folderOf(path) {
   const found = workspaceFolders().find((name) => path === name || path.startsWith(`${name}/`))
   if (found && existsSync(`${root}/${path}`)) return found
@@ -33,7 +33,7 @@ function folderOf(path) {
   process.exit(1)
 }
 
-/** The apps, when a test among the paths starts them as processes: no import leads the compiler to them. */
+/** Returns the apps if a test among the paths starts them as processes, because no import leads the compiler to them. */
 function appsStartedIn(paths) {
   const startsThem = (file) =>
     file.endsWith('.test.ts') && /\b(startStack|runScenario)\(/.test(readFileSync(file, 'utf8'))
@@ -53,10 +53,10 @@ async function testPaths(paths, jestArguments) {
   await bootstrapOrExit({ projects: [LOCAL, ...folders, ...appsStartedIn(paths)] })
   nameChromium()
   const { runJest } = await import('./jest.mjs')
-  // Folders alone are the roots; jest's own patterns may then narrow them further.
+  // If only folders are given, they are the roots, and jest's own patterns may narrow them further.
   const patterns = paths.every((path) => folders.includes(path)) ? [] : paths.map((path) => `${root}/${path}`)
   const roots = folders.map((folder) => `--roots=${root}/${folder}`)
-  // A folder may have no tests; words that choose among them and find none are a mistake.
+  // A folder may have no tests, but arguments that select tests and find none are a mistake.
   const narrowed = patterns.length + jestArguments.length > 0
   finish(await runJest([...patterns, ...jestArguments, ...(narrowed ? [] : ['--passWithNoTests']), ...roots]))
 }

@@ -1,6 +1,7 @@
-// The tests that the threat model names in the last column of its tables: each file exists, and has a test of each title that stands in
-// quotes behind it. `…` and `%s` stand for anything; a title of many cases may also name one of its file. Files are in the folder that the section names, unless they say `apps/…`,
-// `packages/…` or `src/…`; a section may give them a letter, as in "`proof.test.ts` (P)".
+// Checks the tests that the threat model names in the last column of its tables: each file must exist, and contain a test for each
+// title in quotes behind it. `…` and `%s` match anything. The title of a test with many cases may also contain one from its file. Files
+// are in the folder that the section names, unless they start with `apps/…`, `packages/…` or `src/…`. A section may give them a letter,
+// as in "`proof.test.ts` (P)".
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
@@ -13,7 +14,7 @@ const NAMED = /`([\w./-]+\.test\.ts)`|(?<=^|[;,] )([A-Z])(?= ")|"([^"]+)"/g
 const LETTER = /`([\w./-]+\.test\.ts)` \(([A-Z])\)/g
 const ANYTHING = /…|%[a-z]|\$\{[^}]*\}|\$\w+/g
 const FOLDER = /`(apps\/\w+\/test\/)` unless/
-/** The first text of a call of it, test or describe, with a table or without. */
+/** Matches the first text in a call of it, test or describe, with or without a table. */
 const TITLE = /(?:\b(?:it|test|describe)(?:\.\w+)*\(|\)\(|`\()\s*(?:'((?:[^'\\]|\\.)*)'|"([^"]*)"|`([^`]*)`)/g
 
 const problems = []

@@ -1,5 +1,5 @@
-// Words that a reader would stumble over, in Markdown, YAML, comments, and in the subjects of commits that are not pushed yet. What is
-// quoted or code is left alone. CONTRIBUTING says how we write; this finds what came back most often.
+// Finds words that a reader would stumble over in Markdown, YAML, comments, and in the subjects of commits that are not pushed yet.
+// Ignores quotes and code. CONTRIBUTING says how we write; this finds the most frequent mistakes.
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
@@ -34,7 +34,7 @@ const PHRASES = [
   [/\bin the midst of\b/i, 'say in the middle of'],
   [/\b(hears?|heard|learn(s|ed)?) of\b/i, 'say hears from, or is told about'],
   [/\be-mails?\b/i, 'say email'],
-  // What this service called things before it used the words of its field.
+  // Earlier names in this service, before it used the terms of its field.
   [/\bjudg(e|es|ed|ing|ment)\b/i, 'say check, or decide'],
   [/\bpatien(ce|tly)\b/i, 'say retries, or slowly'],
   [/\blanes?\b/i, 'say endpoint limiter, or permit'],
@@ -47,8 +47,8 @@ const PHRASES = [
 ]
 
 /**
- * American spelling, also within names of code; `cancelled` and `catalogue` are spelled this way everywhere, as the API does. What people
- * said in sample recordings is theirs.
+ * American spelling, also within names in code. `cancelled` and `catalogue` are spelled this way everywhere, as in the API. Speech in
+ * sample recordings is exempt.
  */
 const SPELLINGS = [
   [/colour/i, 'color'],
@@ -62,7 +62,7 @@ const SPELLINGS = [
     '…ize',
   ],
   [/(dia|label|model|signal|travel|tunnel|channel)ll(ed|ing)/i, 'one l'],
-  // PostgreSQL has one l.
+  // PostgreSQL uses one l.
   [/(?<!query_)cancel(ed|ing(?! statement)|er)/i, 'cancelled'],
   [/fulfil(?!l)|enrolment/i, 'fulfill, enrollment'],
   [/(acknowledg|judg)ement/i, '…gment'],
@@ -71,13 +71,13 @@ const SPELLINGS = [
   [/\b(centre|metre|litre|theatre|grey|programme)s?\b/, 'American spelling'],
 ]
 
-/** What is read of a file of each kind. */
+/** The part of a file of each kind that is checked. */
 const KINDS = [
   { name: /\.(md|ya?ml)$/, text: /.*/ },
   { name: /\.(ts|mjs|cjs|js|mts)$/, text: /\/\/ .*|^\s*\/?\*.*/ },
   { name: /\.sql$/, text: /-- .*/ },
 ]
-/** Migrations that have run must stay as they are. */
+/** Includes migrations, because those that have run must stay as they are. */
 const SKIPPED =
   /(^|\/)(LICENSE|CHANGELOG\.md|pnpm-lock\.yaml)$|(^|\/)migrations\/|^infra\/(checks\/words\.mjs|local\/test\/words-check\.test\.ts)$/
 
@@ -117,7 +117,7 @@ function matching(phrases, text) {
   })
 }
 
-/** Subjects that can still be changed; none if it is unknown what has been pushed. */
+/** Subjects that can still be changed. None if it is unknown what has been pushed. */
 async function subjects() {
   const { ok, output } = await run('git', ['-C', folder, 'log', '--format=%s', 'origin/main..HEAD', '--'])
   return ok ? output.split('\n').filter(Boolean) : []

@@ -26,7 +26,7 @@ export async function describeMachine({ databaseUrl, redis, root }: Servers): Pr
   }
 }
 
-/** Undefined where there is no such file, as on macOS. */
+/** Undefined if there is no such file, as on macOS. */
 const distribution = (): string | undefined => readVariables('/etc/os-release')['PRETTY_NAME']
 
 async function postgresVersion(connectionString: string): Promise<string> {

@@ -17,7 +17,7 @@ const PEERS = `## Another product in the same harness
 [Peers](peers.md) says how to measure one beside ours, and what makes the comparison fair.
 `
 
-/** A part of the page: a plot of the cases of a bench, and a table with a row for each that was measured. */
+/** A part of the page: a plot of the cases of a bench, and a table with one row per measured case. */
 interface Section {
   text: string
   bench: Measured['bench']

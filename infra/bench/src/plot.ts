@@ -1,4 +1,4 @@
-/** Horizontal bars in groups; a bar of several parts is stacked. */
+/** Horizontal bars in groups. A bar with several parts is stacked. */
 export type Plot = {
   title: string
   /** Shown after each number. */
@@ -16,7 +16,7 @@ const GAP = 6
 const GROUP_GAP = 30
 const TOP = 64
 
-/** Light, dark: told apart by people who see no colors, too, since neighbors differ in lightness. */
+/** Light and dark mode. Neighbors differ in lightness, so that people who see no colors can also distinguish them. */
 const COLORS = [
   ['#0b5c9e', '#6cb6ff'],
   ['#d98200', '#f0b545'],
@@ -74,7 +74,7 @@ function barShapes(bar: Bar, { y, scale, names, unit }: Frame): string[] {
   return [...shapes, text(x + 6, y + 14, `${shown(total(bar))} ${unit}`, 'value')]
 }
 
-/** Colors are named in the order of the parts, each after the room of those before. */
+/** Names the colors in the order of the parts, each to the right of those before it. */
 function legendEntry(name: string, index: number, names: readonly string[]): string {
   const x = names.slice(0, index).reduce((sum, before) => sum + 34 + 7.5 * before.length, 0)
   return `<rect class="c${index % COLORS.length}" x="${px(x)}" y="32" width="12" height="12"/>\n${text(x + 18, 43, name, 'legend')}`

@@ -1,17 +1,17 @@
 import type { Machine } from './machine.js'
 
-/** What a bench prints about one of those that it compares. */
+/** What a bench prints about one of the things that it compares. */
 export type Measured = {
   bench: 'pipeline' | 'common'
   case: string
   who: string
-  /** A second. */
+  /** Per second. */
   value: number
-  /** CPU times in µs for each delivery or request, in all and `cpuUs of <process>`; times in ms. */
+  /** CPU times in µs per delivery or request, in total and as `cpuUs of <process>`; other times in ms. */
   others: Readonly<Record<string, number>>
 }
 
-/** How a peer was configured, as its bench describes it. */
+/** How one of the compared products was configured, as its bench describes it. */
 export type Setting = { who: string; settings: string }
 
 export type Results = {
@@ -25,7 +25,7 @@ export type Results = {
   settings: readonly Setting[]
 }
 
-/** The results among the lines of a bench; goals and ratios are for the pages of the apps. */
+/** Reads the results from the lines of a bench. Ignores goals and ratios, which are for the pages of the apps. */
 export function readLine(line: string): { measured?: Measured; setting?: Setting } {
   if (!line.startsWith('{')) return {}
   const value = JSON.parse(line) as Partial<Measured & Setting>
@@ -41,14 +41,14 @@ export function readLine(line: string): { measured?: Measured; setting?: Setting
   return { measured: { bench, case: name, who, value: perSecond, others } }
 }
 
-/** What was measured, by its case. */
+/** The measurements by case. */
 export function casesOf(results: Results, bench: Measured['bench']) {
   const all = results.measured.filter((one) => one.bench === bench)
   const names = [...new Set(all.map((one) => one.case))]
   return names.map((name) => ({ name, measured: all.filter((one) => one.case === name) }))
 }
 
-/** The processes whose CPU time is known, with it, in µs. */
+/** The processes whose CPU time is known, and that time in µs. */
 export const partsOf = ({ others }: Measured) =>
   Object.entries(others).flatMap(([key, value]) => {
     const name = /^cpuUs of (.+)/.exec(key)?.[1]

@@ -1,5 +1,5 @@
-// The environment of test files that share modules: the globals of the process itself instead of a copy for each file.
-// It restores what files most easily leave changed. A file that needs separate globals says `@jest-environment node`.
+// The environment of test files that share modules. They use the globals of the process itself instead of a copy for each file.
+// Restores the globals that files most often leave changed. A file that needs separate globals uses `@jest-environment node`.
 import { ModernFakeTimers } from '@jest/fake-timers'
 import { ModuleMocker } from 'jest-mock'
 
@@ -36,7 +36,7 @@ export default class SharedEnvironment {
     return []
   }
 
-  /** None, so that the runner imports modules natively; files that have a context run in jest's own way. */
+  /** There is no context, so that the runner imports modules natively. Files with a context run in jest's own way. */
   getVmContext() {
     return null
   }

@@ -1,4 +1,5 @@
-// One PostgreSQL cluster and one Redis for a whole jest run, on free ports. DATABASE_URL and REDIS_URL name servers to use instead.
+// Starts one PostgreSQL cluster and one Redis for a whole jest run, on free ports. DATABASE_URL and REDIS_URL name servers to use
+// instead.
 import { mkdirSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -19,12 +20,12 @@ export default async function globalSetup() {
   ])
   process.env.SIGNET_TEST_DATABASE_URL = process.env.DATABASE_URL ?? postgres.url('postgres')
   process.env.SIGNET_TEST_REDIS_URL = process.env.REDIS_URL ?? redis.url
-  // Servers that a test starts for itself also keep their data there.
+  // Servers that tests start themselves also keep their data there.
   process.env.SIGNET_TEST_FOLDER = folder
   globalThis.signetTestServers = { folder, postgres, redis }
 }
 
-/** Removes the folders of jest runs that were killed; their servers have ended by themselves. */
+/** Removes the folders of jest runs that were killed. Their servers have ended by themselves. */
 function sweepOldRuns(place) {
   for (const name of readdirSync(place)) {
     if (!name.startsWith(PREFIX)) continue

@@ -1,5 +1,5 @@
-// Tests import this as `@jest/globals`. Modules that many files share may keep one of these functions, as `describeInBrowser`
-// of the testkit does, so each forwards to the function of the running file.
+// Tests import this as `@jest/globals`. Modules that many files share may keep one of these functions, as `describeInBrowser` of the
+// testkit does, so each function forwards to the one of the running file.
 let current
 
 export const afterAll = ofRunningFile('afterAll')

@@ -1,4 +1,4 @@
-// Resolves and loads modules in tests: those of the workspace as their TypeScript sources, packages as Node finds them.
+// Resolves and loads modules in tests: those of the workspace from their TypeScript sources, and packages as Node finds them.
 import { existsSync } from 'node:fs'
 import { isTypeScript, toJavaScript } from './typescript.mjs'
 
@@ -9,12 +9,12 @@ export async function resolve(specifier, context, next) {
   const conditions = [...context.conditions, '@signet/source']
   const found =
     sourceBeside(specifier, context.parentURL) ?? (await next(specifier, { ...context, conditions }))
-  // A file that runs again, in watch mode, loads its modules again: what it imports inherits `?run=2`.
+  // In watch mode, a file that runs again loads its modules again: what it imports inherits `?run=2`.
   const run = /\?run=\d+$/.exec(context.parentURL ?? '')?.[0]
   return run && isTypeScript(found.url) ? { ...found, url: `${found.url}${run}` } : found
 }
 
-/** Sources import one another as `x.js`, which is what they are compiled to. */
+/** Sources import each other as `x.js`, the file that they are compiled to. */
 function sourceBeside(specifier, parentUrl = '') {
   if (!/^\.{1,2}\/.*\.js$/.test(specifier) || !isTypeScript(parentUrl)) return undefined
   const url = new URL(specifier.replace(/\.js$/, '.ts'), parentUrl)

@@ -1,5 +1,5 @@
-// jest's own runner of test files, except that Node loads the modules, and they stay loaded for the next file of the same worker.
-// jest would load every module again for each file, which takes most of the time of most files.
+// jest's own runner of test files, except that Node loads the modules, and they stay loaded for the next file of the same worker. jest
+// would load every module again for each file, which takes most of the time of most files.
 import hooks from 'node:async_hooks'
 import { createRequire, register } from 'node:module'
 import { pathToFileURL } from 'node:url'
@@ -26,26 +26,26 @@ const { AsyncLocalStorage } = hooks
 const storages = []
 
 export default async function runTestFile(globalConfig, config, environment, runtime, path, ...rest) {
-  // A file that asks for `@jest-environment node`, or a mutation run.
+  // The file uses `@jest-environment node`, or this is a mutation run.
   if (environment.getVmContext() !== null)
     return circus(globalConfig, config, environment, runtime, path, ...rest)
   const sharing = Object.create(runtime, {
     requireInternalModule: { value: requireAgain },
     unstable_importModule: { value: (file) => importTest(file, runtime) },
   })
-  Error.prepareStackTrace = undefined // jest's own knows nothing of these modules; Node has their source maps
+  Error.prepareStackTrace = undefined // jest's own function does not know these modules; Node has their source maps
   try {
     return await circus(globalConfig, config, environment, sharing, path, ...rest)
   } finally {
     forgetTests()
     // Node copies the value of every storage in use into each new promise: hundreds of files would make all of them slow.
     for (const storage of storages.splice(0)) storage.disable()
-    // jest would also replace a worker because of its garbage, and the next worker has to load all modules again.
+    // jest would also replace a worker because of uncollected garbage, and the next worker would have to load all modules again.
     if (process.memoryUsage().heapUsed > MUCH_MEMORY) collectGarbage()
   }
 }
 
-/** Reloads the part of jest that keeps the state of one file. What that part requires stays loaded. */
+/** Reloads the part of jest that keeps the state of one file. The modules that it requires stay loaded. */
 function requireAgain(path) {
   delete require.cache[path]
   hooks.AsyncLocalStorage = StorageOfFile
@@ -71,7 +71,7 @@ function importTest(file, runtime) {
   return import(`${pathToFileURL(file).href}${run > 1 ? `?run=${run}` : ''}`)
 }
 
-/** Refuses calls that would silently mock nothing here. */
+/** Rejects calls that would silently mock nothing here. */
 function withoutMockedModules(jest) {
   const refuse = (name) => () => {
     throw new Error(
@@ -82,7 +82,7 @@ function withoutMockedModules(jest) {
   return { ...jest, ...Object.fromEntries(names.map((name) => [name, refuse(name)])) }
 }
 
-/** Deletes the tests that jest keeps in globals, which here outlive the file. */
+/** Deletes the tests that jest keeps in globals, which outlive the file here. */
 function forgetTests() {
   for (const symbol of Object.getOwnPropertySymbols(globalThis)) {
     if (symbol.description === 'JEST_STATE_SYMBOL') delete globalThis[symbol]
@@ -91,9 +91,9 @@ function forgetTests() {
 }
 
 /**
- * The files of a worker share what is slow to start: a browser, hashing threads, connections. Nobody closes those, so the
- * worker exits when jest has no more files for it or replaces it. Otherwise, jest would wait half a second for it to end,
- * and Playwright's listener for SIGTERM would keep it alive.
+ * The files of a worker share what is slow to start: a browser, hashing threads, connections. Nobody closes those, so the worker exits
+ * when jest has no more files for it or replaces it. Otherwise, jest would wait half a second for it to end, and Playwright's listener
+ * for SIGTERM would keep it alive.
  */
 function endWhenTold() {
   if (process.send === undefined) return

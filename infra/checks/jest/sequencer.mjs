@@ -1,10 +1,11 @@
-// Runs long test files first, so that none of them runs alone at the end. A new clone knows no times yet, so they are listed here.
+// Runs long test files first, so that none of them runs alone at the end. A new clone does not know their durations yet, so they are
+// listed here.
 import { relative } from 'node:path'
 import SequencerModule from '@jest/test-sequencer'
 
 const Sequencer = SequencerModule.default ?? SequencerModule
 
-/** These files wait most of the time, so the checks, which begin at the same time, can use the cores. */
+/** These files wait most of the time, so the checks, which start at the same time, can use the cores. */
 const WAITING = [
   'infra/local/test/journeys.test.ts',
   'apps/dispatcher/test/chaos.test.ts',
@@ -19,7 +20,7 @@ const WAITING = [
   'apps/dispatcher/test/hanging-receivers.test.ts',
 ]
 
-/** These files keep the cores busy, above all once the checks are over and the files above still wait. */
+/** These files keep the cores busy, especially once the checks are done and the files above are still waiting. */
 const LONGEST = [
   'apps/auth/test/ui/every-page.test.ts',
   'apps/auth/test/strangers-time.test.ts',
