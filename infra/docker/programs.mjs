@@ -1,5 +1,5 @@
-// programs.mjs <dependencies> <folder>: the compiled files that each package of a folder made by dependencies.sh publishes, into another
-// folder, so that a change of code leaves the layer with the dependencies as it is.
+// programs.mjs <dependencies> <folder>: copies the compiled files that each package publishes from a folder made by dependencies.sh to
+// another folder, so that a change of code leaves the layer with the dependencies unchanged.
 import { cpSync, existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 
@@ -15,7 +15,7 @@ for (const folder of packages()) {
     })
 }
 
-/** Types, and what the compiler notes for its next run, are not read at run time. */
+/** Returns false for types and for the compiler's notes for its next run, which nothing reads at run time. */
 function isRead(path) {
   return !/\.(d\.ts|d\.ts\.map|tsbuildinfo)$/.test(path)
 }

@@ -1,5 +1,4 @@
-// `npm run simulate`: what deployments of several sizes can do, by a model of where events wait
-// (decision 0240).
+// `npm run simulate`: estimates what deployments of several sizes can handle, with a model of where events wait (decision 0240).
 import { bootstrapOrExit } from '../local/bootstrap.mjs'
 
 await bootstrapOrExit({ projects: ['infra/load/tsconfig.build.json'] })

@@ -1,4 +1,4 @@
-// From a fresh clone to a built tree with nothing but Node and npm. Only Node built-ins and files beside this one may be imported here.
+// Turns a fresh clone into a built tree with nothing but Node and npm. Import only Node built-ins and files next to this one here.
 import { spawn } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { once } from 'node:events'
@@ -13,7 +13,7 @@ const SITE = '@signet/site'
 const MINIMUM = [20, 19]
 const LOCK_POLL_MS = 200
 
-/** A signal meant for us, such as from a CI that gives up, must not leave a command running. */
+/** Passes on signals to this process, such as from a CI that gives up, so that they do not leave a command running. */
 export function passTermination(child) {
   const passOn = (signal) => child.kill(signal)
   process.on('SIGTERM', passOn)
@@ -21,8 +21,8 @@ export function passTermination(child) {
 }
 
 /**
- * Installs the pinned packages and compiles the given projects (folders or tsconfig files); both are skipped
- * quickly when nothing changed. Throws BootstrapError.
+ * Installs the pinned packages and compiles the given projects (folders or tsconfig files). Skips both quickly if nothing changed.
+ * Throws BootstrapError.
  */
 export async function bootstrap({ projects = [] } = {}) {
   refuseUnfit()
@@ -35,7 +35,7 @@ export async function bootstrap({ projects = [] } = {}) {
 
 export class BootstrapError extends Error {}
 
-/** Runs a bootstrap for a command line: a failure is printed plainly and ends the process. */
+/** Runs a bootstrap for a command line: prints a failure plainly and ends the process. */
 export async function bootstrapOrExit(options) {
   try {
     await bootstrap(options)
@@ -58,7 +58,10 @@ function refuseUnfit() {
   )
 }
 
-/** What the documentation site alone needs: a third more packages, which neither a start nor a test waits for. */
+/**
+ * Installs the packages that only the documentation site needs. They are a third more, and neither a start nor a test should wait for
+ * them.
+ */
 export async function installSite() {
   await underLock(() => installOnce('.signet-site-installed', 'packages of the site', `--filter=${SITE}`))
 }
@@ -74,7 +77,7 @@ async function installOnce(stampName, what, filter) {
   writeFileSync(stampFile, installStamp())
 }
 
-/** pnpm through the npm that runs us, so PATH does not matter; npx otherwise. */
+/** Returns the command for pnpm, through the npm that runs us if there is one, so that PATH does not matter. Otherwise uses npx. */
 function pnpmCommand(packageManager) {
   const npm = process.env.npm_execpath
   if (npm && /npm-cli\.js$/.test(npm)) {
@@ -83,7 +86,7 @@ function pnpmCommand(packageManager) {
   return ['npx', ['--yes', packageManager]]
 }
 
-/** Everything that decides what an installation looks like. */
+/** Everything that determines what an installation contains. */
 function installStamp() {
   const hash = createHash('sha256').update(`${process.platform}-${process.arch}`)
   const manifests = workspaceFolders().map((folder) => `${folder}/package.json`)
@@ -111,7 +114,7 @@ async function step(title, command, args) {
   if (code !== 0) throw new BootstrapError(`Failed: ${title}`)
 }
 
-/** Two commands in two terminals must not install or compile into the same folders at once. */
+/** Commands in two terminals must not install or compile into the same folders at the same time. */
 async function underLock(work) {
   const file = join(root, '.cache', 'bootstrap.lock')
   let lock = takeLock(file)

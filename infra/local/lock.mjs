@@ -1,9 +1,9 @@
-// A lock that one process of this machine holds: a symbolic link to its pid, because a link appears with its content or fails when
-// another process was first. One left by a process that is gone is taken over.
+// A lock that one process of this machine holds. It is a symbolic link to the process's pid, because a link appears with its content,
+// or fails if another process was first. If the process is gone, another one takes over the lock.
 import { mkdirSync, readlinkSync, renameSync, rmSync, symlinkSync } from 'node:fs'
 import { dirname } from 'node:path'
 
-/** Takes the lock and returns how to release it; when another process holds it, returns the `owner` instead. */
+/** Takes the lock and returns a function to release it. If another process holds it, returns that process as `owner`. */
 export function takeLock(file) {
   mkdirSync(dirname(file), { recursive: true })
   const release = () => {
@@ -16,7 +16,7 @@ export function takeLock(file) {
   return tryLink(process.pid, file) ? { release } : { owner: ownerOf(file) }
 }
 
-/** Whether a process with this pid runs, even as another user. */
+/** Returns whether a process with this pid is running, even as another user. */
 export function isAlive(pid) {
   try {
     return process.kill(pid, 0)
@@ -34,7 +34,7 @@ function removeStale(file, owner) {
   }
   const moved = ownerOf(aside)
   rmSync(aside)
-  // Another process may have taken it over since we looked: then give it back.
+  // Another process may have taken it over since the check. In that case, give it back.
   if (moved !== owner) tryLink(moved, file)
 }
 

@@ -1,4 +1,4 @@
-// The arguments of `npm start`. Only Node built-ins may be imported here: they are read before anything is installed.
+// The arguments of `npm start`. Import only Node built-ins here: the arguments are read before anything is installed.
 import { parseArgs } from 'node:util'
 
 const USAGE = `npm start                 services, walk-through, then stay up
@@ -9,7 +9,7 @@ npm start -- --reset      forget all data of earlier runs first; not with DATABA
 Ports: 8081 identity, 8082 webhooks, 8083 internal API, 8084 dispatcher, 1025 SMTP, 8025 inbox, 8443 receiver.
 If one is taken, the next free one in steps of ten is used. The table at the end lists them all, and so does .data/env/addresses.sh.`
 
-/** The options; or a text to print and the exit code, when there is nothing to start. */
+/** Returns the options, or a text to print and the exit code if there is nothing to start. */
 export function readStartArguments(args) {
   try {
     const { values } = parseArgs({

@@ -1,4 +1,4 @@
-// `npm start`: everything from a fresh clone to running services. See `--help` for the options.
+// `npm start`: goes from a fresh clone to running services. See `--help` for the options.
 import { bootstrapOrExit, root } from './bootstrap.mjs'
 import { readStartArguments } from './start-options.mjs'
 

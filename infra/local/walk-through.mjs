@@ -1,4 +1,4 @@
-// `npm run walk-through`: the walk-through against services that run already. `--compose`: those of docker compose.
+// `npm run walk-through`: runs the walk-through against services that are already running. With `--compose`, those of docker compose.
 import { bootstrapOrExit, root } from './bootstrap.mjs'
 
 await bootstrapOrExit({ projects: ['infra/local/tsconfig.build.json'] })

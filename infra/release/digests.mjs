@@ -1,11 +1,11 @@
-// `node infra/release/digests.mjs images.json registry.example/signet 1.2.3`: writes what `docker buildx bake --metadata-file` says of the
-// pushed images into infra/kubernetes/base, so that a cluster runs exactly what was scanned and signed.
+// `node infra/release/digests.mjs images.json registry.example/signet 1.2.3`: copies the digests of the pushed images from the output
+// of `docker buildx bake --metadata-file` into infra/kubernetes/base, so that a cluster runs exactly what was scanned and signed.
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 
 const KUSTOMIZATION = 'infra/kubernetes/base/kustomization.yaml'
 
-/** The kustomization with the images of a release. `metadata`: digest of each target of the bake file. */
+/** Returns the kustomization with the images of a release. `metadata` contains the digest of each target of the bake file. */
 export function withDigests(kustomization, metadata, { registry, version }) {
   const entries = Object.entries(metadata).filter(
     ([, { 'containerimage.digest': digest }]) => digest !== undefined,

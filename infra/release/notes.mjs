@@ -1,11 +1,11 @@
-// `node infra/release/notes.mjs v1.2.3`: checks that every package and change log is at the version of a tag, and prints the notes
-// of the release. Names everything that is missing at once and ends with 1.
+// `node infra/release/notes.mjs v1.2.3`: checks that every package and change log is at the version of a tag, and prints the notes of
+// the release. If anything is missing, names all of it and exits with 1.
 import { existsSync, readFileSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 
 const PUBLISHED = ['packages/cli', 'packages/webhook-verify']
 
-/** What is wrong with the repository in `root` for this tag, and the notes of the release. */
+/** Returns what is wrong with the repository in `root` for this tag, and the notes of the release. */
 export function releaseOf(root, tag) {
   const version = /^v(\d+\.\d+\.\d+(?:-[0-9a-z.-]+)?)$/.exec(tag)?.[1]
   if (version === undefined)
@@ -28,7 +28,7 @@ const within = (root, folder) =>
     .map((name) => `${folder}/${name}`)
     .filter((path) => existsSync(join(root, path, 'package.json')))
 
-/** The text below `## <version>`, up to the next heading of that level. */
+/** Returns the text below `## <version>`, up to the next heading of that level. */
 function sectionOf(changeLog, version) {
   const [, ...sections] = changeLog.split(/^## /m)
   const section = sections.find((text) => text.split('\n', 1)[0].split(' ')[0] === version)

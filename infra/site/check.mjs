@@ -1,5 +1,5 @@
-// `npm run site -- check`: looks at the site in infra/site/dist. All links and pictures have to lead somewhere; the pages below, one of each kind,
-// are opened in Chromium in light and dark, on a phone and on a desktop.
+// `npm run site -- check`: checks the site in infra/site/dist. All links and pictures must lead somewhere. The pages below, one of each
+// kind, are opened in Chromium in light and dark mode, on a phone and on a desktop.
 import { once } from 'node:events'
 import { readdirSync, readFileSync } from 'node:fs'
 import { createServer } from 'node:http'
@@ -21,12 +21,12 @@ const PAGES = [
 ]
 const TYPES = { '.html': 'text/html', '.js': 'text/javascript', '.css': 'text/css', '.svg': 'image/svg+xml' }
 
-/** What is wrong with the site in a folder, one line each. */
+/** Returns what is wrong with the site in a folder, one line per problem. */
 export async function faultsOfSite(dist) {
   return [...deadReferences(dist), ...(await faultsInBrowser(dist))]
 }
 
-/** Links to pages, to anchors and to files, and sources of pictures, that are not there. */
+/** Returns links to pages, anchors and files, and sources of pictures, that do not exist. */
 function deadReferences(dist) {
   const files = new Set(readdirSync(dist, { recursive: true }).map((file) => `/${file}`))
   const pages = new Map(
@@ -62,7 +62,7 @@ async function faultsInBrowser(dist) {
   try {
     const base = `http://127.0.0.1:${server.address().port}`
     const faults = await faultsOfPages(browser, { base, paths: PAGES, language: 'en' })
-    // VitePress leaves buttons with an icon alone without a name in the text.
+    // VitePress has buttons with only an icon, which have no name in the text.
     return faults.filter((fault) => !fault.includes(': more than one is named '))
   } finally {
     await browser.close()
@@ -70,7 +70,7 @@ async function faultsInBrowser(dist) {
   }
 }
 
-/** As hosts of such sites do: an address without an ending is a page. */
+/** Serves the site as hosts of such sites do: an address without an extension is a page. */
 function serve(dist) {
   const server = createServer((request, response) => {
     const path = posix.normalize(decodeURIComponent(new URL(request.url, 'http://site').pathname))

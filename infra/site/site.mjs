@@ -1,5 +1,5 @@
-// `npm run site`: builds the documentation as a site (decision 0217). What only this needs is installed now, not with everything else.
-// `npm run site -- check` builds it and looks at it: check.mjs
+// `npm run site`: builds the documentation as a site (decision 0217). Packages that only this needs are installed now, not with
+// everything else. `npm run site -- check` builds the site and checks it: check.mjs
 import { spawnSync } from 'node:child_process'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'

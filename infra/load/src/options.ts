@@ -8,7 +8,7 @@ export type Options = {
   accounts: readonly string[]
   perSecond: number
   seconds: number
-  /** Length of the transcript text. */
+  /** Length of the transcript text in bytes. */
   bytes: number
   connections: number
   /** Null to measure only the ingest endpoint. */
@@ -40,7 +40,7 @@ The events are real: every webhook of the accounts gets them. Exit code 0 if eve
 
 export class WrongOptions extends Error {}
 
-/** Throws {@link WrongOptions} with every problem, one a line; null when help is asked for. */
+/** Parses the arguments. Throws {@link WrongOptions} with every problem, one per line. Returns null if help is requested. */
 export function readOptions(args: readonly string[], env: NodeJS.ProcessEnv): Options | null {
   const { values } = parsed(args)
   if (values.help) return null

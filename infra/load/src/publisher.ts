@@ -4,18 +4,18 @@ import { Pool } from 'undici'
 import type { Options } from './options.js'
 
 export type Published = {
-  /** When each accepted event was due, in ms since the epoch, by its id. */
+  /** When each accepted event was due, in ms since the epoch, by event id. */
   accepted: Map<string, number>
-  /** From when an event was due to its answer, in ms: a server that falls behind shows it in every later event. */
+  /** Times from when an event was due to its answer, in ms. If a server falls behind, every later event shows it. */
   answerMs: number[]
-  /** How many were not accepted, by status or error code. */
+  /** How many events were not accepted, by status or error code. */
   refused: Map<string, number>
   seconds: number
 }
 
 const now = () => performance.timeOrigin + performance.now()
 
-/** Publishes at the rate, whatever happened to earlier events. */
+/** Publishes at the given rate, no matter what happened to earlier events. */
 export async function publish(options: Options): Promise<Published> {
   const { url, token, accounts, perSecond, seconds, connections } = options
   const pool = new Pool(url.origin, { connections, pipelining: 1 })

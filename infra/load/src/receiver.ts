@@ -8,16 +8,16 @@ type ReceiverOptions = { host: string; port: number; secrets: readonly string[];
 
 export type Receiver = {
   port: number
-  /** When each event came first, in ms since the epoch, by its id. */
+  /** When each event first arrived, in ms since the epoch, by event id. */
   arrived: ReadonlyMap<string, number>
-  /** Deliveries with a signature or a body that is wrong, and of events that had come before. */
+  /** Deliveries with a wrong signature or body, and deliveries of events that had already arrived. */
   counts: { refused: number; repeated: number }
-  /** Resolves when these events have come, or when none came for `arrivalTimeoutMs`. */
+  /** Resolves when these events have arrived, or when none has arrived for `arrivalTimeoutMs`. */
   untilArrived: (ids: Iterable<string>) => Promise<void>
   close: () => Promise<void>
 }
 
-/** Responds 204 to every delivery with a valid signature, and records when its event arrived. */
+/** Responds with 204 to every delivery that has a valid signature, and records when its event arrived. */
 export async function startReceiver({
   host,
   port,

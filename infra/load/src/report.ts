@@ -46,7 +46,7 @@ function arrivalsOf(
   }
 }
 
-/** Whether everything that was published was accepted and, where that was looked at, has arrived. */
+/** Whether everything that was published was accepted and, if arrivals were recorded, has arrived. */
 export const isComplete = ({ published, accepted, arrivals }: Report): boolean =>
   accepted === published && (arrivals === null || (arrivals.missing === 0 && arrivals.badSignatures === 0))
 

@@ -3,19 +3,19 @@ import { isIP } from 'node:net'
 import { join } from 'node:path'
 import type { SelfsignedOptions } from 'selfsigned'
 
-/** A certificate authority of one machine. Clients that should trust its servers get `cert`, never `key`. */
+/** A certificate authority for one machine. Clients that should trust its servers get `cert`, never `key`. */
 export type Authority = Awaited<ReturnType<typeof createAuthority>>
 
-/** Days from now. It begins a day ago by default: the clock of a container may be a little behind. */
+/** Days from now. By default, validity starts a day ago, because the clock of a container may be a little behind. */
 type Validity = { days: number; from?: number }
 
 const DAY_MS = 24 * 60 * 60 * 1000
 const AUTHORITY_DAYS = 3650
-/** Some clients refuse server certificates that are valid for longer. */
+/** Some clients reject server certificates that are valid for longer. */
 const SERVER_DAYS = 397
 export const LOOPBACK = ['localhost', '127.0.0.1', '::1']
 
-/** Makes a new authority, in memory only. */
+/** Creates a new authority, in memory only. */
 export const createAuthority = () =>
   generate(
     'Signet local development authority',
@@ -28,7 +28,10 @@ export const createAuthority = () =>
     },
   )
 
-/** The authority kept in a folder; made on first use, so that a browser told to trust it once keeps doing so. */
+/**
+ * Loads the authority that is kept in a folder. Creates it on first use, so that a browser that was told to trust it continues to do
+ * so.
+ */
 export async function loadAuthority(folder: string): Promise<Authority> {
   const keyFile = join(folder, 'ca-key.pem')
   const certFile = join(folder, 'ca.pem')
@@ -42,7 +45,7 @@ export async function loadAuthority(folder: string): Promise<Authority> {
   return authority
 }
 
-/** A server certificate, signed by the authority, for DNS names and IP addresses, that ends in so many days. */
+/** Issues a server certificate, signed by the authority, for DNS names and IP addresses, that is valid for the given number of days. */
 export const issueCertificate = (
   ca: Authority,
   hosts: readonly string[] = LOOPBACK,

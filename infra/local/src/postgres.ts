@@ -8,15 +8,15 @@ import { ACCOUNT, postgresPrograms, serverFolder } from './postgres-installation
 import { startServer } from './server-process.js'
 
 export interface PostgresOptions {
-  /** Created when missing. As root the real place may differ: see `serverFolder`. */
+  /** Created if necessary. As root, the real path may differ: see `serverFolder`. */
   dataDir: string
-  /** Port on 127.0.0.1; a free one when left out. */
+  /** Port on 127.0.0.1. If omitted, a free one. */
   port?: number
   /** Defaults to `<dataDir>.log`. */
   logFile?: string
   /** Trades durability for speed. Only for data that may be lost. */
   test?: boolean
-  /** More of its parameters, as `name=value`. */
+  /** Additional parameters, as `name=value`. */
   settings?: readonly string[]
 }
 
@@ -27,7 +27,7 @@ const ANSWER_MS = 20_000
 const SETTINGS = ['listen_addresses=127.0.0.1', 'unix_socket_directories=', 'max_connections=200']
 const DURABILITY_OFF = ['fsync=off', 'synchronous_commit=off', 'full_page_writes=off']
 
-/** Starts the embedded PostgreSQL on 127.0.0.1 and resolves when it takes connections. Dies with this process. */
+/** Starts the embedded PostgreSQL on 127.0.0.1 and resolves when it accepts connections. It ends with this process. */
 export async function startPostgres({ test = false, settings = [], port, ...options }: PostgresOptions) {
   const programs = postgresPrograms()
   const dataDir = serverFolder(options.dataDir)
@@ -45,7 +45,7 @@ export async function startPostgres({ test = false, settings = [], port, ...opti
         ...{ ...ACCOUNT, logFile, cwd: dataDir },
       }),
     isReady: ({ pid }) => saysReady(dataDir, pid),
-    // A predecessor that was killed a moment ago still holds the folder.
+    // An earlier server that was killed a moment ago still holds the folder.
     passing: /lock file "postmaster.pid" already exists|shared memory block .* is still in use/,
   })
   const url = (database: string): string =>
@@ -54,22 +54,22 @@ export async function startPostgres({ test = false, settings = [], port, ...opti
     ...server,
     /** Connection string of a database on this server, with the superuser's password. */
     url,
-    /** Creates a database unless it is there. */
+    /** Creates a database unless it exists. */
     createDatabase: (name: string): Promise<void> => createDatabase(url('postgres'), name),
   }
 }
 
-/** Deletes what `startPostgres` keeps for this folder, wherever it put it. */
+/** Deletes the data that `startPostgres` keeps for this folder, wherever it put it. */
 export function removePostgresData(dataDir: string): void {
   rmSync(serverFolder(dataDir), { recursive: true, force: true })
   rmSync(dataDir, { recursive: true, force: true })
 }
 
-/** Makes the cluster on first use. The password keeps other users of the machine out of a superuser's session. */
+/** Creates the cluster on first use. The password keeps other users of the machine out of a superuser's session. */
 function initialize(initdb: string, dataDir: string): string {
   const passwordFile = join(dataDir, 'signet-password')
   if (existsSync(passwordFile)) return readFileSync(passwordFile, 'utf8')
-  // It is written last: what is here without it was left by an initdb that was interrupted.
+  // The password file is written last. Data without it was left by an interrupted initdb.
   rmSync(dataDir, { recursive: true, force: true })
   serverFolder(dataDir)
   const password = randomBytes(18).toString('base64url')
@@ -77,7 +77,7 @@ function initialize(initdb: string, dataDir: string): string {
   writeFileSync(pwFile, password, { mode: 0o600 })
   try {
     if (ACCOUNT.uid !== undefined) chownSync(pwFile, ACCOUNT.uid, ACCOUNT.uid)
-    // Nobody can guess 144 random bits, so connections need not pay for iterations (RFC 5802 section 2.2).
+    // Nobody can guess 144 random bits, so connections need not spend time on iterations (RFC 5802 section 2.2).
     const access = ['-U', USER, '-A', 'scram-sha-256', `--pwfile=${pwFile}`, '--set=scram_iterations=1']
     const args = ['-D', dataDir, ...access, '-E', 'UTF8', '--locale=C.UTF-8', '--no-sync']
     execFileSync(initdb, args, { ...ACCOUNT, cwd: '/', stdio: 'pipe' })
@@ -88,7 +88,7 @@ function initialize(initdb: string, dataDir: string): string {
   return password
 }
 
-/** The server writes its state into postmaster.pid; the first line tells whether the file is this server's. */
+/** The server writes its state into postmaster.pid. The first line shows whether the file is from this server. */
 function saysReady(dataDir: string, pid: number): boolean {
   try {
     const lines = readFileSync(join(dataDir, 'postmaster.pid'), 'utf8').trimEnd().split('\n')
@@ -98,7 +98,7 @@ function saysReady(dataDir: string, pid: number): boolean {
   }
 }
 
-/** Creates a database on any server, given the URL of another one there. Does nothing when it exists. */
+/** Creates a database on any server, given the URL of another database there. Does nothing if it exists. */
 export const createDatabase = (adminUrl: string, name: string): Promise<void> =>
   inPostgres(adminUrl, (client) =>
     client.query(`create database ${pg.escapeIdentifier(name)}`).catch((error: { code?: string }) => {

@@ -1,7 +1,7 @@
 import { delimiter } from 'node:path'
 import which from 'which'
 
-/** All programs of these names: those on the PATH, then those in further folders. A name may be a path. */
+/** Finds all programs with these names: those on the PATH, then those in further folders. A name may be a path. */
 export function findPrograms(
   names: readonly string[],
   path: string | undefined,

@@ -8,15 +8,15 @@ import { findRedis, type RedisProgram } from './redis/ways.js'
 import { startServer } from './server-process.js'
 
 export interface RedisOptions {
-  /** Working folder: its log, and its append-only file if any. */
+  /** Working folder for its log and for its append-only file, if it has one. */
   dir: string
-  /** Port on 127.0.0.1; a free one when left out. */
+  /** Port on 127.0.0.1. If omitted, a free one. */
   port?: number
-  /** Keep the data over restarts and crashes, unless it runs in a container. */
+  /** Keeps the data across restarts and crashes, unless the server runs in a container. */
   appendOnly?: boolean
-  /** More of its arguments, which come first, such as `--replicaof`. */
+  /** Additional arguments, such as `--replicaof`, which come first. */
   settings?: readonly string[]
-  /** The one that is found here when left out. */
+  /** If omitted, the one that is found on this machine. */
   program?: RedisProgram
 }
 
@@ -26,7 +26,7 @@ const ANSWER_MS = 20_000
 // BullMQ's jobs must not be evicted.
 const ALWAYS = ['--save', '', '--maxmemory-policy', 'noeviction']
 
-/** Starts a private Redis or Valkey on 127.0.0.1 and resolves when it answers. Dies with this process. */
+/** Starts a private Redis or Valkey on 127.0.0.1 and resolves when it answers. It ends with this process. */
 export async function startRedis({ dir, port, appendOnly, settings = [], ...given }: RedisOptions) {
   const { command, env, title, container } = given.program ?? (await findRedis())
   const place = container ? [] : ['--bind', '127.0.0.1', '--dir', dir]
@@ -55,14 +55,14 @@ export async function startRedis({ dir, port, appendOnly, settings = [], ...give
   return {
     ...server,
     url: `redis://127.0.0.1:${server.port}`,
-    /** For people: which server runs, and where when not as a program of this machine. */
+    /** Tells people which server is running, and where, unless it is a program of this machine. */
     title,
   }
 }
 
 export async function inRedis(url: string, work: (client: Redis) => Promise<unknown>): Promise<void> {
   const client = new Redis(url, { lazyConnect: true, connectTimeout: ANSWER_MS, retryStrategy: () => null })
-  // The reason is in the rejection of connect; without a listener it would be printed as well.
+  // The rejection of `connect` contains the reason. Without a listener, it would also be printed.
   client.on('error', () => {})
   try {
     await client.connect()

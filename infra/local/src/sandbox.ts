@@ -12,7 +12,7 @@ interface SandboxOptions extends Omit<ReceiverOptions, 'port'> {
   ports: typeof SANDBOX_PORTS
 }
 
-/** The outside world of a development machine: a mail inbox and an HTTPS receiver, with one server for their pages. */
+/** Starts the outside world of a development machine: a mail inbox and an HTTPS receiver, with one server for their pages. */
 export async function startSandbox({ ports, host, ...certificate }: SandboxOptions) {
   const receiver = await startReceiver({ port: ports.receiver, host, ...certificate })
   const inbox = await startInbox({ port: ports.smtp, host })

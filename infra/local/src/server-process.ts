@@ -3,12 +3,12 @@ import type { Guarded } from './child.js'
 import { leasePort } from './ports.js'
 import { waitUntil } from './wait-until.js'
 
-/** A server on 127.0.0.1 that takes connections. */
+/** A server on 127.0.0.1 that accepts connections. */
 export type ServerProcess = Awaited<ReturnType<typeof startServer>>
 
 interface Launch {
   name: string
-  /** A free one when left out: PostgreSQL and Redis cannot pick one themselves. */
+  /** If omitted, a free one. PostgreSQL and Redis cannot pick one themselves. */
   port?: number
   launch: (port: number) => Promise<Guarded>
   isReady: (server: Guarded, port: number) => boolean | Promise<boolean>
@@ -36,9 +36,9 @@ export async function startServer({ name, port: wanted, launch, isReady, passing
     if (server.running) {
       return {
         ...{ name, port, pid, exited, lastOutput },
-        /** Orderly: what was committed is on disk. */
+        /** Stops cleanly, with everything that was committed on disk. */
         stop: async () => void (await server.stop()),
-        /** For tests of crashes; the returned promise ends when the server is gone. */
+        /** For tests of crashes. Resolves when the server is gone. */
         async kill(signal: NodeJS.Signals): Promise<void> {
           server.kill(signal)
           await exited

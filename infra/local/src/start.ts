@@ -15,11 +15,11 @@ interface Options {
   demo: boolean
 }
 
-/** The `npm start` command; `root` is the repository. Returns the exit code. */
+/** The `npm start` command. `root` is the repository. Returns the exit code. */
 export async function start(root: string, options: Options): Promise<number> {
   const supervisor = new Supervisor()
-  // Two stacks in one folder would open the same Redis files, and `--reset` would wipe the data under a running one. The lock
-  // stands outside the data, so that it survives a reset.
+  // Two stacks in one folder would open the same Redis files, and `--reset` would delete the data of a running one. The lock is outside
+  // the data, so that it survives a reset.
   const { release, owner } = takeLock(join(root, '.cache', 'start.lock'))
   try {
     if (!release) throw new Error(`npm start already runs in this folder (process ${owner}): stop it first.`)
@@ -42,7 +42,7 @@ export async function start(root: string, options: Options): Promise<number> {
   }
 }
 
-/** Ends with an exit code after `--once`; otherwise never, because the services stay up. */
+/** With `--once`, ends with an exit code. Otherwise never ends, because the services stay up. */
 async function run(root: string, { reset, once, demo }: Options, supervisor: Supervisor): Promise<number> {
   const startedAt = performance.now()
   const folder = join(root, '.data')
@@ -77,7 +77,7 @@ function overview({ addresses, secrets }: Stack, folder: string, demo?: Walkthro
   return `${bold('  Where everything is')}\n\n${table(rows)}`
 }
 
-/** Settles on the first Ctrl-C or SIGTERM; a second one ends the process at once, and the guards end the children. */
+/** Settles on the first Ctrl-C or SIGTERM. A second one ends the process immediately, and the guards end the children. */
 function untilAskedToStop(): Promise<void> {
   return new Promise((resolve) => {
     let asked = false
@@ -89,7 +89,7 @@ function untilAskedToStop(): Promise<void> {
     }
     for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, ask)
     if (!process.env['npm_lifecycle_event']) return
-    // npm does not forward every signal, and none when it is killed: once it is gone, nobody needs this process.
+    // npm does not forward every signal, and none if it is killed. Once npm is gone, nobody needs this process.
     const npm = process.ppid
     const timer = setInterval(() => {
       if (process.ppid === npm) return

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 
 interface WaitOptions {
   timeoutMs?: number
-  /** Between two questions. Left out, 20 ms, and the longer when it has taken long already. */
+  /** Time between two calls. By default 20 ms, and longer if the wait has already taken long. */
   intervalMs?: number
   describe: string
   seen?: () => string
@@ -14,8 +14,8 @@ const LAST_INTERVAL_MS = 250
 const INTERVAL_SHARE = 0.05
 
 /**
- * Asks until `find` gives something; fails with `describe` and what `seen` tells about the situation. The default of
- * 150 seconds is not an expectation, only an end to waiting for what never happens: a busy machine takes its time.
+ * Calls `find` until it returns something. Fails with `describe` and what `seen` says about the situation. The default limit of 150
+ * seconds is not an expected duration; it only ends a wait for something that never happens, because a busy machine may take long.
  */
 export async function waitUntil<T>(
   find: () => T | undefined | Promise<T | undefined>,

@@ -3,7 +3,7 @@ import { readVariables } from '@signet/config'
 import { say } from './terminal.js'
 import { walkThrough, type World } from './walkthrough/index.js'
 
-/** What docker-compose.yml publishes; its secrets are fit for development alone and say so. */
+/** The addresses that docker-compose.yml publishes. Its secrets are only for development, and say so. */
 function composeWorld(): World {
   const at = (setting: string, port: number) => `http://localhost:${process.env[setting] || port}`
   return {
@@ -17,7 +17,7 @@ function composeWorld(): World {
 
 const NOTED = ['AUTH', 'WEBHOOKS', 'INTERNAL', 'INBOX', 'INGEST_TOKEN']
 
-/** Addresses of the `npm start` that runs in this folder, from the file that it writes for shells. */
+/** The addresses of the `npm start` that runs in this folder, from the file that it writes for shells. */
 export function localWorld(root: string): World | undefined {
   const noted = readVariables(join(root, '.data/env/addresses.sh'))
   const [auth, webhooks = '', internal = '', inbox = '', internalToken = ''] = NOTED.map(
@@ -26,7 +26,7 @@ export function localWorld(root: string): World | undefined {
   return auth === undefined ? undefined : { auth, webhooks, internal, inbox, internalToken }
 }
 
-/** The walk-through by itself: against the running `npm start`, or with `--compose` against containers. */
+/** Runs only the walk-through: against the running `npm start`, or with `--compose` against containers. */
 export async function walk(root: string, args: string[]): Promise<number> {
   const world = args.includes('--compose') ? composeWorld() : localWorld(root)
   if (world) return (await walkThrough(world)) ? 0 : 1

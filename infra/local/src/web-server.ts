@@ -3,11 +3,11 @@ import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { Router } from 'express'
 
-/** Adds what a tool serves. */
+/** Adds the routes of a tool. */
 export type Routes = (router: Router) => void
 
 export interface Place {
-  /** 0 or left out: a free one. */
+  /** A free port if this is 0 or omitted. */
   port?: number
   /** Interface to listen on; 127.0.0.1 unless it runs in a container. */
   host?: string
@@ -16,7 +16,7 @@ export interface Place {
 const HOST = '127.0.0.1'
 const MAX_BODY = '1mb'
 
-/** Serves the pages and APIs of the local tools. A plain-text body is read as JSON, because fetch sends JSON as such. */
+/** Serves the pages and APIs of the local tools. Reads a plain-text body as JSON, because fetch sends JSON that way. */
 export async function serve(routes: Routes, place?: Place) {
   const { default: express } = await import('express')
   const app = express().disable('x-powered-by').disable('etag')
@@ -36,7 +36,7 @@ export async function listen(server: Server, { port = 0, host = HOST }: Place = 
   await once(server.listen(port, host), 'listening')
   return {
     port: portOf(server),
-    /** Ends the server at once, also the connections that clients keep alive. */
+    /** Closes the server immediately, including connections that clients keep alive. */
     close: async (): Promise<void> => {
       const closed = new Promise((resolve) => server.close(resolve))
       server.closeAllConnections()

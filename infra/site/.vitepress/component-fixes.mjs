@@ -1,7 +1,8 @@
-// Fixes what axe-core reports in VitePress's components while the site is built. Each fix must find the text that it replaces, so that a
-// new version of VitePress that needs another one fails the build.
+// Fixes problems that axe-core reports in VitePress's components while the site is built. Each fix must find the text that it replaces,
+// so that the build fails if a new version of VitePress needs another fix.
 const FIXES = {
-  // A heading in the sidebar is a button, and so is the arrow inside it. Screen readers get one button that says whether it is open.
+  // A heading in the sidebar is a button, and so is the arrow inside it. With this, screen readers get one button that says whether it
+  // is open.
   'VPSidebarItem.vue': [
     [':role="itemRole"', ':role="itemRole" :aria-expanded="isLink ? undefined : !collapsed"'],
     [/role="button"\s+aria-label="toggle section"/, 'aria-hidden="true"'],

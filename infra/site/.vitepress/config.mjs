@@ -11,7 +11,7 @@ export default {
   description:
     'Sign people in, and tell their tools what happened: an identity server, webhooks and their delivery',
   lang: 'en',
-  // No picture of a tab: browsers would ask for one that is not there.
+  // An empty icon, because browsers would otherwise request one that does not exist.
   head: [['link', { rel: 'icon', href: 'data:,' }]],
   srcDir: copyPages(),
   outDir: join(root, 'infra/site/dist'),
@@ -35,14 +35,14 @@ export default {
   },
 }
 
-/** Our Markdown is not a template: braces in it are literal. */
+/** Our Markdown is not a template, so braces in it are literal. */
 function plainBraces(md) {
   const { renderer } = md
   const render = renderer.render.bind(renderer)
   renderer.render = (...args) => render(...args).replaceAll('{{', '&#123;&#123;')
 }
 
-/** The first cell of a table that has headings on its left, too, heads nothing. */
+/** In a table that also has headings on its left, the first cell is not a heading. */
 function emptyHeadings(md) {
   md.core.ruler.push('empty-headings', ({ tokens }) => {
     for (const [index, { type, content }] of tokens.entries()) {
@@ -52,7 +52,7 @@ function emptyHeadings(md) {
   })
 }
 
-/** The anchors that code hosts give headings, so that a link works in both places. */
+/** Makes the same anchors for headings as code hosts, so that a link works in both places. */
 function slug(heading) {
   return heading
     .trim()

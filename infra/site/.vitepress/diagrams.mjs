@@ -1,4 +1,5 @@
-// Mermaid diagrams become SVG while the site is built: a page loads no script for them, and follows light and dark.
+// Turns Mermaid diagrams into SVG while the site is built, so that pages load no script for them and the diagrams follow light and dark
+// mode.
 import { renderMermaidSVG } from 'beautiful-mermaid'
 
 const COLORS = { bg: 'var(--vp-c-bg)', fg: 'var(--vp-c-text-1)', muted: 'var(--vp-c-text-1)' }
@@ -15,13 +16,13 @@ export function diagrams(md) {
 }
 
 function figure(source) {
-  // The library asks a font service for its typeface; the site asks nobody for anything.
+  // The library loads its typeface from a font service, but the site must not load anything from other hosts.
   const svg = renderMermaidSVG(source, COLORS).replace(/@import url\([^)]*\);/, '')
   const shown = source.startsWith('sequenceDiagram') ? widened(svg) : svg
   return `<div class="diagram" role="img" aria-label="Diagram" tabindex="0" v-pre>${shown}</div>\n`
 }
 
-/** Long messages between the first or the last two participants reach beyond the picture that the library computes. */
+/** Widens diagrams: long messages between the first or the last two participants extend beyond the size that the library computes. */
 function widened(svg) {
   return svg.replace(
     /viewBox="0 0 ([\d.]+) ([\d.]+)" width="[\d.]+"/,

@@ -1,4 +1,4 @@
-// Links as they work on a code host, made to work on the site: to a page, or to a file that is then copied beside the pages.
+// Makes links that work on a code host work on the site: they lead to a page, or to a file that is then copied next to the pages.
 import { copyFileSync, mkdirSync, statSync } from 'node:fs'
 import { dirname, join, posix, relative } from 'node:path'
 import { HOME, markdownFiles, PAGES, root } from './pages.mjs'
@@ -12,14 +12,14 @@ export function repositoryLinks(md) {
     const from = relative(PAGES, env.realPath ?? env.path)
     for (const token of tokens.flatMap((block) => [block, ...(block.children ?? [])])) {
       if (token.type === 'link_open') token.attrSet('href', addressOf(token.attrGet('href'), from))
-      // Vue takes a picture's address without a dot for the name of a package.
+      // Vue reads a picture's address without a dot as the name of a package.
       if (/^html_/.test(token.type))
         token.content = token.content.replaceAll(/\bsrc="(?=\w)(?!\w+:)/g, 'src="./')
     }
   })
 }
 
-/** Browsers show text, and offer other files for download: sources are copied with `.txt` added. */
+/** Browsers show text, and offer other files for download, so sources are copied with `.txt` added. */
 export function copyLinkedFiles(outDir) {
   for (const file of linkedFiles) {
     const copy = join(outDir, textName(file))

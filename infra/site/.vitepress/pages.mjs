@@ -1,4 +1,4 @@
-// Which Markdown files of the repository are pages, and where the sidebar lists them. A file that fits nowhere fails the build.
+// Decides which Markdown files of the repository are pages, and where the sidebar lists them. A file that fits nowhere fails the build.
 import { execFileSync } from 'node:child_process'
 import { cpSync, existsSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
@@ -8,7 +8,10 @@ export const root = fileURLToPath(new URL('../../..', import.meta.url))
 export const HOME = 'infra/site/index.md'
 export const PAGES = join(root, 'infra/site/pages')
 
-/** In the order of the sidebar; the first pattern that fits a file decides its place, and the order of the patterns its rank. */
+/**
+ * In the order of the sidebar. The first pattern that matches a file determines its place, and the order of the patterns determines its
+ * rank.
+ */
 const SECTIONS = [
   {
     text: 'Start',
@@ -51,7 +54,7 @@ const SECTIONS = [
   { text: 'How it works', files: [/^apps\/.*\.md$/, /^packages\/.*\.md$/] },
   { text: 'Decisions', files: [/^infra\/decisions\/README\.md$/, /^infra\/decisions\//] },
 ]
-/** Folders that begin with a dot hold forms and rules for the code host, not pages. */
+/** Folders that begin with a dot contain forms and rules for the code host, not pages. */
 export const markdownFiles = () => tracked('*.md').filter((file) => !file.startsWith('.'))
 
 /** VitePress finds Vue only from inside this package, so the build reads a copy of the pages and their pictures. */
@@ -68,7 +71,7 @@ function tracked(...patterns) {
   return files.filter((file) => file !== '' && existsSync(join(root, file)))
 }
 
-/** The sidebar: every page, once. */
+/** Returns the sidebar, which lists every page once. */
 export function sidebar(files = markdownFiles()) {
   const groups = SECTIONS.map(({ text }) => ({ text, collapsed: false, items: [] }))
   for (const file of files.filter((name) => name !== HOME).sort(byRank)) {
@@ -89,14 +92,14 @@ function placeOf(file) {
   throw new Error(`${file} has no place in the sidebar: give it one in infra/site/.vitepress/pages.mjs`)
 }
 
-/** Names of packages say little in a list. */
+/** Labels for pages, because names of packages say little in a list. */
 const LABELS = {
   'README.md': 'Signet',
   'packages/webhook-verify/README.md': 'Verify deliveries',
   'packages/cli/README.md': 'The command-line tool',
 }
 
-/** The first heading, with the app where several apps have such a page. */
+/** Returns the first heading, together with the app if several apps have such a page. */
 function labelOf(file) {
   if (LABELS[file]) return LABELS[file]
   const [, heading = file] = /^# (.+)$/m.exec(readFileSync(join(root, file), 'utf8')) ?? []

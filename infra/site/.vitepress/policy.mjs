@@ -1,4 +1,4 @@
-// The pages may load from their own host only, and run only the scripts that were built.
+// Pages may load only from their own host, and run only the scripts that were built.
 import { createHash } from 'node:crypto'
 
 const INLINE_SCRIPT = /<script(?![^>]*\bsrc=)[^>]*>([^]*?)<\/script>/g

@@ -1,4 +1,7 @@
-/** A discrete-event clock: what is due first happens first; of two at the same moment, what was asked for first. */
+/**
+ * A discrete-event clock: what is due first happens first. If two are due at the same moment, the one that was scheduled first happens
+ * first.
+ */
 export class Clock {
   now = 0
   readonly #heap: { at: number; order: number; act: () => void }[] = []
@@ -58,7 +61,7 @@ export class Clock {
   }
 }
 
-/** mulberry32: the same numbers in every run. */
+/** mulberry32, which produces the same numbers in every run. */
 export function random(seed: number): () => number {
   let state = seed
   return () => {

@@ -2,16 +2,16 @@ import type { Clock } from './clock.js'
 import { COMMIT_GAP_MS, type Cost, COSTS, LARGEST_BATCH, type Layout } from './model.js'
 import { Cores, Station, timeOf } from './stations.js'
 
-/** When it was due to be published. */
+/** `due` is when the event was due to be published. */
 export type Event = { due: number }
 
 type Batch = readonly Event[]
 type Dispatcher = { dispatch: Station<Event>; waiting: () => number }
 
-/** Requests to receivers are not ours to speed up. */
+/** Time of a request to a receiver, which we cannot speed up. */
 const RECEIVER_MS = 2
 
-/** The processes of a layout, and the way of events through them: an API, Redis, a dispatcher, a receiver. */
+/** The processes of a layout, and the path of events through them: an API, Redis, a dispatcher, a receiver. */
 export class Deployment {
   readonly #machines: readonly Cores[]
   readonly #disk: Station<() => void>
@@ -39,7 +39,7 @@ export class Deployment {
     this.#outside(1, () => this.#pick(this.#apis).add([event]))
   }
 
-  /** How much of the elapsed time each part was busy: the busiest process of a kind, and all cores of a machine. */
+  /** The fraction of the elapsed time that each part was busy: the busiest process of a kind, and all cores of a machine. */
   busy(): Readonly<Record<string, number>> {
     const share = (ms: number, count = 1) => ms / this.clock.now / count
     const busiest = (stations: readonly Station<Event>[]) =>
@@ -76,7 +76,10 @@ export class Deployment {
     return { dispatch, waiting: () => dispatch.waiting + commits.waiting }
   }
 
-  /** A process has one commit under way; what comes meanwhile is in the next. Half of PostgreSQL's work is accepting an event. */
+  /**
+   * A process makes one commit at a time, and events that arrive in the meantime go into the next one. Half of PostgreSQL's work is
+   * accepting events.
+   */
   #createCommits(then: (batch: Batch) => void): Station<Event> {
     return new Station<Event>({
       clock: this.clock,
@@ -107,7 +110,7 @@ export class Deployment {
     })
   }
 
-  /** A dispatcher fetches when it has the least left to do; of several idle ones, any. */
+  /** A dispatcher fetches when it has the least left to do. If several are idle, any of them does. */
   #fetch(batch: Batch): void {
     const [first, second] = [this.#pick(this.#dispatchers), this.#pick(this.#dispatchers)]
     const { dispatch } = second.waiting() < first.waiting() ? second : first

@@ -1,6 +1,6 @@
 /**
- * CPU time of a step on a batch of n events: `fixed` + n × `each`, in ms. Both follow from two measurements of infra/sizing.md:
- * what an event costs in a burst, where batches hold 32, and at 200 a second, where they hold two.
+ * CPU time of a step for a batch of n events: `fixed` + n × `each`, in ms. Both follow from two measurements of infra/sizing.md: the
+ * time per event in a burst, where batches hold 32, and at 200 a second, where they hold two.
  */
 export type Cost = { fixed: number; each: number }
 
@@ -12,17 +12,17 @@ function costOf(inBurst: number, inTrickle: number): Cost {
   return { fixed, each: inBurst - fixed / BURST_BATCH }
 }
 
-/** Per event in ms: in a burst, at 200 a second (the middle of each range there). */
+/** Time per event in ms, in a burst and at 200 a second (the middle of each range there). */
 export const COSTS = {
   api: costOf(0.55, 2.2),
   dispatcher: costOf(0.46, 2.3),
   postgres: costOf(0.46, 1.9),
   redis: costOf(0.042, 0.4),
-  /** The generator and the receiver of the measurements, where they share the machine. */
+  /** The generator and the receiver of the measurements, if they share the machine. */
   outside: { fixed: 0, each: 0.3 },
 }
 
-/** The API starts commits of a steady stream at least so far apart (apps/dispatcher/docs/bench.md). */
+/** Minimum time between two commits of the API in a steady stream (apps/dispatcher/docs/bench.md). */
 export const COMMIT_GAP_MS = 10
 export const LARGEST_BATCH = 32
 
@@ -46,7 +46,7 @@ export const coresOf = ({ machines }: Layout) => machines.reduce((sum, { cores }
 
 const apart = (name: string, processes: number, postgresCores: number): Layout => ({
   name,
-  // One machine with two cores for each process of an app: one for its thread, one for its helpers and the kernel.
+  // One machine with two cores for each process of an app: one for its thread, and one for its helpers and the kernel.
   machines: [
     ...Array.from({ length: 2 * processes }, () => ({ cores: 2 })),
     { cores: postgresCores },
@@ -59,7 +59,7 @@ const apart = (name: string, processes: number, postgresCores: number): Layout =
   flushMs: 1,
 })
 
-/** The first is the machine of the measurements, to see how far the model is right. */
+/** The machine of the measurements, to compare the model with them. */
 export const MEASURED: Layout = {
   name: 'everything on 2 cores',
   machines: [{ cores: 2 }],

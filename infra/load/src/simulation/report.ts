@@ -32,7 +32,7 @@ export function capacityOf(layout: Layout): Capacity {
 
 const rounded = (value: number) => (value < 100 ? Math.round(value) : Number(value.toPrecision(2)))
 
-/** What the page shows. */
+/** The text of the page. */
 export function simulationText(layouts: readonly Layout[] = LAYOUTS): string {
   const checks = MEASURED_RATES.map((perSecond) => {
     const { p50Ms, p99Ms } = simulate(MEASURED, { perSecond, seconds: SECONDS })

@@ -4,16 +4,16 @@ import type { Layout } from './model.js'
 
 export type Simulated = {
   arrived: number
-  /** From when an event was due to its arrival, in ms. */
+  /** Times from when an event was due to its arrival, in ms. */
   p50Ms: number
   p99Ms: number
-  /** How long the last events took, relative to the first: above 2, a queue grows without end. */
+  /** How long the last events took compared with the first. Above 2, a queue grows without end. */
   growth: number
-  /** As {@link Deployment.busy}. */
+  /** See {@link Deployment.busy}. */
   busy: Readonly<Record<string, number>>
 }
 
-/** Events at random moments, `perSecond` on average, on their way through all parts of the layout. */
+/** Simulates events at random moments, `perSecond` on average, on their way through all parts of the layout. */
 export function simulate(
   layout: Layout,
   { perSecond, seconds }: { perSecond: number; seconds: number },
@@ -40,7 +40,7 @@ function summaryOf(latencies: readonly number[]) {
   const at = (part: number) => sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * part))] ?? NaN
   const tenth = Math.ceil(latencies.length / 10)
   const mean = (list: readonly number[]) => list.reduce((sum, value) => sum + value, 0) / list.length
-  // The very first events meet empty queues.
+  // Skips the very first events, which find empty queues.
   const growth = mean(latencies.slice(-tenth)) / mean(latencies.slice(tenth, 2 * tenth))
   return { p50Ms: at(0.5), p99Ms: at(0.99), growth }
 }

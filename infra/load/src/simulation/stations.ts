@@ -1,7 +1,7 @@
 import type { Clock } from './clock.js'
 import type { Cost } from './model.js'
 
-/** The cores of a machine: work waits for a free one, in order. */
+/** The cores of a machine. Work waits for a free core, in order. */
 export class Cores {
   busyMs = 0
   #free: number
@@ -31,14 +31,17 @@ export class Cores {
 
 type StationOptions<T> = {
   clock: Clock
-  /** The work on a batch; calls `done` with its length in ms when the next batch may begin. */
+  /** Does the work for a batch, and calls `done` with its duration in ms when the next batch may start. */
   serve: (batch: readonly T[], done: (ms: number) => void) => void
   largest: number
   /** Minimum time between the starts of two batches. */
   gapMs?: number
 }
 
-/** One thread, or a disk: takes what waits as a batch, and the next one when it is done. `busyMs` leaves out waiting for a core. */
+/**
+ * One thread or one disk. Takes everything that waits as a batch, and the next batch when that is done. `busyMs` excludes waiting for a
+ * core.
+ */
 export class Station<T> {
   busyMs = 0
   #busy = false

@@ -5,11 +5,11 @@ import type { Routes } from '../web-server.js'
 import type { Inbox } from './inbox.js'
 import type { Mail } from './mail.js'
 
-/** An email is untrusted HTML: it runs no script, and its links open in a new tab. */
+/** An email is untrusted HTML. It may not run scripts, and its links open in a new tab. */
 const SANDBOX = 'allow-popups allow-popups-to-escape-sandbox'
 const MAIL_POLICY = `sandbox ${SANDBOX}; default-src 'none'; style-src 'unsafe-inline'; img-src data:`
 
-/** What the inbox received. For people: a list, and each email. For programs: `GET /api/messages?to=`, the newest first. */
+/** Serves what the inbox received. For people: a list, and each email. For programs: `GET /api/messages?to=`, the newest first. */
 export const inboxRoutes =
   ({ messages }: Pick<Inbox, 'messages'>): Routes =>
   (router) => {

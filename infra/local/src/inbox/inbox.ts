@@ -24,7 +24,7 @@ export async function startInbox({ port = 0, host = '127.0.0.1', adapt = (own) =
   const { SMTPServer } = await import('smtp-server')
   const settings: Settings = {
     size: MAX_MAIL_BYTES,
-    // The library would offer STARTTLS with a certificate of its own that nobody can verify.
+    // The library would offer STARTTLS with its own certificate, which nobody can verify.
     disabledCommands: ['STARTTLS'],
     authOptional: true,
     allowInsecureAuth: true,
@@ -43,11 +43,11 @@ export async function startInbox({ port = 0, host = '127.0.0.1', adapt = (own) =
     },
   }
   const smtp = new SMTPServer(adapt(settings))
-  smtp.on('error', () => {}) // a client that breaks off must not stop us
+  smtp.on('error', () => {}) // a client that disconnects must not stop us
   await once(smtp.listen(port, host), 'listening')
   return {
     smtpPort: portOf(smtp.server),
-    /** Oldest first. The envelope's recipient is compared without regard to case. */
+    /** Oldest first. Compares the envelope's recipient without regard to case. */
     messages: ({ to }: { to?: string } = {}): Mail[] =>
       mails.filter(
         (mail) => to === undefined || mail.to.some((one) => one.toLowerCase() === to.toLowerCase()),

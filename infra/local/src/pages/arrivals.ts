@@ -2,12 +2,12 @@ import { html, live, pageTextsOf, table, type Html } from '@signet/pages'
 import type { Router } from 'express'
 import { servePage, type Tool } from './local-page.js'
 
-/** What one of the tools received, and how its pages show it. */
+/** The items that one of the tools received, and how its pages show them. */
 interface Arrivals<T> {
   tool: Tool
   /** Plural name of the items, for headings. */
   plural: string
-  /** The pages of single arrivals are at this path and a number. */
+  /** The page of each item is at this path and its number. */
   itemPath: string
   /** Oldest first. */
   all: () => readonly T[]
@@ -15,19 +15,19 @@ interface Arrivals<T> {
   /** The text that the filter searches, and a label for that text. */
   textOf: (one: T) => string
   filter: string
-  /** The title of its page. In the list it is the link there, before the cells. */
+  /** The title of the item's page. In the list, it is the link to the page, before the cells. */
   titleOf: (one: T) => string
   columns: readonly string[]
   cells: (one: T) => readonly Html[]
   details: (one: T) => Html
 }
 
-/** Newest arrivals that the list has; the others are found by the filter. */
+/** The list shows this many of the newest items. The filter finds the others. */
 const LISTED = 100
-/** These pages are in English, as all tools for developers are. */
+/** These pages are in English, like all tools for developers. */
 const kitTexts = pageTextsOf({ en: {}, de: {} })('en')
 
-/** Serves a list, which shows what arrives by itself where scripts run, and a page for each arrival. */
+/** Serves a list and a page for each item. With scripts, the list shows new items by itself. */
 export function serveArrivals<T>(router: Router, arrivals: Arrivals<T>): void {
   const { tool, plural, itemPath, all, numberOf, textOf, filter, titleOf, columns, cells, details } = arrivals
   const rowOf = (one: T) => [html`<a href="${itemPath}/${numberOf(one)}">${titleOf(one)}</a>`, ...cells(one)]

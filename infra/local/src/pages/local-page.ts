@@ -21,7 +21,7 @@ iframe { width: 100%; height: 34rem; border: 1px solid var(--line); border-radiu
 interface ToolPage {
   title: string
   body: Html
-  /** Shows by itself what arrives, where scripts run. */
+  /** With scripts, the page shows new arrivals by itself. */
   polls?: boolean
   status?: number
 }
@@ -46,7 +46,7 @@ export function servePage(
   })
 }
 
-/** What every page of the kit loads. */
+/** Serves the script that every page of the kit loads. */
 export const kitRoutes: Routes = (router) => {
   router.get(SCRIPT_PATH, (_, response) => send(response, formScript.answer))
   router.get([ICON_PATH, '/favicon.ico'], (_, response) => send(response, brandIcon()))

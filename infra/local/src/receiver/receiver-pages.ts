@@ -4,7 +4,7 @@ import { TOOLS } from '../pages/local-page.js'
 import type { Routes } from '../web-server.js'
 import { type Hook, parseLeniently, type ReceivedDelivery, type Receiver } from './receiver.js'
 
-/** A delivery as programs see it: the body stays at its own address, it may be megabytes. */
+/** A delivery as programs see it. The body has its own address, because it may be megabytes. */
 export type DeliveryView = Omit<ReceivedDelivery, 'body' | 'event'> & {
   bytes: number
   eventId: string
@@ -12,8 +12,9 @@ export type DeliveryView = Omit<ReceivedDelivery, 'body' | 'event'> & {
 }
 
 /**
- * Every delivery that the receiver got. For people: a list, and each delivery with its body. For programs: `PUT /api/hooks`
- * `{path, secret?, answers?, otherwise?}`, `GET /api/deliveries?path=&after=`, `GET /api/deliveries/:number` for the body as it came.
+ * Serves every delivery that the receiver got. For people: a list, and each delivery with its body. For programs: `PUT /api/hooks`
+ * `{path, secret?, answers?, otherwise?}`, `GET /api/deliveries?path=&after=`, and `GET /api/deliveries/:number` for the body as it
+ * arrived.
  */
 export const receiverRoutes =
   ({ deliveries, hook, url }: Pick<Receiver, 'deliveries' | 'hook' | 'url'>): Routes =>
@@ -87,6 +88,6 @@ const headersOf = ({ headers }: ReceivedDelivery): string =>
     .map(([name, value]) => `${name}: ${[value].flat().join(', ')}`)
     .join('\n')
 
-/** JSON for the eye; anything else as it came. */
+/** Formats JSON for people. Anything else stays as it arrived. */
 const bodyOf = ({ body }: ReceivedDelivery): string =>
   JSON.stringify(parseLeniently(body), null, 2) ?? body.toString('utf8')

@@ -6,9 +6,9 @@ import { type Authority, createAuthority, issueCertificate, LOOPBACK } from '../
 import { listen, type Place } from '../web-server.js'
 
 export interface ReceiverOptions extends Place {
-  /** Signs the server's certificate; a new authority when left out. */
+  /** Signs the server's certificate. If omitted, a new authority. */
   authority?: Authority
-  /** Name by which senders reach it; the certificate is for this one too. 127.0.0.1 when left out. */
+  /** Name by which senders reach the receiver, for which its certificate is also valid. 127.0.0.1 if omitted. */
   publicHost?: string
 }
 
@@ -17,32 +17,32 @@ export interface Answer {
   status: number
   headers?: Record<string, string>
   body?: string | Buffer
-  /** Called instead of sending that, for tests with receivers that behave badly. */
+  /** Called instead of sending the answer, for tests with receivers that misbehave. */
   instead?: (request: IncomingMessage, response: ServerResponse) => void
 }
 
-/** What a path expects and how it behaves. */
+/** What a path expects and how it responds. */
 export interface Hook {
-  /** Signing secret of the subscription: deliveries that do not verify are answered 401. */
+  /** Signing secret of the subscription. Deliveries that do not verify are answered with 401. */
   secret?: string
-  /** One per request, in order; afterwards 200. With a secret, only deliveries with a valid signature get them. */
+  /** One answer per request, in order; afterwards 200. With a secret, only deliveries with a valid signature get them. */
   answers?: readonly Answer[]
   /** Replaces the 200 after (or without) `answers`. */
   otherwise?: Answer
 }
 
 export interface ReceivedDelivery {
-  /** Counts up over all paths. */
+  /** Increases with each delivery, across all paths. */
   number: number
   receivedAt: string
   path: string
   method: string
   headers: Record<string, string | string[] | undefined>
-  /** Exactly the bytes that came. */
+  /** Exactly the bytes that arrived. */
   body: Buffer
-  /** Null when the path has no secret to verify with. */
+  /** Null if the path has no secret to verify with. */
   verified: boolean | null
-  /** Why it was refused; empty when it was not. */
+  /** Why the delivery was refused. Empty if it was not. */
   refusal: string
   /** The verified event, or any JSON that an unverified path got. */
   event?: WebhookEvent
@@ -51,7 +51,7 @@ export interface ReceivedDelivery {
 
 export interface DeliveryFilter {
   path?: string
-  /** Only deliveries that came after this one. */
+  /** Only deliveries that arrived after this one. */
   after?: Pick<ReceivedDelivery, 'number'>
 }
 
@@ -60,7 +60,7 @@ export type Receiver = Awaited<ReturnType<typeof startReceiver>>
 /** Maximum number of deliveries kept; the oldest are dropped, so that a long-running receiver does not fill the memory. */
 const KEPT = 5000
 
-/** A real HTTPS server that takes webhooks: verifies, remembers, and answers as it is told. */
+/** Starts a real HTTPS server that receives webhooks: it verifies and remembers them, and answers as configured. */
 export async function startReceiver({ authority, publicHost, ...place }: ReceiverOptions = {}) {
   const signer = authority ?? (await createAuthority())
   const hooks = new Map<string, Hook & { answers: Answer[] }>()
@@ -91,7 +91,7 @@ export async function startReceiver({ authority, publicHost, ...place }: Receive
 
   const names = [...(publicHost ? [publicHost] : []), ...LOOPBACK]
   const server = createServer(await issueCertificate(signer, names), (request, response) => {
-    take(request, response).catch(() => request.socket.destroy()) // the sender broke off in the middle
+    take(request, response).catch(() => request.socket.destroy()) // the sender disconnected in the middle
   })
   const { port, close } = await listen(server, place)
   const deliveries = (filter: DeliveryFilter = {}): ReceivedDelivery[] =>
@@ -102,7 +102,7 @@ export async function startReceiver({ authority, publicHost, ...place }: Receive
     /** PEM of the authority that senders must trust. */
     authorityCert: signer.cert,
     url: (path = '/'): string => `https://${publicHost ?? '127.0.0.1'}:${port}${path}`,
-    /** Sets what a path expects and how it behaves, replacing what was set before. */
+    /** Sets what a path expects and how it responds, replacing what was set before. */
     hook(path: string, hook: Hook): void {
       hooks.set(path, { ...hook, answers: [...(hook.answers ?? [])] })
     },
@@ -124,7 +124,7 @@ function check(body: Buffer, request: IncomingMessage, secret: string | undefine
   }
 }
 
-/** Undefined for what is not JSON. */
+/** Returns undefined for anything that is not JSON. */
 export function parseLeniently(body: Buffer): unknown {
   try {
     return JSON.parse(body.toString('utf8'))

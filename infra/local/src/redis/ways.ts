@@ -12,24 +12,24 @@ export interface RedisProgram {
   env: Record<string, string>
   /** For people, such as "Redis 7.0.15". */
   title: string
-  /** What stands before the server's own arguments, for a container of this name that publishes the port. */
+  /** Arguments before the server's own, for a container of this name that publishes the port. */
   container?: (port: number, name: string) => string[]
 }
 
-/** A name for people, in the list of what was tried, and a search that throws the reason when this way does not work here. */
+/** A name for people, which appears in the list of what was tried, and a search that throws the reason if this way does not work here. */
 type Way = readonly [name: string, find: (search: Search) => Promise<RedisProgram>]
 
 const NAMES = ['redis-server', 'valkey-server']
-/** Where package managers put programs although they may not be on the PATH of a desktop session. */
+/** Folders of package managers, which may not be on the PATH of a desktop session. */
 const USUAL_FOLDERS = [
   ...['/usr/bin', '/usr/sbin', '/usr/local/bin', '/usr/local/sbin', '/opt/podman/bin'],
   ...['/opt/homebrew/bin', '/home/linuxbrew/.linuxbrew/bin', '/opt/local/bin', '/opt/pkg/bin'],
   ...['/run/current-system/sw/bin'],
 ]
 const CACHE = fileURLToPath(new URL('../../../../.cache/redis', import.meta.url))
-/** With its registry: podman asks which one is meant otherwise. */
+/** Includes the registry, because podman would ask which one is meant. */
 export const IMAGE = 'docker.io/valkey/valkey:8.1'
-/** The least that BullMQ recommends. */
+/** The minimum version that BullMQ recommends. */
 const MINIMUM = [6, 2] as const
 
 const usualSearch = () => ({
@@ -47,7 +47,10 @@ export const WAYS: readonly Way[] = [
   ...['docker', 'podman', 'nerdctl'].map(inContainer),
 ]
 
-/** A Redis or Valkey to start: REDIS_SERVER_BIN, else the first way that leads to one. One error names all that was tried. */
+/**
+ * Finds a Redis or Valkey to start: REDIS_SERVER_BIN, otherwise the first way that works. If none does, throws one error that lists all
+ * that were tried.
+ */
 export async function findRedis({
   ways = WAYS,
   ...given
@@ -67,7 +70,7 @@ export async function findRedis({
   )
 }
 
-/** The result of the first candidate that succeeds; if all fail, one error with every reason. */
+/** Returns the result of the first candidate that succeeds. If all fail, throws one error with every reason. */
 async function firstThatWorks<T, R>(candidates: readonly T[], use: (candidate: T) => Promise<R>) {
   const reasons: string[] = []
   for (const candidate of candidates)
@@ -79,7 +82,7 @@ async function firstThatWorks<T, R>(candidates: readonly T[], use: (candidate: T
   return { found: undefined, reasons }
 }
 
-/** A program that answers as a server we can use; throws the reason otherwise. */
+/** Returns the program if it is a server that we can use. Throws the reason otherwise. */
 async function checked(command: string, env: Record<string, string> = {}): Promise<RedisProgram> {
   const { stdout } = await runFile(command, ['--version'], { env: { ...process.env, ...env } }).catch(
     (error: unknown) => {
@@ -110,7 +113,10 @@ async function findUnpacked({ cacheDir, env, say }: Search): Promise<RedisProgra
   })
 }
 
-/** A container is gone when its server stops, its data with it: what Redis holds is a schedule, which the sweeper writes again. */
+/**
+ * A container disappears with its data when its server stops. That is acceptable: Redis only holds the schedule, which the sweeper
+ * writes again.
+ */
 function inContainer(engine: string): Way {
   const find: Way[1] = async ({ env, usualFolders, say }) => {
     const [command] = findPrograms([engine], env['PATH'], usualFolders)
@@ -126,7 +132,7 @@ function inContainer(engine: string): Way {
     const container = (port: number, name: string): string[] => [
       ...['run', '--rm', '--name', name],
       ...['--publish', `127.0.0.1:${port}:${port}`, IMAGE, 'valkey-server'],
-      // The engine's proxy is not at a loopback address; from outside only this machine's own reaches it.
+      // The engine's proxy does not connect from a loopback address. From outside, only this machine can reach it.
       ...['--bind', '0.0.0.0', '--protected-mode', 'no'],
     ]
     return { command, env: {}, title: `Valkey in a container of ${engine}`, container }

@@ -5,7 +5,7 @@ import { inPostgres, removePostgresData, startPostgres } from '../postgres.js'
 import { inRedis, startRedis } from '../redis.js'
 import type { Part } from './supervisor.js'
 
-/** Its name says where it is and whose. */
+/** The name says where the store is and whose it is. */
 interface Store extends Part {
   url: string
 }
@@ -13,7 +13,7 @@ interface Store extends Part {
 const POSTGRES_PORT = 5433
 const REDIS_PORT = 6380
 
-/** The server of DATABASE_URL, else an embedded one. `url` is an administrator's, to any database there. */
+/** Uses the server of DATABASE_URL, otherwise an embedded one. `url` is an administrator's, for any database there. */
 export async function providePostgres(folder: string): Promise<Store> {
   const ask = (url: string) => inPostgres(url, (client) => client.query('select 1'))
   const given = await givenServer('DATABASE_URL', 'PostgreSQL', ask)
@@ -24,7 +24,7 @@ export async function providePostgres(folder: string): Promise<Store> {
   return { ...server, url: server.url('postgres'), name: `PostgreSQL (embedded) on port ${port}` }
 }
 
-/** The server of REDIS_URL, else a private one that keeps its data. */
+/** Uses the server of REDIS_URL, otherwise a private one that keeps its data. */
 export async function provideRedis(folder: string): Promise<Store> {
   const given = await givenServer('REDIS_URL', 'Redis', (url) => inRedis(url, (client) => client.ping()))
   if (given) return given
@@ -33,7 +33,7 @@ export async function provideRedis(folder: string): Promise<Store> {
   return { ...server, name: `${server.title} (private) on port ${port}` }
 }
 
-/** An own server that does not answer is named by its variable here, not by a service that fails much later. */
+/** If the developer's own server does not answer, the error here names its variable. Otherwise, a service would fail much later. */
 async function givenServer(
   variable: string,
   name: string,
@@ -47,7 +47,7 @@ async function givenServer(
   return { url, name: `${name} of ${variable}` }
 }
 
-/** Forgets everything the stack stored, as long as that is in its own folder alone. */
+/** Deletes everything that the stack stored, if that is only in its own folder. */
 export function resetStores(folder: string): void {
   const given = ['DATABASE_URL', 'REDIS_URL'].filter((variable) => process.env[variable])
   if (given.length > 0)

@@ -1,6 +1,6 @@
 import { type LocalSecrets, serviceRoleToken, sha256Hex } from './secrets.js'
 
-/** Where everything is. At `internal` other services of the operator publish; `inbox` has the pages of the receiver as well. */
+/** The addresses of everything. Other services of the operator publish at `internal`. `inbox` also has the pages of the receiver. */
 export type StackAddresses = Record<
   'auth' | 'webhooks' | 'internal' | 'dispatcher' | 'inbox' | 'smtp' | 'receiver' | 'postgres' | 'redis',
   string
@@ -11,7 +11,7 @@ interface EnvironmentInput {
   secrets: LocalSecrets
   /** File with the certificate of the local authority, for the dispatcher to trust. */
   authorityFile?: string
-  /** Left out: the real schedule of minutes. */
+  /** If omitted, the real schedule of minutes. */
   retryDelaysSeconds?: string
 }
 
@@ -20,10 +20,10 @@ export type ServiceName = 'auth' | 'webhooks' | 'dispatcher'
 
 export const DATABASES = { auth: 'signet_auth', webhooks: 'signet_webhooks' } as const
 const HOST = '127.0.0.1'
-/** Every start runs the walk-through, which sends an email and registers a client: hourly limits would stop it. */
+/** Every start runs the walk-through, which sends an email and registers a client, so hourly limits would stop it. */
 const PLENTY = '1000'
 
-/** Every setting of the three services on a developer's machine. */
+/** All settings of the three services on a developer's machine. */
 export function serviceEnvironments(input: EnvironmentInput): Record<ServiceName, Variables> {
   const { addresses, secrets, authorityFile, retryDelaysSeconds } = input
   const { auth, webhooks, internal, dispatcher, smtp, postgres, redis } = addresses
@@ -35,7 +35,7 @@ export function serviceEnvironments(input: EnvironmentInput): Record<ServiceName
     WEBHOOKS_DATABASE_URL: databaseUrl(DATABASES.webhooks),
     WEBHOOKS_REDIS_URL: redis,
     WEBHOOKS_SECRET_KEYS: `local:${secrets.encryptionKey}`,
-    // The receiver of this stack lives on the same machine. Refused when NODE_ENV is production.
+    // The receiver of this stack is on the same machine. The setting is rejected if NODE_ENV is production.
     WEBHOOKS_ALLOW_PRIVATE_TARGETS: 'true',
   }
   return {
@@ -44,7 +44,7 @@ export function serviceEnvironments(input: EnvironmentInput): Record<ServiceName
       AUTH_API_HOST: HOST,
       PORT: portOf(auth),
       AUTH_API_EXTERNAL_URL: auth,
-      // There is no load balancer in front that has to stop sending requests first.
+      // There is no load balancer in front that must stop sending requests first.
       AUTH_API_DRAIN_DURATION: '0',
       // Where people land after following a link in an email.
       AUTH_SITE_URL: webhooks,

@@ -15,7 +15,7 @@ export interface Service {
   nodeArguments?: readonly string[]
 }
 
-/** A service sees no other variable of the developer's shell, so a stray DATABASE_URL there changes nothing. */
+/** A service gets no other variables of the developer's shell, so a stray DATABASE_URL there changes nothing. */
 const PASSED_ON = ['PATH', 'HOME', 'TMPDIR', 'LANG', 'TZ']
 
 /** Runs `apps/<name>`, which ends when we do. Its output goes to the log file. */
@@ -42,8 +42,8 @@ export async function migrateService(service: Service): Promise<void> {
 }
 
 /**
- * Starts the service and waits until it says in its log that it listens there, so that what answers is what we started, and
- * until it answers 200.
+ * Starts the service and waits until its log says that it is listening, so that we know that the answer comes from the process we
+ * started, and until it answers with 200.
  */
 export const startService = (service: Service, healthUrl: string) =>
   startServer({

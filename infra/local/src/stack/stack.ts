@@ -16,7 +16,7 @@ interface StackOptions {
   /** Folder of everything that must survive a restart. */
   folder: string
   reset: boolean
-  /** Retry after seconds instead of minutes, so that a person need not wait. */
+  /** Retries after seconds instead of minutes, so that a person need not wait. */
   shortRetries: boolean
 }
 
@@ -61,7 +61,7 @@ export async function startStack(supervisor: Supervisor, options: StackOptions) 
   }
   await Promise.all([
     start('auth', `${addresses.auth}/health`),
-    // The dispatcher's database is that of webhooks, which brings it up to date.
+    // The dispatcher uses the database of webhooks, which migrates it.
     start('webhooks', `${addresses.webhooks}/readyz`).then(() =>
       start('dispatcher', `${addresses.dispatcher}/readyz`),
     ),
@@ -70,8 +70,8 @@ export async function startStack(supervisor: Supervisor, options: StackOptions) 
 }
 
 /**
- * `<service>.env` is for `node --env-file`: one-off commands, such as the dispatcher's `ops`, against the running stack.
- * `addresses.sh` is for shells: `. .data/env/addresses.sh`.
+ * Writes the variables of the running stack. `<service>.env` is for `node --env-file`, for one-off commands such as the dispatcher's
+ * `ops`. `addresses.sh` is for shells: `. .data/env/addresses.sh`.
  */
 function writeVariables(
   folder: string,
@@ -89,7 +89,7 @@ function writeVariables(
   write('addresses.sh', named)
 }
 
-/** Each port is the usual one, or the next that is free. */
+/** Chooses the usual port for each service, or the next free one. */
 async function choosePorts(): Promise<Ports> {
   const ports = { ...USUAL_PORTS }
   for (const [name, usual] of Object.entries(USUAL_PORTS)) {
@@ -100,13 +100,13 @@ async function choosePorts(): Promise<Ports> {
 }
 
 const addressesOf = ({ auth, webhooks, internal, dispatcher, inbox, smtp, receiver }: Ports) => ({
-  // By name: keys of people (passkeys) do not work for an IP address.
+  // Uses the name, because passkeys do not work for an IP address.
   auth: `http://localhost:${auth}`,
   webhooks: `http://localhost:${webhooks}`,
   internal: `http://localhost:${internal}`,
   dispatcher: `http://localhost:${dispatcher}`,
   inbox: `http://localhost:${inbox}`,
   smtp: `smtp://localhost:${smtp}`,
-  // By number: the dispatcher asks DNS alone.
+  // Uses the number, because the dispatcher only asks DNS.
   receiver: `https://127.0.0.1:${receiver}`,
 })

@@ -4,7 +4,7 @@ import { reported } from '../terminal.js'
 /** Something that runs as part of the stack. Without `stop`, it belongs to someone else and keeps running. */
 export interface Part {
   name: string
-  /** For processes: settles when it ends, wanted or not. */
+  /** For processes. Settles when it ends, expectedly or not. */
   exited?: Promise<Exit>
   stop?: () => Promise<unknown>
   /** Its last output, shown if it ends unexpectedly. */
@@ -21,7 +21,7 @@ export class Supervisor {
     this.#reportEnd = resolve
   })
 
-  /** Starts a part. One that is up only after `stop` was asked for ends with this process. */
+  /** Starts a part. If it is ready only after `stop` was called, it ends with this process. */
   async start<T extends Part>(begin: () => Promise<T>): Promise<T> {
     const part = await reported(begin)
     this.#parts.unshift(part)

@@ -8,7 +8,7 @@ export interface Page {
   html: string
 }
 
-/** As much of a browser as sign-in pages need: it keeps cookies, follows redirects, and sends forms as they are written. */
+/** The parts of a browser that sign-in pages need: it keeps cookies, follows redirects, and sends forms as they are written. */
 export class Browser {
   readonly #fetch: typeof fetch
 
@@ -22,7 +22,7 @@ export class Browser {
     return { url: new URL(response.url), status: response.status, html: await response.text() }
   }
 
-  /** Posts the page's form that has all these fields, filled in; a button that is pressed is one of them. */
+  /** Posts the page's form that has all these fields, with their values. A pressed button counts as a field. */
   submit(page: Page, values: Record<string, string>): Promise<Page> {
     const { action, fields } = formOf(page, values)
     const headers = { origin: page.url.origin, 'sec-fetch-site': 'same-origin' }
@@ -30,7 +30,7 @@ export class Browser {
   }
 }
 
-/** A page may have several forms, such as "use another account"; the right one has the fields to fill in, or such a button. */
+/** Finds the right form on a page with several, such as "use another account": the one that has the fields to fill in, or the button. */
 export function formOf({ url, html }: Page, values: Record<string, string>) {
   const $ = load(html)
   const wanted = Object.entries(values).map(

@@ -4,9 +4,9 @@ import { Browser } from './browser.js'
 import { check, fetchIn, tell, type World } from './http.js'
 import type { Person } from './sign-up.js'
 
-/** Register an application, authorize it with PKCE through the real pages, and exchange the code for an access token. */
+/** Registers an application, authorizes it with PKCE through the real pages, and exchanges the code for an access token. */
 export async function connectApplication(world: World, person: Person): Promise<string> {
-  // Like any native app, it listens on a loopback port for the browser to come back (RFC 8252).
+  // Like any native app, it listens on a loopback port for the browser to return (RFC 8252).
   const application = await serve((router) => {
     router.get('/callback', (_, response) => void response.type('text').send('You can close this window.'))
   })
@@ -51,12 +51,12 @@ const register = (world: World, redirectUri: string): Promise<client.Configurati
     client.None(),
     {
       algorithm: 'oauth2',
-      execute: [client.allowInsecureRequests], // the services of this machine speak plain HTTP
+      execute: [client.allowInsecureRequests], // the services of this machine use plain HTTP
       [client.customFetch]: fetchIn(world),
     },
   )
 
-/** Signs in and approves. Returns where the browser ends. */
+/** Signs in and approves. Returns the URL at which the browser ends. */
 async function authorize(world: World, person: Person, authorization: URL): Promise<URL> {
   const browser = new Browser(fetchIn(world))
   const signInPage = await browser.open(authorization)

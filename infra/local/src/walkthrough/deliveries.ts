@@ -33,7 +33,7 @@ export type RecordingName = 'product-review' | 'listening-day'
 export const readRecording = (name: RecordingName): Recording =>
   JSON.parse(readFileSync(new URL(`../../recordings/${name}.json`, import.meta.url), 'utf8')) as Recording
 
-/** Create a webhook for the local HTTPS receiver. */
+/** Creates a webhook for the local HTTPS receiver. */
 export async function subscribe(world: World, bearer: string, name: string) {
   const path = `/hooks/${name}`
   const url = await setHook(world, path, {})
@@ -56,14 +56,14 @@ export async function sendTestEvent(walk: Omit<Walk, 'person'>): Promise<string>
   return answer.event_id
 }
 
-/** A test event arrives, signed. */
+/** Checks that a test event arrives with a signature. */
 export async function ping(walk: Walk): Promise<void> {
   const eventId = await sendTestEvent(walk)
   const { bytes } = await arrival(walk, eventId)
   tell(`webhook.ping ${eventId} arrived over TLS; its signature matches the ${bytes} bytes received.`)
 }
 
-/** A recording's summary becomes ready: a meeting as it is, and one that is too large. */
+/** Publishes the summaries of two recordings: a normal meeting, and one that is too large. */
 export async function summaries(walk: Walk): Promise<void> {
   showMeeting(await summary(walk, 'product-review'))
   showSizeRule(await summary(walk, 'listening-day'))
@@ -107,7 +107,7 @@ function showSizeRule({ sent, data, bytes }: Summary): void {
 
 const mib = (bytes: number): string => (bytes / ONE_MIB).toFixed(2)
 
-/** The receiver fails once; the retry succeeds; the delivery log tells the story. */
+/** Makes the receiver fail once, checks that the retry succeeds, and shows both in the delivery log. */
 export async function retry(walk: Walk): Promise<void> {
   const { world, person, accessToken: bearer } = walk
   const { path, secret, endpointId } = walk.subscription
@@ -150,13 +150,13 @@ export async function publishRecording(
   return (await call<{ event_id: string }>(world, 'POST', url, request)).event_id
 }
 
-/** Tells the receiver what a path expects and how to respond; returns the address for a subscription. */
+/** Tells the receiver what a path expects and how to respond. Returns the address for a subscription. */
 export async function setHook(world: World, path: string, hook: Hook): Promise<string> {
   const json = { path, ...hook }
   return (await call<{ url: string }>(world, 'PUT', `${world.inbox}/api/hooks`, { json })).url
 }
 
-/** Waits for the delivery of an event, the first or a later attempt, and requires that what arrives verifies. */
+/** Waits for the delivery of an event, the first or a later attempt, and requires that it verifies. */
 const arrival = ({ world, subscription: { path } }: Walk, eventId: string, attempt = 1) =>
   waitUntil(
     async () => {

@@ -1,7 +1,7 @@
 import type { StackAddresses } from '../stack/environment.js'
 import { bold, cyan, dim, say } from '../terminal.js'
 
-/** Where the walk-through finds everything. It touches the services over HTTP alone. */
+/** The addresses of the walk-through. It uses the services only over HTTP. */
 export type World = Pick<StackAddresses, 'auth' | 'webhooks' | 'internal' | 'inbox'> & {
   internalToken: string
 }
@@ -9,7 +9,7 @@ export type World = Pick<StackAddresses, 'auth' | 'webhooks' | 'internal' | 'inb
 interface Call {
   bearer?: string
   json?: unknown
-  /** Polling is not worth a line each time. */
+  /** Prints nothing, because polling is not worth a line each time. */
   quiet?: boolean
   /** Any other status ends the walk-through. */
   status?: number
@@ -18,7 +18,7 @@ interface Call {
 const TIMEOUT_MS = 60_000
 const SHOWN_PATH = 60
 
-/** A fetch that follows no redirect, prints one line for each request to the product, and says why there is no answer. */
+/** A fetch that does not follow redirects, prints one line for each request to the product, and says why there is no answer. */
 export const fetchIn =
   (world: World, { quiet = false } = {}): typeof fetch =>
   async (input, init = {}) => {
@@ -27,7 +27,7 @@ export const fetchIn =
     const startedAt = performance.now()
     const signal = AbortSignal.timeout(TIMEOUT_MS)
     const response = await fetch(input, { redirect: 'manual', signal, ...init }).catch((error: unknown) => {
-      // `fetch failed` alone helps nobody: the reason is in the cause.
+      // `fetch failed` alone helps nobody; the cause contains the reason.
       const { cause, message } = error as { cause?: { code?: string }; message: string }
       throw new Error(`no answer to ${method} ${origin}: ${cause?.code ?? message}`, { cause: error })
     })
@@ -61,7 +61,7 @@ export async function send(
   throw new Error(`expected status ${status}, got ${response.status}: ${said}`)
 }
 
-/** The JSON of an answer with the expected status, 200 unless given. */
+/** Returns the JSON of an answer with the expected status, which is 200 by default. */
 export const call = async <T>(world: World, method: string, url: string, options?: Call): Promise<T> =>
   (await send(world, method, url, { status: 200, ...options })).json() as Promise<T>
 

@@ -8,7 +8,7 @@ export type { World } from './http.js'
 
 export type WalkthroughResult = Pick<Walk, 'person' | 'accessToken'>
 
-/** The main job from end to end, against running services, printed as it goes. Undefined when a step failed. */
+/** Runs the main use case from end to end against running services, and prints each step. Returns undefined if a step failed. */
 export async function walkThrough(world: World): Promise<WalkthroughResult | undefined> {
   const startedAt = performance.now()
   const suffix = Date.now().toString(36)

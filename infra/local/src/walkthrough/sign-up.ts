@@ -4,7 +4,7 @@ import { call, check, send, tell, type World } from './http.js'
 
 export type Person = Awaited<ReturnType<typeof signUp>>
 
-/** Sign up with email and password, follow the link in the confirmation email, and sign in. */
+/** Signs up with email and password, follows the link in the confirmation email, and signs in. */
 export async function signUp(world: World, name: string) {
   const credentials = { email: `${name}@example.test`, password: `correct-horse-${name}` }
   const { email } = credentials
@@ -36,7 +36,7 @@ async function newestMail(world: World, to: string): Promise<Mail | undefined> {
   return (await call<{ items: Mail[] }>(world, 'GET', url)).items[0]
 }
 
-/** Signing out everywhere at the identity server ends a personal token of the webhooks API. */
+/** Checks that signing out everywhere at the identity server ends a personal token of the webhooks API. */
 export async function signOutEverywhere(world: World, name: string): Promise<void> {
   const bearer = await signIn(world, await signUp(world, name))
   const json = { name: 'a script of mine' }
