@@ -38,7 +38,8 @@ export default async function runTestFile(globalConfig, config, environment, run
     return await circus(globalConfig, config, environment, sharing, path, ...rest)
   } finally {
     forgetTests()
-    // Node copies the value of every storage in use into each new promise: hundreds of files would make all of them slow.
+    // Node copies the value of every active storage into each new promise, so the storages of hundreds of files would slow down all
+    // promises.
     for (const storage of storages.splice(0)) storage.disable()
     // jest would also replace a worker because of uncollected garbage, and the next worker would have to load all modules again.
     if (process.memoryUsage().heapUsed > MUCH_MEMORY) collectGarbage()

@@ -53,8 +53,8 @@ export type DbOptions = {
    */
   preferIndexes?: boolean
   /**
-   * Plans each named statement once per connection, for any parameters. For a few statements that run all the time: otherwise PostgreSQL
-   * may plan them for every execution. One plan has to fit all parameters; where none does, use `search`.
+   * Plans each named statement once per connection, for any parameters. Use it for a few statements that run all the time: otherwise
+   * PostgreSQL may plan them for every execution. One plan must suit all parameters; if none does, use `search`.
    */
   planOnce?: boolean
   /** Makes every transaction read-only, for pages that only show data: PostgreSQL rejects statements that would change something. */

@@ -54,7 +54,7 @@ export class FairQueue<Item> {
       const item = queue.shift()
       this.#size -= 1
       this.#queues.delete(share)
-      // Behind all others: their turns come first next time.
+      // Moves the share behind all others, so that their turns come first.
       if (queue.length > 0) this.#queues.set(share, queue)
       return item
     }
@@ -75,7 +75,7 @@ export class FairQueue<Item> {
       if (choice === 'leave') continue
       queue.splice(position, 1)
       this.#queues.delete(share)
-      // Behind all others: their turns come first next time.
+      // Moves the share behind all others, so that their turns come first.
       if (queue.length > 0) this.#queues.set(share, queue)
       return { item, position }
     }

@@ -70,7 +70,7 @@ export const CONTENT_TYPE = {
   form: 'application/x-www-form-urlencoded',
 }
 
-// Without a length and chunked encoding, the request has no body (RFC 9112 section 6.3).
+// With neither a length nor a transfer encoding, the request has no body (RFC 9112 section 6.3).
 const isEmpty = (req: Request) =>
   req.headers['transfer-encoding'] === undefined && Number(req.headers['content-length'] ?? 0) === 0
 

@@ -19,7 +19,7 @@ type Deps = {
 const docs = { tag: 'Accounts', security: ['service'] }
 const DEFAULT_REASON = 'account_revoked'
 
-/** Revokes or deletes an account (docs/specification.md#internal-api). For the internal listener only. */
+/** Routes that revoke or delete an account (docs/specification.md#internal-api). For the internal listener only. */
 export const accountRoutes = ({ authenticate, accounts, accountRemoval, now }: Deps): Route[] => [
   route<ServiceCaller, { reason?: string }>({
     method: 'post',

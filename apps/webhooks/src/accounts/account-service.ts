@@ -19,7 +19,7 @@ type Revoked = { sessions: number; grants: number; personalTokens: number }
 
 type Deps = { db: Db; queues: Pick<WebhookQueues, 'addDeliveries'>; observer: Observer; now: () => Date }
 
-/** Applies what the identity server decides about accounts: sign-outs everywhere, bans and their ends. */
+/** Applies the identity server's decisions about accounts: sign-outs everywhere, bans and their ends. */
 export class AccountService {
   constructor(private readonly deps: Deps) {}
 

@@ -47,7 +47,7 @@ export type NewTokens = {
   accessHash: Buffer
   accessScope: string
   accessSeconds: number
-  /** Null issues no refresh token. */
+  /** Null to issue no refresh token. */
   refreshHash: Buffer | null
   refreshScope: string
   refreshSeconds: number

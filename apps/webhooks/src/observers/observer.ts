@@ -135,7 +135,7 @@ export function createObserver(log: Logger, registry: Registry) {
       })
     },
     cleaned(fields: Readonly<Record<string, number>>) {
-      // A count named access_tokens would be redacted like a token.
+      // The logger would redact a field named access_tokens like a token.
       log.info(
         'expired rows removed',
         Object.fromEntries(Object.entries(fields).map(([table, count]) => [`${table}_rows`, count])),

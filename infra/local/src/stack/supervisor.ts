@@ -16,7 +16,7 @@ export class Supervisor {
   readonly #parts: Part[] = []
   #stopping: Promise<void> | undefined
   #reportEnd: (end: string) => void = () => {}
-  /** Settles with a sentence when a part ends unexpectedly. */
+  /** Resolves with a sentence when a part ends unexpectedly. */
   readonly unexpectedEnd = new Promise<string>((resolve) => {
     this.#reportEnd = resolve
   })

@@ -73,7 +73,7 @@ async function summary(walk: Walk, name: RecordingName) {
   const sent = readRecording(name)
   const eventId = await publishRecording(walk.world, walk.person, sent, name)
   const { bytes, number } = await arrival(walk, eventId)
-  // Parsed from the bytes that the receiver verified.
+  // Reads the event that was parsed from the bytes that the receiver verified.
   const url = `${walk.world.inbox}/api/deliveries/${number}`
   const { data } = await call<SummaryCompletedEvent>(walk.world, 'GET', url)
   return { sent, data, bytes }

@@ -133,7 +133,7 @@ export class ApiClient {
     await this.#send({ method: 'DELETE', path, names: `token ${id}` })
   }
 
-  /** Revokes the personal token that is presented. */
+  /** Revokes the personal token that this call presents. */
   async revokeCurrentToken(): Promise<void> {
     await this.#send({ method: 'DELETE', path: '/account/tokens/current' })
   }

@@ -16,7 +16,7 @@ export const listOf =
   (value): value is T[] =>
     Array.isArray(value) && value.every(entry)
 
-/** An object whose values all have one form, whatever their names. */
+/** An object whose values all have the same form, regardless of their names. */
 export const mapOf =
   <T>(entry: Shape<T>): Shape<Record<string, T>> =>
   (value): value is Record<string, T> =>

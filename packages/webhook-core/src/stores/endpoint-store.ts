@@ -218,7 +218,8 @@ export async function deleteEndpoint(
   let after: BacklogPosition | null = null
   try {
     for (let page = 0; page < pages; page += 1) {
-      // The first statement waited for the endpoint's lock, so every delivery created meanwhile is committed and visible here.
+      // The first statement waited for the endpoint's lock, so every delivery that was created in the meantime is committed and visible
+      // here.
       const { cancelled, next } = await cancelBacklog(db, id, after, rows)
       cancelledDeliveries += cancelled
       after = next
