@@ -1,4 +1,4 @@
-// The program in one file, dist/signet.js, with the licenses of what is in it beside it. npm runs this before it packs, so
+// Bundles the program into one file, dist/signet.js, next to the licenses of everything in it. npm runs this before it packs, so that
 // the package depends on nothing: `workspace:` and `catalog:` mean nothing outside this repository.
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -15,7 +15,7 @@ const { metafile } = await build({
   platform: 'node',
   target: 'node20',
   conditions: ['@signet/source'],
-  // Native and optional: loaded only if it is installed.
+  // Native and optional, so it is loaded only if it is installed.
   external: ['@napi-rs/keyring'],
   // CommonJS modules in the bundle load Node's own modules with require.
   banner: {
@@ -26,7 +26,7 @@ const { metafile } = await build({
 
 writeFileSync(join(folder, 'dist/THIRD-PARTY-NOTICES.txt'), foreignPackages(metafile).map(notice).join('\n'))
 
-/** Folders of the packages that are in the bundle and not ours. */
+/** Returns the folders of third-party packages in the bundle. */
 function foreignPackages({ inputs }) {
   const folders = Object.keys(inputs).flatMap(
     (path) => /^.*\/node_modules\/(?:@[^/]+\/)?[^/]+/.exec(path)?.[0] ?? [],

@@ -1,5 +1,5 @@
-// What is published: ES modules in dist/, and the same as CommonJS in dist/commonjs/ for programs and test runners that
-// cannot load ES modules by require. npm runs this before it packs, so a package without its programs cannot be made
+// Builds what is published: ES modules in dist/, and the same as CommonJS in dist/commonjs/ for programs and test runners that cannot
+// load ES modules with require. npm runs this before it packs, so that nobody can pack the package without its programs
 // (decision 0064).
 import { execFileSync } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
