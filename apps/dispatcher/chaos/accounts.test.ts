@@ -21,7 +21,18 @@ const request = (at: number, answered = true, deliveryId = '1') => ({
 /** The problems that are found with one event of one delivery, which arrived once, after these changes. */
 function problems(observed: Partial<Observed>, row: Partial<DeliveryRow> = {}): string[] {
   return compare(
-    [{ id: '1', event_id: 'evt_1', path: '/a', status: 1, attempts: 1, last_error: '', ...row }],
+    [
+      {
+        id: '1',
+        event_id: 'evt_1',
+        path: '/a',
+        status: 1,
+        attempts: 1,
+        last_error: '',
+        timeouts: [],
+        ...row,
+      },
+    ],
     {
       acknowledged: [{ kind: 'complete', eventId: 'evt_1', deliveries: 1, acceptedAt: 0 }],
       refusals: [],
@@ -71,6 +82,14 @@ describe('the account of a run', () => {
       expect(problems(repeat, { attempts: 2 })).toEqual([])
       const recorded = { ...FAULT, recorded: new Set(['evt_1 /a']) }
       expect(problems({ ...repeat, faults: [recorded] }, { attempts: 2 })).toHaveLength(1)
+    })
+
+    it('is explained by a recorded timeout of the attempt whose answer came too late', () => {
+      const requests = [request(CALM), request(CALM + 9000)]
+      expect(problems({ requests }, { attempts: 2, timeouts: [[CALM - 5000, CALM]] })).toEqual([])
+      expect(problems({ requests }, { attempts: 2, timeouts: [[CALM + 9000, CALM + 14_000]] })).toHaveLength(
+        1,
+      )
     })
 
     it('is found by event and endpoint, because each process gives the delivery an id of its own', () => {
