@@ -3,6 +3,7 @@ import {
   emptyRedis,
   freezeDispatcher,
   killApi,
+  killBeforeAnyResults,
   killBeforeFirstResults,
   killBeforeResults,
   killConversionThreads,
@@ -48,6 +49,6 @@ export const allFaults = (beside: string | undefined): readonly Fault[] => [
 export const shortFaults: readonly Fault[] = [
   killApi,
   killPostgres,
-  killBeforeFirstResults,
+  killBeforeAnyResults,
   killRedis({ empty: true }),
 ]
