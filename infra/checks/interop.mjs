@@ -181,9 +181,9 @@ function resultsOf({ testResults }) {
   })
 }
 
-const page = (table) => `# Clients of other people
+const page = (table) => `# Third-party clients
 
-Libraries as they are published, unchanged, against the running service. \`npm run interop\` runs them all, prints this table, and writes
+Published libraries, unchanged, run against the service. \`npm run interop\` runs them all, prints this table, and writes
 this page when none is skipped; \`npm test\` runs those that the machine has. The tests are in
 [real-clients.test.ts](../test/real-clients.test.ts), [mcp-clients.test.ts](../test/mcp-clients.test.ts), [interop.test.ts](../test/interop.test.ts),
 [document-clients.test.ts](../test/document-clients.test.ts) (and [that of apps/auth](../../auth/test/document-clients.test.ts)),

@@ -61,8 +61,8 @@ function section(name: Provider): string[] {
     ['Protocol', protocolOf(definition)],
     ['Scopes', scopes.length > 0 ? code(scopes) : 'none'],
     ['Authorize URL', `\`${authorizeUrl(definition)}\``],
-    ['Comes back', guide.returns],
-    ['Mind', guide.quirks.join('<br>')],
+    ['Returns', guide.returns],
+    ['Notes', guide.quirks.join('<br>')],
     ['Tested in', code(guide.tests.map((file) => `test/providers/${file}.test.ts`))],
   ]
   return [

@@ -22,7 +22,7 @@ export type ConversionSchedulerOptions = {
 
 /** Events waiting for conversions, as a share of the process's jobs. */
 const SHARE_OF_JOBS = 0.8
-/** An account may take more while it has less than a third of what is free: alone up to a quarter; several leave room for others. */
+/** An account may take more while it has less than a third of what is free: alone a quarter of it, which is a fifth of the jobs. */
 const TIMES_FREE = 1 / 3
 /** HTML that fits into the share of an account alone: large events count as several. */
 const BYTES_ALONE = 4 * 1024 * 1024

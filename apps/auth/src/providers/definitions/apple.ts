@@ -17,7 +17,7 @@ export const apple: ProviderDefinition = {
     quirks: [
       'The callback is a form POST.',
       'The secret is valid for six months at most; nobody renews it for you.',
-      'Id tokens of the iOS app are taken too when AUTH_EXTERNAL_IOS_BUNDLE_ID names it.',
+      'Id tokens of an iOS app are accepted, too, if AUTH_EXTERNAL_IOS_BUNDLE_ID names it.',
     ],
   },
   scopes: ['email', 'name'],
