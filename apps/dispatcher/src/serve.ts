@@ -15,7 +15,7 @@ export async function serve(config: DispatcherConfig): Promise<Service> {
   })
   context.engine.start()
   if (config.adminToken !== undefined) context.history.start()
-  context.log.info('ready', { version: service.version, port: listener.port })
+  context.log.info('listening', { version: service.version, port: listener.port })
   return {
     drain: context.drain,
     async close() {
