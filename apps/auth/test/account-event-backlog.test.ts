@@ -2,9 +2,8 @@ import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, beforeEach, expect, it } from '@jest/globals'
 import { listen, type Listener } from '@signet/http'
 import { createLogger } from '@signet/telemetry'
-import { waitFor } from '@signet/testkit'
+import { lockWaiters, waitFor } from '@signet/testkit'
 import { createContext, type AuthContext } from '../src/context.js'
-import { waitForLocks } from './support/locks.js'
 import { startServer, type TestServer } from './support/server.js'
 
 type Told = { type: string; data: { user_id: string } }
@@ -109,7 +108,7 @@ it('sends an event that is decided while the one in front of it is being removed
     await tx.query(`select tell_account_event($1, 'second', now(), '{}')`, [id])
     isAway = false
     // The first event is sent, and its removal waits for the transaction that adds the second.
-    await waitForLocks(server, 1)
+    await lockWaiters(server.context.db, 1)
   })
   await allSent()
   expect(typesOf(id)).toEqual(['1', 'second'])
@@ -143,7 +142,7 @@ it('sends an event behind two that are removed at the same time', async () => {
   const { other } = await db.transaction(async (tx) => {
     await tx.query(removing, [id, '1'])
     const pending = db.query(removing, [id, '2'])
-    await Promise.race([pending, waitForLocks(server, 1)])
+    await Promise.race([pending, lockWaiters(server.context.db, 1)])
     return { other: pending }
   })
   await other

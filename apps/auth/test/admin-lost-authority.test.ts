@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { lockWaiters } from '@signet/testkit'
 import { authRoutes } from '../src/app.js'
 import { gateOf } from '../src/bearer/gates.js'
 import {
@@ -16,7 +17,6 @@ import {
 import { FACTOR_ENVIRONMENT, factorSteps } from './support/factors.js'
 import { holdTransactions } from './support/held-transactions.js'
 import { sendHeads } from './support/late-bodies.js'
-import { waitForLocks } from './support/locks.js'
 import { anAuthenticator, PASSKEY_ENVIRONMENT, passkeySteps } from './support/passkeys.js'
 import { startServer, type TestServer } from './support/server.js'
 import { serviceToken } from './support/tokens.js'
@@ -248,9 +248,9 @@ describe('an administrator', () => {
       await tx.query('select 1 from sessions where user_id = $1 for update', [chief.user.id])
       const path = `/admin/users/${victim.user.id}`
       const change = attempt(chief, { route: '', method: 'PUT', path, body: { role: 'tester' } })
-      await waitForLocks(server, 1)
+      await lockWaiters(server.context.db, 1)
       const ban = put(server, `/admin/users/${chief.user.id}`, { ban_duration: '1h' }, service)
-      await waitForLocks(server, 2)
+      await lockWaiters(server.context.db, 2)
       return { change, ban }
     })
     expect((await both.change).status).toBe(200)
@@ -302,11 +302,11 @@ describe('administrators', () => {
         await tx.query('update users set email = null where id = $1', [from.user.id])
         const body = { type: 'recovery', email: from.email }
         const act = attempt(chief, { route: '', method: 'POST', path: '/admin/generate_link', body })
-        await waitForLocks(server, 1)
+        await lockWaiters(server.context.db, 1)
         await tx.query('update users set email = $2 where id = $1', [to.user.id, from.email])
         return { act }
       })
-      await waitForLocks(server, 1)
+      await lockWaiters(server.context.db, 1)
       const other = attempt(chief, {
         route: '',
         method: 'PUT',

@@ -4,10 +4,10 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
-import { createTestDatabase, jsonLines, waitFor, type TestDatabase } from '@signet/testkit'
+import { Db } from '@signet/db'
+import { createTestDatabase, jsonLines, lockWaiters, type TestDatabase, waitFor } from '@signet/testkit'
 import { watchProcess } from '@signet/testkit/open-api'
 import { startOtlpCollector } from '@signet/testkit/otlp'
-import pg from 'pg'
 import { anEmail, PASSWORD, post } from './support/api.js'
 import { ANY_PORT, MAIN, portOf, requiredEnv } from './support/process.js'
 
@@ -144,31 +144,27 @@ describe('the commands of the process', () => {
     const settings = { ...environment(), ...autoconfirm, ...smtp, ...drain }
     const { child, ended, ...server } = await serve(settings, { isWatched: false })
     const { body } = await post(server, '/signup', { email: anEmail(), password: PASSWORD })
-    const client = new pg.Client({ connectionString: database.url })
-    await client.connect()
+    const db = new Db({ connectionString: database.url })
     try {
-      await client.query('begin; select 1 from sessions for update')
-      const refresh = post(server, '/token?grant_type=refresh_token', {
-        refresh_token: body['refresh_token'],
-      })
-      await waitFor(async () => {
-        const { rows } = await client.query(
-          `select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
+      const { refresh } = await db.transaction(async (tx) => {
+        await tx.query('select 1 from sessions for update')
+        const refresh = post(server, '/token?grant_type=refresh_token', {
+          refresh_token: body['refresh_token'],
+        })
+        await lockWaiters(db, 1)
+        child.kill('SIGTERM')
+        await waitFor(() =>
+          fetch(`${server.url}/health`).then(
+            () => false,
+            () => true,
+          ),
         )
-        return rows.length > 0
+        return { refresh }
       })
-      child.kill('SIGTERM')
-      await waitFor(() =>
-        fetch(`${server.url}/health`).then(
-          () => false,
-          () => true,
-        ),
-      )
-      await client.query('commit')
       expect((await refresh).status).toBe(200)
       expect(await ended).toMatchObject({ code: 0 })
     } finally {
-      await client.end()
+      await db.close()
     }
   })
 

@@ -1,11 +1,10 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { databaseNow } from '@signet/db'
-import { createTestDatabase } from '@signet/testkit'
+import { createTestDatabase, lockWaiters } from '@signet/testkit'
 import pg from 'pg'
 import { migrateDatabase } from '../src/migrations.js'
 import { anEmail, aUser, call, get, PASSWORD, post, put } from './support/api.js'
-import { waitForLocks } from './support/locks.js'
 import { NO_EMAIL_GAPS, startServer, type TestServer } from './support/server.js'
 import { serviceToken } from './support/tokens.js'
 
@@ -252,7 +251,7 @@ describe('the clean-up', () => {
     const { run } = await db.transaction(async (tx) => {
       await tx.query('lock table sessions in share mode')
       const pending = cleanup.run(stop.signal)
-      await waitForLocks(server, 1)
+      await lockWaiters(server.context.db, 1)
       stop.abort()
       return { run: pending }
     })

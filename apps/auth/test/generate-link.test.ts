@@ -11,7 +11,7 @@ import {
   type CallOptions,
   type Json,
 } from './support/api.js'
-import { waitForLocks } from './support/locks.js'
+import { lockWaiters } from '@signet/testkit'
 import { SITE, startServer, type TestServer } from './support/server.js'
 import { serviceToken } from './support/tokens.js'
 
@@ -116,7 +116,7 @@ describe('POST /admin/generate_link', () => {
       const { answer } = await server.context.db.transaction(async (tx) => {
         await tx.query('update users set email = $2 where id = $1', [id, other])
         const answer = generate({ type, email })
-        await waitForLocks(server, 1)
+        await lockWaiters(server.context.db, 1)
         return { answer }
       })
       expectError(await answer, 404, 'user_not_found')

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { lockWaiters } from '@signet/testkit'
 import { aUser, call, expectError, post, type SignedUp } from './support/api.js'
-import { waitForLocks } from './support/locks.js'
 import { startServer, type TestServer } from './support/server.js'
 import { serviceToken } from './support/tokens.js'
 
@@ -75,7 +75,7 @@ describe('an account with very many ended sessions', () => {
     const { removing } = await server.context.db.transaction(async (tx) => {
       await tx.query('select 1 from users where id = $1 for update', [user.user.id])
       const pending = deletionOf(user)
-      await waitForLocks(server, 1)
+      await lockWaiters(server.context.db, 1)
       expect(await countOf(user)).toEqual({ open: 1 })
       return { removing: pending }
     })

@@ -1,11 +1,10 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals'
 import type { Queryable } from '@signet/db'
-import { waitFor } from '@signet/testkit'
+import { lockWaiters, waitFor } from '@signet/testkit'
 import type { OutboxHandler } from '../src/outbox/outbox-handler.js'
 import { OutboxSender } from '../src/outbox/outbox-sender.js'
 import type { ClaimedRow } from '../src/outbox/outbox-store.js'
 import type { OutboxMessage } from '../src/outbox/outbox.js'
-import { waitForLocks } from './support/locks.js'
 import { META } from './support/meta.js'
 import { startServer, type TestServer } from './support/server.js'
 
@@ -174,7 +173,7 @@ describe('a message behind one that fails', () => {
       await server.context.outbox.add(tx, second, META)
       const started = aSenderThatFails(failing)
       // Recording the failure waits for the transaction that adds the second message.
-      await waitForLocks(server, 1)
+      await lockWaiters(server.context.db, 1)
       return started
     })
     await waitFor(() => sent.length === 1)

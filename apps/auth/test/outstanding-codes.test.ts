@@ -1,6 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
-import { waitFor } from '@signet/testkit'
+import { lockWaiters } from '@signet/testkit'
 import {
   anEmail,
   aUser,
@@ -156,13 +156,7 @@ describe('a code that has yet to be exchanged', () => {
       await tx.query('select 1 from users where id = $1 for update', [user.user.id])
       const change = changePassword(user)
       const exchanged = exchange(code)
-      await waitFor(async () => {
-        const { rows } = await server.context.db.query<{ waiting: number }>(
-          `select count(*)::int as waiting from pg_stat_activity
-           where datname = current_database() and wait_event_type = 'Lock'`,
-        )
-        return rows[0]?.waiting === 2
-      })
+      await lockWaiters(server.context.db, 2)
       return { change, exchanged }
     })
     await late.change

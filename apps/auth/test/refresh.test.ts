@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals'
+import { lockWaiters } from '@signet/testkit'
 import { aUser, expectError, get, post, type ApiAnswer, type Session } from './support/api.js'
-import { waitForLocks } from './support/locks.js'
 import { startServer, type TestServer } from './support/server.js'
 import { claimsOf } from './support/tokens.js'
 
@@ -72,7 +72,7 @@ describe('the refresh grant', () => {
     const { outlasted } = await server.context.db.transaction(async (tx) => {
       await tx.query('lock table sessions in share mode')
       const pending = child(user.refresh_token)
-      await waitForLocks(server, 1)
+      await lockWaiters(server.context.db, 1)
       server.clock.advance(REUSE_INTERVAL_MS + 5000)
       return { outlasted: pending }
     })
@@ -94,10 +94,10 @@ describe('the refresh grant', () => {
         [sessionId, server.clock.now()],
       )
       const pending = child(user.refresh_token)
-      await waitForLocks(server, 1)
+      await lockWaiters(server.context.db, 1)
       server.clock.advance(REUSE_INTERVAL_MS + 1)
       const later = child(user.refresh_token)
-      await waitForLocks(server, 2)
+      await lockWaiters(server.context.db, 2)
       return { repeated: Promise.all([pending, later]) }
     })
     const [first, second] = await repeated
@@ -125,7 +125,7 @@ describe('the refresh grant', () => {
       const { late } = await db.transaction(async (tx) => {
         await tx.query('select 1 from sessions where user_id = $1 for no key update', [user.user.id])
         const answer = refresh(token)
-        await waitForLocks(server, 1)
+        await lockWaiters(server.context.db, 1)
         await db.query(`update users set role = 'authenticated' where id = $1`, [user.user.id])
         return { late: answer }
       })

@@ -13,8 +13,8 @@ import {
   type Session,
   type SignedUp,
 } from './support/api.js'
+import { lockWaiters } from '@signet/testkit'
 import { FACTOR_ENVIRONMENT, factorSteps } from './support/factors.js'
-import { waitForLocks } from './support/locks.js'
 import { JWT_SECRET, startServer, type TestServer } from './support/server.js'
 import { claimsOf, serviceToken, tokenOf } from './support/tokens.js'
 
@@ -188,7 +188,7 @@ describe('a session that has ended', () => {
     const change = await server.context.db.transaction(async (tx) => {
       await tx.query('select 1 from users where id = $1 for update', [user.user.id])
       const answer = put(server, '/user', { password: 'a new password' }, { token: user.access_token })
-      await waitForLocks(server, 1)
+      await lockWaiters(server.context.db, 1)
       await tx.query('update sessions set revoked_at = now(), revoked_reason = $2 where user_id = $1', [
         user.user.id,
         'logout',
@@ -215,7 +215,7 @@ it.each<[string, (user: SignedUp) => Promise<ApiAnswer>, number]>([
       user.user.id,
     ])
     const answer = request(user)
-    await waitForLocks(server, 1)
+    await lockWaiters(server.context.db, 1)
     return { answer }
   })
   expectError(await late.answer, status, 'user_banned')

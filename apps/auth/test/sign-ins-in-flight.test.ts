@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { lockWaiters } from '@signet/testkit'
 import type { Live } from '../src/sessions/session.js'
 import {
   aUser,
@@ -13,7 +14,6 @@ import {
   type SignedUp,
 } from './support/api.js'
 import { FACTOR_ENVIRONMENT, factorSteps } from './support/factors.js'
-import { waitForLocks } from './support/locks.js'
 import { META } from './support/meta.js'
 import { PASSKEY_ENVIRONMENT } from './support/passkeys.js'
 import { startServer, type TestServer } from './support/server.js'
@@ -49,7 +49,7 @@ async function signInBehind({ user, email }: SignedUp, statement: string): Promi
   const late = await server.context.db.transaction(async (tx) => {
     await tx.query('select 1 from users where id = $1 for update', [user.id])
     const answer = signIn(email)
-    await waitForLocks(server, 1)
+    await lockWaiters(server.context.db, 1)
     await tx.query(statement, [user.id])
     return { answer }
   })
@@ -102,9 +102,9 @@ describe('a sign-in that is in flight', () => {
     const late = await server.context.db.transaction(async (tx) => {
       await tx.query('select 1 from users where id = $1 for update', [user.user.id])
       const deletion = server.context.deletions.request(live, { password: PASSWORD, nonce: '' }, META)
-      await waitForLocks(server, 1)
+      await lockWaiters(server.context.db, 1)
       const answer = signIn(user.email)
-      await waitForLocks(server, 2)
+      await lockWaiters(server.context.db, 2)
       return { answers: Promise.all([answer, deletion]) }
     })
     const [answer, due] = await late.answers
@@ -167,7 +167,7 @@ describe('a session of an account that is about to be deleted', () => {
     const late = await server.context.db.transaction(async (tx) => {
       await tx.query(`update users set deletion_due_at = 'infinity' where id = $1`, [user.user.id])
       const answer = put(server, '/user', { data: { z: 1 } }, { token: user.access_token })
-      await waitForLocks(server, 1)
+      await lockWaiters(server.context.db, 1)
       return { answer }
     })
     expectError(await late.answer, 403, 'account_deletion_pending')

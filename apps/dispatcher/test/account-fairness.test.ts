@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
 import { startReceiver, type Receiver } from '@signet/testkit/receiver'
-import { waitFor } from '@signet/testkit'
+import { lockWaiters, waitFor } from '@signet/testkit'
 import { newEventId, type EventId } from '@signet/webhook-core'
 import type { RecordingReader, RecordingRef } from '@signet/webhook-core/stores'
 import { startDispatcher, type TestDispatcher } from './support/dispatcher.js'
@@ -190,19 +190,12 @@ describe('an account that sends the worst it can', () => {
           [id, ids],
         )
         await dispatcher.queues.events.resume()
-        await waitFor(isSomebodyWaitingForALock, { describe: 'the dispatch of a large event' })
+        await lockWaiters(dispatcher.db, 1, { orMore: true })
         await (await anotherAccount()).isServed()
       }),
     )
     await waitFor(() => arrived('/large') === 20)
   })
-
-  const isSomebodyWaitingForALock = async () => {
-    const { rows } = await dispatcher.db.query(
-      `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
-    )
-    return rows.length > 0
-  }
 
   it('is overtaken when it has thousands of events, although its receivers are fast', async () => {
     dispatcher.engine.start()

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals'
 import type { DeliveryId } from '@signet/webhook-core'
 import { purgeRecording } from '@signet/webhook-core/stores'
-import { waitFor } from '@signet/testkit'
+import { lockWaiters } from '@signet/testkit'
 import { listAttempts } from '../src/deliveries/attempt-store.js'
 import { dispatchEvents } from '../src/dispatching/dispatch-store.js'
 import { dispatchEvent, dispatchInRows } from './support/dispatcher.js'
@@ -10,7 +10,7 @@ import { useFirstAttempts } from './support/first-attempts.js'
 /** First attempts of a process that died, or of a worker that was thought dead. */
 describe('first attempts', () => {
   const rig = useFirstAttempts()
-  const { run, rowOf, jobs, isOpen, waitingForALock } = rig
+  const { run, rowOf, jobs, isOpen } = rig
 
   it('that a lost worker may have made before there were rows count as interrupted', async () => {
     await rig.subscriber.endpoint(rig.receiver.url('/maybe'))
@@ -31,7 +31,7 @@ describe('first attempts', () => {
     const purge = await rig.dispatcher.db.transaction(async (tx) => {
       await dispatchEvents(tx, [{ id: eventId }], rig.dispatcher.clock.now())
       const ended = purgeRecording(rig.dispatcher.db, { accountId: rig.subscriber.accountId, audioId })
-      await waitFor(async () => (await waitingForALock()) === 1)
+      await lockWaiters(rig.dispatcher.db, 1)
       return { ended }
     })
     await purge.ended

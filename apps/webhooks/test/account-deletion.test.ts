@@ -1,11 +1,11 @@
 import { describe, expect, it } from '@jest/globals'
 import { writeTombstone } from '@signet/webhook-core/stores'
 import { behindLock } from '@signet/webhook-testkit'
+import { lockWaiters } from '@signet/testkit'
 import { aPersonalToken } from './support/access-token.js'
 import { aNotice, createEndpoint } from './support/api-data.js'
 import { useApi } from './support/api.js'
 import { loseLock } from './support/lose-lock.js'
-import { lockWaiters } from './support/lock-waiters.js'
 
 const api = useApi()
 

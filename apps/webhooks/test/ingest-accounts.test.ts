@@ -1,9 +1,9 @@
 import { describe, expect, it } from '@jest/globals'
+import { lockWaiters } from '@signet/testkit'
 import { sha256 } from '../src/credentials/credential.js'
 import { aPersonalToken } from './support/access-token.js'
 import { aNotice, eventRows, mirrorOf, createEndpoint } from './support/api-data.js'
 import { useApi } from './support/api.js'
-import { lockWaiters } from './support/lock-waiters.js'
 
 const api = useApi()
 

@@ -1,8 +1,8 @@
 import { describe, expect, it } from '@jest/globals'
+import { lockWaiters } from '@signet/testkit'
 import { lockRecording } from '../src/ingest/recording-store.js'
 import { aNotice, eventRows, mirrorOf, createEndpoint } from './support/api-data.js'
 import { useApi } from './support/api.js'
-import { lockWaiters } from './support/lock-waiters.js'
 import { putRecording } from './support/recordings.js'
 
 const api = useApi()

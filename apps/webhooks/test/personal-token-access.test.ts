@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals'
-import { lockWaiters } from './support/lock-waiters.js'
+import { lockWaiters } from '@signet/testkit'
 import type { RegisteredClient } from './support/oauth.js'
 import type { User } from './support/identity-double.js'
 import { personalTokens } from './support/personal-tokens.js'

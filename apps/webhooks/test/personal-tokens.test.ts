@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals'
 import { createHash } from 'node:crypto'
-import { lockWaiters } from './support/lock-waiters.js'
+import { lockWaiters } from '@signet/testkit'
 import { queriesDuring } from './support/queries.js'
 import { personalTokens } from './support/personal-tokens.js'
 import { useOAuth } from './support/use-oauth.js'

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { expect, it } from '@jest/globals'
-import { lockWaiters } from './support/lock-waiters.js'
+import { lockWaiters } from '@signet/testkit'
 import { useOAuth } from './support/use-oauth.js'
 
 const { harness } = useOAuth()

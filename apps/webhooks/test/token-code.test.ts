@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals'
+import { lockWaiters } from '@signet/testkit'
 import { sha256 } from '../src/credentials/credential.js'
 import { pkce } from './support/pkce.js'
-import { lockWaiters } from './support/lock-waiters.js'
 import { OAuthTester, type Answer, type TokenAnswer, type OAuthErrorBody } from './support/oauth.js'
 import { startHarness } from './support/harness.js'
 import { useOAuth } from './support/use-oauth.js'

@@ -1,7 +1,6 @@
 import { describe, expect, it } from '@jest/globals'
 import { sha256 } from '../src/credentials/credential.js'
-import { waitFor } from '@signet/testkit'
-import { lockWaiters } from './support/lock-waiters.js'
+import { lockWaiters, waitFor } from '@signet/testkit'
 import { ADMIN_JWT } from './support/identity-double.js'
 import type { Answer, TokenAnswer } from './support/oauth.js'
 import { useOAuth } from './support/use-oauth.js'
@@ -30,15 +29,7 @@ describe('a grace of 0', () => {
         sha256(tokens.refresh_token),
       ])
       refreshing = oauth.refresh(client, tokens.refresh_token)
-      await waitFor(
-        async () => {
-          const { rows } = await strict.db.query(
-            `select 1 from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()`,
-          )
-          return rows.length > 0
-        },
-        { describe: 'the request to wait for the lock' },
-      )
+      await lockWaiters(strict.db, 1)
     })
     const answer = await refreshing
     expect(answer?.status).toBe(200)

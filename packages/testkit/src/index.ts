@@ -7,6 +7,7 @@ export { hs256Token } from './hs256-token.js'
 export { jsonLines } from './json-lines.js'
 export { listenLocally, type LocalServer } from './local-server.js'
 export { Person } from './person.js'
+export { lockWaiters } from './lock-waiters.js'
 export { type Form, FormBrowser, formOf, type Seen, signInOnPage } from './form-browser.js'
 export {
   type PrivatePostgres,

@@ -1,5 +1,5 @@
 import type { Db, Tx } from '@signet/db'
-import { waitFor } from '@signet/testkit'
+import { lockWaiters } from '@signet/testkit'
 
 /**
  * Makes a race certain: takes a lock, starts `work`, waits until `waiting` of its statements are blocked, each with an earlier
@@ -16,19 +16,9 @@ export async function behindLock<T>(
     await lock(tx)
     const result = work()
     result.catch(() => undefined) // the caller gets the error once the lock is released
-    await waitFor(async () => (await countBlocked(db)) >= waiting, {
-      describe: `${waiting} blocked statements`,
-    })
+    await lockWaiters(db, waiting, { orMore: true })
     await meanwhile()
     return { result }
   })
   return started.result
-}
-
-async function countBlocked(db: Db): Promise<number> {
-  const { rows } = await db.query<{ count: number }>(
-    `select count(*)::integer as count from pg_stat_activity
-     where datname = current_database() and wait_event_type = 'Lock'`,
-  )
-  return rows[0]?.count ?? 0
 }

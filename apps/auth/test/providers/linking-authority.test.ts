@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { lockWaiters } from '@signet/testkit'
 import { anEmail, aUser, call, expectError, get, post, put, type Json, type Session } from '../support/api.js'
 import { FACTOR_ENVIRONMENT, factorSteps } from '../support/factors.js'
 import { comeBack, depart, signInWith, targetOf, userOf } from '../support/fake-provider.js'
-import { waitForLocks } from '../support/locks.js'
 import { admin } from '../support/proof-site.js'
 import {
   anId,
@@ -103,7 +103,7 @@ describe('sign-in methods of an account with a second factor', () => {
       const { answer } = await site.server.context.db.transaction(async (tx) => {
         await tx.query('select 1 from users where id = $1 for update', [before['id']])
         const answer = change(raised.access_token, String(id))
-        await waitForLocks(site.server, 1)
+        await lockWaiters(site.server.context.db, 1)
         await tx.query(`update sessions set aal = 'aal1', factor_id = null where user_id = $1`, [
           before['id'],
         ])
@@ -212,9 +212,9 @@ describe('a sign-in method that is removed', () => {
     const { removed, signedIn } = await site.server.context.db.transaction(async (tx) => {
       await tx.query('select 1 from users where id = $1 for update', [user.user.id])
       const removed = remove(user)
-      await waitForLocks(site.server, 1)
+      await lockWaiters(site.server.context.db, 1)
       const signedIn = comeBack(site.server, { code: 'the-code', state })
-      await waitForLocks(site.server, 2)
+      await lockWaiters(site.server.context.db, 2)
       return { removed, signedIn }
     })
     expect((await removed).status).toBe(200)
@@ -235,9 +235,9 @@ it('a sign-in that waits for the deletion of its user writes nothing into what i
     await tx.query('select 1 from users where id = $1 for update', [user['id']])
     const options = { ...admin, body: { should_soft_delete: true } }
     const deleted = call(site.server, 'DELETE', `/admin/users/${String(user['id'])}`, options)
-    await waitForLocks(site.server, 1)
+    await lockWaiters(site.server.context.db, 1)
     const signedIn = comeBack(site.server, { code: 'the-code', state })
-    await waitForLocks(site.server, 2)
+    await lockWaiters(site.server.context.db, 2)
     return { deleted, signedIn }
   })
   expect((await deleted).status).toBe(200)

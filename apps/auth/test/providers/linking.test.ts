@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { lockWaiters } from '@signet/testkit'
 import { anEmail, aUser, expectError, mailTo, PASSWORD, post, put, type Json } from '../support/api.js'
 import { comeBack, depart, signInWith, targetOf, userOf } from '../support/fake-provider.js'
-import { waitForLocks } from '../support/locks.js'
 import {
   anId,
   auditOf,
@@ -174,7 +174,7 @@ describe('account linking (docs/specification.md#account-linking)', () => {
         await tx.query('update users set email = $2 where id = $1', [user.user.id, anEmail()])
         await tx.query("update identities set identity_data = '{}' where user_id = $1", [user.user.id])
         const waiting = signedIn()
-        await waitForLocks(server(), 1)
+        await lockWaiters(server().context.db, 1)
         return { waiting }
       })
       const newcomer = await waiting

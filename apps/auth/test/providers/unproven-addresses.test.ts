@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals'
+import { lockWaiters } from '@signet/testkit'
 import { anEmail, aUser, get, mailTo, PASSWORD, post } from '../support/api.js'
 import { cookieFor, depart, targetOf, type Target } from '../support/fake-provider.js'
-import { waitForLocks } from '../support/locks.js'
 import { admin } from '../support/proof-site.js'
 import { anId, startProviderSite, type ProviderSite } from '../support/provider-site.js'
 import { NO_EMAIL_GAPS } from '../support/server.js'
@@ -88,9 +88,9 @@ it('a sign-in that waits for the proof of the owner does not enter the account',
     const { proof, stranger } = await site.server.context.db.transaction(async (tx) => {
       await tx.query('select 1 from users where email = $1 for update', [email])
       const proof = post(site.server, '/verify', { type: 'signup', token_hash: token })
-      await waitForLocks(site.server, 1)
+      await lockWaiters(site.server.context.db, 1)
       const stranger = signIn(site)
-      await waitForLocks(site.server, 2)
+      await lockWaiters(site.server.context.db, 2)
       return { proof, stranger }
     })
     expect((await proof).status).toBe(200)

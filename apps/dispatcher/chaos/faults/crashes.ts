@@ -36,17 +36,15 @@ const killedAt = (stack: ChaosStack, table: string, statement: string): Promise<
   stack.db.transaction(async (tx) => {
     const blocked = `from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'
       and application_name like 'signet-dispatcher%' and query like '%${statement}%'`
+    // Not in the transaction, which would see the same statements each time.
+    const isBlocked = async () => (await stack.db.query(`select ${blocked}`)).rowCount !== 0
     await tx.query(`lock table ${table} in access exclusive mode`)
-    for (
-      const deadline = Date.now() + 500;
-      (await tx.query(`select ${blocked}`)).rowCount === 0;
-      await sleep(5)
-    )
+    for (const deadline = Date.now() + 500; !(await isBlocked()); await sleep(5))
       if (Date.now() > deadline) return false
     for (const dispatcher of DISPATCHERS) stack.process(dispatcher).kill('SIGKILL')
     for (const dispatcher of DISPATCHERS) await stack.process(dispatcher).exited
     // Otherwise PostgreSQL would still execute the statement, although its client is gone.
-    await tx.query(`select pg_terminate_backend(pid) ${blocked}`)
+    await stack.db.query(`select pg_terminate_backend(pid) ${blocked}`)
     return true
   })
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals'
 import type { Queryable } from '@signet/db'
-import { waitFor } from '@signet/testkit'
+import { lockWaiters } from '@signet/testkit'
 import { useWebhooksDatabase } from '@signet/webhook-testkit/jest'
 import { anEndpoint, behindLock, deliveryState, later, NOW } from '@signet/webhook-testkit'
 import type { DeliveryId, EndpointId } from '@signet/webhook-core'
@@ -55,14 +55,6 @@ const statesOf = async (deliveries: readonly TestDelivery[]) => {
   return states.map(({ status, last_error }) => (status === 0 ? 'pending' : last_error))
 }
 const all = (count: number, state: string) => Array.from({ length: count }, () => state)
-
-const waitForBlocked = (count: number) =>
-  waitFor(async () => {
-    const { rows } = await database.db.query(
-      `select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
-    )
-    return rows.length >= count
-  })
 
 describe('cancelling what is pending for a disabled endpoint', () => {
   it('takes page after page, endpoints in turn, and nothing of others', async () => {
@@ -135,7 +127,7 @@ describe('cancelling what is pending for a disabled endpoint', () => {
         cancelled = cancelBacklog(database.db, endpoint.id, null, 1000)
         // Awaited below; until then, a failure must not count as unhandled.
         cancelled.catch(() => undefined)
-        await waitForBlocked(1)
+        await lockWaiters(database.db, 1)
       },
       2,
       () => purgeRecording(database.db, { accountId: endpoint.accountId, audioId: 'rec_1001' }),

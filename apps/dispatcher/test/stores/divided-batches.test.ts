@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { Db, type Queryable, type Tx } from '@signet/db'
-import { waitFor } from '@signet/testkit'
+import { lockWaiters, waitFor } from '@signet/testkit'
 import { useWebhooksDatabase } from '@signet/webhook-testkit/jest'
 import { anEndpoint, NOW } from '@signet/webhook-testkit'
 import type { DeliveryId } from '@signet/webhook-core'
@@ -114,7 +114,7 @@ describe('a batch that times out', () => {
     const held = await db.transaction(async (tx) => {
       await lock(tx, [blocked])
       const results = [record(first)]
-      await waitFor(async () => (await countWaiting()) === 1)
+      await lockWaiters(db, 1)
       results.push(record(second))
       const free = record(beside)
       await timeOut()
@@ -187,11 +187,4 @@ async function timeOut(): Promise<void> {
     )
     return rows.length > 0
   })
-}
-
-async function countWaiting(): Promise<number> {
-  const { rows } = await database.db.query(
-    `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
-  )
-  return rows.length
 }

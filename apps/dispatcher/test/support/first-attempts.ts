@@ -94,12 +94,5 @@ export function useFirstAttempts() {
         return answers.some(({ rows }) => rows.some(isLeftOut))
       }).finally(() => query.mockRestore())
     },
-
-    waitingForALock: async (): Promise<number> => {
-      const { rows } = await rig().dispatcher.db.query(
-        `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
-      )
-      return rows.length
-    },
   }
 }
