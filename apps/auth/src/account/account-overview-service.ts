@@ -3,7 +3,7 @@ import type { AuditListStore } from '../admin/audit-list-store.js'
 import type { AuditLog } from '../audit/audit-log.js'
 import type { RecoveryCodeStore } from '../factors/recovery-code-store.js'
 import type { RequestMeta } from '../requests/request-meta.js'
-import type { SessionEnds } from '../sessions/session-ends.js'
+import type { Ended, SessionEnds } from '../sessions/session-ends.js'
 import type { SessionGate } from '../sessions/session-gate.js'
 import type { Listed, OpenSignIn, SessionListStore } from '../sessions/session-list-store.js'
 import type { UserStore } from '../users/user-store.js'
@@ -47,17 +47,18 @@ export class AccountOverviewService {
     return lists.open(db, { userId, wanted, limit: SHOWN_SIGN_INS }, limitTimesAt(at, limits), at)
   }
 
-  /** Signs out one of the caller's sign-ins; false if it belongs to someone else or has ended. */
-  async endSignIn(caller: Live, signInId: string, meta: RequestMeta): Promise<boolean> {
+  /** Signs out one of the caller's sign-ins; null if it belongs to someone else or has ended. */
+  async endSignIn(caller: Live, signInId: string, meta: RequestMeta): Promise<Ended | null> {
     const { audit, gate, ends } = this.deps
     return audit.transaction(meta, async (tx, record) => {
       const ids = { userId: caller.user.id, sessionId: caller.session.id }
       const held = await gate.hold(tx, ids, { whilePending: true })
       const isOwn = signInId === held.session.signInId
-      const ended = await (isOwn
-        ? ends.signIn(tx, held.user.id, signInId, 'logout')
-        : ends.otherSignIn(tx, held.user.id, signInId, 'logout'))
-      if (ended) record('logout', held.user, isOwn ? undefined : { session_id: signInId })
+      const ended = isOwn
+        ? (await ends.signIn(tx, held.user.id, signInId, 'logout')) && { changeCancelled: false }
+        : await ends.otherSignIn(tx, held.user.id, signInId, 'logout')
+      if (!ended) return null
+      record('logout', held.user, isOwn ? undefined : { session_id: signInId })
       return ended
     })
   }
@@ -77,15 +78,16 @@ export class AccountOverviewService {
   }
 
   /** Signs out all other sign-ins of the caller. */
-  async endOtherSignIns(caller: Live, meta: RequestMeta): Promise<void> {
+  async endOtherSignIns(caller: Live, meta: RequestMeta): Promise<Ended> {
     const { audit, gate, ends } = this.deps
-    await audit.transaction(meta, async (tx, record) => {
+    return audit.transaction(meta, async (tx, record) => {
       const { user, session } = await gate.hold(tx, {
         userId: caller.user.id,
         sessionId: caller.session.id,
       })
-      await ends.otherSignIns(tx, user.id, session.signInId, 'logout')
+      const ended = await ends.otherSignIns(tx, user.id, session.signInId, 'logout')
       record('logout', user, { scope: 'others' })
+      return ended
     })
   }
 

@@ -5,6 +5,9 @@ import type { PendingChangeStore } from '../users/pending-change-store.js'
 import type { SessionEndStore } from './session-end-store.js'
 import type { EndReason } from './session.js'
 
+/** What else was cancelled when sessions ended. */
+export type Ended = { readonly changeCancelled: boolean }
+
 type Deps = {
   store: SessionEndStore
   flows: FlowStore
@@ -52,20 +55,19 @@ export class SessionEnds {
 
   /**
    * Does the same on behalf of another sign-in of the user. The user's row must be locked first. Someone else may be using that sign-in, so
-   * this also voids what it may have started.
+   * this also voids what it may have started. Returns null if it is not the user's, or has already ended.
    */
-  async otherSignIn(tx: Tx, userId: string, signInId: string, reason: EndReason): Promise<boolean> {
-    const ended = await this.signIn(tx, userId, signInId, reason)
-    if (ended) await this.voidUnfinished(tx, userId)
-    return ended
+  async otherSignIn(tx: Tx, userId: string, signInId: string, reason: EndReason): Promise<Ended | null> {
+    return (await this.signIn(tx, userId, signInId, reason)) ? this.voidUnfinished(tx, userId) : null
   }
 
   /** Ends all sign-ins of a user except one. The user's row must be locked first, as for {@link all}. */
-  async otherSignIns(tx: Tx, userId: string, keptId: string, reason: EndReason): Promise<void> {
+  async otherSignIns(tx: Tx, userId: string, keptId: string, reason: EndReason): Promise<Ended> {
     const { store, now } = this.deps
     await store.end(tx, userId, reason, { exceptSignIn: keptId }, now())
-    await this.voidUnfinished(tx, userId)
+    const ended = await this.voidUnfinished(tx, userId)
     await store.forgetNetworks(tx, userId, keptId)
+    return ended
   }
 
   /** Ends all sessions of a user except one. The user's row must be locked first, as for {@link all}. */
@@ -105,10 +107,10 @@ export class SessionEnds {
    * Cancels what the ended sessions may have started: PKCE codes, which would open a new session, and changes of address, which would
    * hand over the account once confirmed. Links for sign-in and recovery stay, because only the owner can read the mailbox they went to.
    */
-  async voidUnfinished(tx: Tx, userId: string): Promise<void> {
+  async voidUnfinished(tx: Tx, userId: string): Promise<Ended> {
     const { flows, changes, now } = this.deps
     await flows.removeCodes(tx, userId)
-    await changes.dropAll(tx, userId, now())
+    return { changeCancelled: await changes.dropAll(tx, userId, now()) }
   }
 }
 

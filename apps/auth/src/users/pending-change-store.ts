@@ -51,18 +51,24 @@ export class PendingChangeStore {
     return rowCount === 1
   }
 
-  /** Voids all pending changes of address. An anonymous user keeps them, because there is no other way back into the account. */
-  async dropAll(tx: Tx, id: string, now: Date): Promise<void> {
-    await tx.query(
+  /**
+   * Voids all pending changes of address; false if there is none. An anonymous user keeps them, because there is no other way back into
+   * the account.
+   */
+  async dropAll(tx: Tx, id: string, now: Date): Promise<boolean> {
+    const { rowCount } = await tx.query(
       `with dropped as (
          update ${this.t.users} set ${Object.values(NOTHING_PENDING).join(', ')}, updated_at = $2
          where id = $1 and not is_anonymous and (email_change is not null or phone_change is not null)
          returning id
+       ),
+       tokens as (
+         delete from ${this.t.oneTimeTokens} o using dropped d where o.user_id = d.id and o.token_type = any($3)
        )
-       delete from ${this.t.oneTimeTokens} o using dropped d
-       where o.user_id = d.id and o.token_type = any($3)`,
+       select from dropped`,
       [id, now, Object.values(CHANGE_TOKENS).flat()],
     )
+    return rowCount === 1
   }
 
   /** Clears a pending address that no token can confirm any more, because its messages were never delivered. */

@@ -87,8 +87,20 @@ describe('the account page', () => {
     expect(page.text).toContain(email)
     const home = await submitted(browser, page, '/ui/account/session/end')
     expect(home.text).not.toContain(email)
+    expect(statusOf(home)).toMatch(/^Signed out there\. The unconfirmed change .* was cancelled/)
     const proof = { type: 'email_change', token_hash: (await mailTo(server, email)).token }
     expectError(await post(server, '/verify', proof), 403, 'otp_expired')
+  })
+
+  it('says so, too, after everywhere else was signed out', async () => {
+    const user = await aUser(server)
+    const { browser } = await onAccount(server, user)
+    await put(server, '/user', { email: anEmail() }, { token: user.access_token })
+    const end = async () =>
+      statusOf(await submitted(browser, await browser.get('/ui/account'), '/ui/account/sessions/end'))
+    expect(await end()).toMatch(/^Signed out everywhere else\. The unconfirmed change .* was cancelled/)
+    await post(server, '/token?grant_type=password', { email: user.email, password: PASSWORD })
+    expect(await end()).toBe('Signed out everywhere else.')
   })
 
   it('says of no other session that it was signed out: neither of a stranger, nor of one that is over', async () => {

@@ -64,7 +64,9 @@ export const DONE = [
   'passkey-removed',
   'passkey-renamed',
   'session',
+  'session-change',
   'sessions',
+  'sessions-change',
   'unlinked',
   'kept',
 ] as const

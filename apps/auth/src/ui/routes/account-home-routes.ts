@@ -49,17 +49,17 @@ export const accountHomeRoutes = (deps: UiDeps): Route[] => [
   }),
   homeForm(deps, '/ui/account/session/end', 'Sign out one session', async ({ sent, person, meta }) => {
     const id = sent.text('session')
-    if (!isUuid(id) || !(await deps.overviews.endSignIn(person, id, meta)))
-      throw new PageRefusal('not_found', 'me.session.over', 'not_found')
-    return backToAccount(deps, sent, 'session')
+    const ended = isUuid(id) ? await deps.overviews.endSignIn(person, id, meta) : null
+    if (ended === null) throw new PageRefusal('not_found', 'me.session.over', 'not_found')
+    return backToAccount(deps, sent, ended.changeCancelled ? 'session-change' : 'session')
   }),
   homeForm(
     deps,
     '/ui/account/sessions/end',
     'Sign out all other sessions',
     async ({ sent, person, meta }) => {
-      await deps.overviews.endOtherSignIns(person, meta)
-      return backToAccount(deps, sent, 'sessions')
+      const { changeCancelled } = await deps.overviews.endOtherSignIns(person, meta)
+      return backToAccount(deps, sent, changeCancelled ? 'sessions-change' : 'sessions')
     },
   ),
   ...(deps.account.linking ? linkingRoutes(deps) : []),
