@@ -12,14 +12,14 @@ interface SandboxOptions extends Omit<ReceiverOptions, 'port'> {
   ports: typeof SANDBOX_PORTS
 }
 
-/** Starts the outside world of a development machine: a mail inbox and an HTTPS receiver, with one server for their pages. */
+/** Starts the outside world of a development machine: an email inbox and an HTTPS receiver, with one server for their pages. */
 export async function startSandbox({ ports, host, ...certificate }: SandboxOptions) {
   const receiver = await startReceiver({ port: ports.receiver, host, ...certificate })
   const inbox = await startInbox({ port: ports.smtp, host })
   const routes = [kitRoutes, inboxRoutes(inbox), receiverRoutes(receiver), health]
   const pages = await serve((router) => routes.forEach((add) => add(router)), { port: ports.inbox, host })
   return {
-    ...{ name: 'mail inbox and webhook receiver', inbox, receiver, url: pages.url },
+    ...{ name: 'email inbox and webhook receiver', inbox, receiver, url: pages.url },
     stop: () => Promise.all([pages, inbox, receiver].map((server) => server.close())),
   }
 }

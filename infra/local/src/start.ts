@@ -64,7 +64,7 @@ function overview({ addresses, secrets }: Stack, folder: string, demo?: Walkthro
     ['  internal API', `${addresses.internal}   token ${secrets.internalToken}`],
     ['Dispatcher', `${addresses.dispatcher}   /readyz, /metrics`],
     ['  for operators', `${addresses.dispatcher}/admin   any name, password ${secrets.adminToken}`],
-    ['Mail inbox', `${addresses.inbox}   SMTP at ${addresses.smtp}`],
+    ['Email inbox', `${addresses.inbox}   SMTP at ${addresses.smtp}`],
     ['Webhook receiver', `${addresses.receiver}   page ${addresses.inbox}/receiver`],
     ['PostgreSQL', addresses.postgres],
     ['Redis', addresses.redis],

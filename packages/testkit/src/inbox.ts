@@ -72,7 +72,7 @@ export async function startInbox({ tls, credentials }: InboxOptions = {}) {
     waitForMail: ({ timeoutMs, ...filter }: MailFilter & { timeoutMs?: number }): Promise<Mail> =>
       waitUntil(() => messages(filter)[0], {
         timeoutMs,
-        describe: `mail ${describe(filter)}`,
+        describe: `an email ${describe(filter)}`,
         seen: () => {
           const seen = inbox.messages().map(({ subject, to }) => `"${subject}" to ${to.join(', ')}`)
           return `the inbox holds ${seen.join('; ') || 'nothing'}`
@@ -90,7 +90,7 @@ const matches = (mail: Mail, { subject, after }: MailFilter): boolean =>
   (subject instanceof RegExp ? subject.test(mail.subject) : mail.subject === (subject ?? mail.subject))
 
 const describe = ({ to, subject, after }: MailFilter): string =>
-  [to && `to ${to}`, subject && `with subject ${String(subject)}`, after && `after mail ${after.id}`]
+  [to && `to ${to}`, subject && `with subject ${String(subject)}`, after && `after email ${after.id}`]
     .filter(Boolean)
     .join(' ')
 

@@ -32,7 +32,7 @@ describe('inbox', () => {
     })
   })
 
-  it('waits for the mail that matches and comes after another', async () => {
+  it('waits for the email that matches and comes after another', async () => {
     await send('ana@example.test', 'First')
     const first = await inbox.waitForMail({ to: 'ana@example.test', subject: 'First' })
     const later = inbox.waitForMail({ to: 'ana@example.test', after: first })
@@ -41,10 +41,10 @@ describe('inbox', () => {
     expect((await later).subject).toBe('Second')
   })
 
-  it('says what the inbox holds when the mail never comes', async () => {
+  it('says what the inbox holds when the email never comes', async () => {
     await send('ana@example.test', 'First')
     await expect(inbox.waitForMail({ to: 'bob@example.test', timeoutMs: 50 })).rejects.toThrow(
-      'waited 50 ms for mail to bob@example.test; the inbox holds "First" to ana@example.test',
+      'waited 50 ms for an email to bob@example.test; the inbox holds "First" to ana@example.test',
     )
   })
 
@@ -55,7 +55,7 @@ describe('inbox', () => {
     })
     afterEach(() => pages.close())
 
-    it('lists mails', async () => {
+    it('lists emails', async () => {
       await send('ana@example.test', 'One')
       await send('bob@example.test', 'Two')
       const list = async (query = ''): Promise<string[]> => {
@@ -66,7 +66,7 @@ describe('inbox', () => {
       expect(await list('?to=ana@example.test')).toEqual(['One'])
     })
 
-    it('shows a mail as a document that may run no script', async () => {
+    it('shows an email as a document that may run no script', async () => {
       await send('ana@example.test', 'One', '<p>Hello</p><script>alert(1)</script>')
       const mail = await inbox.waitForMail({})
       const response = await fetch(`${pages.url}/messages/${mail.id}.html`)

@@ -12,10 +12,10 @@ export async function signUp(world: World, name: string) {
   await send(world, 'POST', passwordGrant(world), { json: credentials, status: 400 })
   tell('A password alone is not enough before the address is confirmed.')
 
-  const mail = await waitUntil(() => newestMail(world, email), { describe: `confirmation mail to ${email}` })
-  tell(`The mail "${mail.subject}" arrived in the inbox; its link is followed.`)
+  const mail = await waitUntil(() => newestMail(world, email), { describe: `confirmation email to ${email}` })
+  tell(`The email "${mail.subject}" arrived in the inbox; its link is followed.`)
   const link = mail.links.find((url) => url.startsWith(`${world.auth}/verify`))
-  check(link !== undefined, 'the mail holds a link to /verify')
+  check(link !== undefined, 'the email has a link to /verify')
   const { headers } = await send(world, 'GET', link, { status: 303 })
   const location = headers.get('location') ?? ''
   check(location.includes('#access_token='), `the redirect carries tokens, not ${location}`)
