@@ -260,7 +260,7 @@ describe('endpoints', () => {
     const page = await visit.open()
     expect(page.text).toMatch(/<strong>4<\/strong> delivered/)
     expect(page.text).toMatch(/<strong>1<\/strong> failed/)
-    expect(page.text).toMatch(/half within <strong>250 ms/)
+    expect(page.text).toMatch(/50% within <strong>250 ms/)
     expect(page.text).toMatch(/95% within <strong>385 ms/)
     expect(page.text.match(/<rect class="delivered"/g)).toHaveLength(2)
     expect(page.text).toContain('Nothing was sent in the last 24 hours')

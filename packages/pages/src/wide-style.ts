@@ -11,6 +11,8 @@ nav a[aria-current=page] { color: var(--text); font-weight: 650; text-decoration
 h2 { margin: 2rem 0 .5rem; font-size: 1.1rem }
 h3 { margin: 1.25rem 0 .25rem; font-size: 1rem }
 footer { margin-top: 2.5rem; padding-top: .9rem; border-top: 1px solid var(--line) }
+footer form { display: flex; flex-wrap: wrap; align-items: baseline; gap: .35rem 1.1rem }
+footer form > button { margin: 0 }
 .card form.inline, .actions form { display: inline }
 .card form.inline > button, .actions button, .actions .button, .narrow { display: inline-block; width: auto; margin: 0; padding: .5rem .9rem }
 .actions { display: flex; flex-wrap: wrap; gap: .6rem; margin: 1rem 0 }

@@ -197,6 +197,7 @@ function secretForms(portal: PortalContext, { id, secretActivatesAt }: Endpoint)
         <option value="168">${t('portal.secret.in-a-week')}</option>
         <option value="0">${t('portal.secret.at-once')}</option>
       </select>
+      <p class="hint">${t('portal.secret.when')}</p>
       <button class="plain narrow" type="submit">${t('portal.secret.make')}</button>`,
   )
 }
