@@ -17,6 +17,7 @@ footer form > button { margin: 0 }
 .card form.inline > button, .actions button, .actions .button, .narrow { display: inline-block; width: auto; margin: 0; padding: .5rem .9rem }
 .actions { display: flex; flex-wrap: wrap; gap: .6rem; margin: 1rem 0 }
 form:not(.inline) > .narrow { margin-top: 1rem }
+form + p, .scroll + p { margin-top: 1rem }
 .danger { border-color: var(--bad); background: var(--card); color: var(--bad) }
 .good { padding: .6rem .9rem; border-radius: .6rem; border: 1px solid var(--line) }
 .scroll { overflow-x: auto; overflow-wrap: normal }

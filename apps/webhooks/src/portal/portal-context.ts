@@ -125,7 +125,7 @@ export class PortalContext {
     const { t } = this
     const refusal = refusalOf(t, error)
     const body = html`<p role="alert" class="notice">${refusalText(t, refusal)}</p>
-      <p><a class="button" href="${this.path('')}">${t('portal.back')}</a></p>`
+      <p><a class="button narrow" href="${this.path('')}">${t('portal.back')}</a></p>`
     const title = t(error.kind === 'not_found' ? 'error.title.not_found' : 'portal.refused.title')
     const { status, retryAfterSeconds } = refusal
     return withRetryAfter(this.render({ title, section: null, body, status }), retryAfterSeconds)
