@@ -143,7 +143,7 @@ describe('the portal in German', () => {
     const { id } = await anEndpoint(visit)
     await aDelivery(harness, id, { tookMs: 1500 })
     const { text } = await visit.open(`/endpoints/${id}`)
-    expect(text).toContain('die Hälfte innerhalb von <strong>1,5 s</strong>')
+    expect(text).toContain('50 % innerhalb von <strong>1,5 s</strong>')
     expect(text).toContain('aria-label="Zustellungen nach Stunden: 1 zugestellt, 0 fehlgeschlagen"')
     const log = await visit.open(`/endpoints/${id}/deliveries`)
     expect(log.text).toMatch(/<time datetime="[^"]+Z">\d\d\.\d\d\.\d{4}, \d\d:\d\d:\d\d UTC</)
