@@ -5,9 +5,9 @@ import { fileURLToPath } from 'node:url'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createDatabase, leasePort } from '@signet/local'
 import { Db } from '@signet/db'
-import { SecretBox } from '@signet/webhook-core'
+import { definitionOf, newEventId, SecretBox } from '@signet/webhook-core'
 import { connectRedis } from '@signet/redis'
-import { WebhookQueues } from '@signet/webhook-core/queue'
+import { type EventToPublish, WebhookQueues } from '@signet/webhook-core/queue'
 import { setPaused } from '../src/operations/operator-store.js'
 import { untilAnswers } from '@signet/testkit/bench'
 import { migrateWebhooks } from '@signet/webhook-testkit'
@@ -22,7 +22,7 @@ export type Pipeline = {
   pid: number
   /** Makes accounts with their endpoints; `paths` decide where each endpoint points. */
   subscribers(paths: readonly string[]): Promise<Subscriber[]>
-  /** Commits and queues events with bodies of about `bytes`, while the dispatcher is paused. */
+  /** Commits and publishes events as the API does, with bodies of about `bytes`, while the dispatcher is paused. */
   prepare(subscribers: readonly Subscriber[], events: number, bytes: number): Promise<void>
   /** Lets the dispatcher work. */
   release(): Promise<void>
@@ -42,6 +42,8 @@ export type PipelineOptions = {
 
 /** The quota of an account: the largest fan-out of one event. */
 export const ENDPOINTS_PER_ACCOUNT = 5
+/** How many events of a busy minute the API commits and publishes together. */
+const COMMIT_EVENTS = 16
 /** The same flags as in the Dockerfile. */
 const FLAGS = ['--max-semi-space-size=32']
 const MAIN = fileURLToPath(new URL('../dist/main.js', import.meta.url))
@@ -117,8 +119,13 @@ export async function startPipeline(name: string, options: PipelineOptions): Pro
       let next = 0
       const worker = async () => {
         while (next < events) {
-          const subscriber = subscribers[next++ % subscribers.length]
-          await subscriber?.summary({ transcript: { text } })
+          const numbers = Array.from({ length: Math.min(COMMIT_EVENTS, events - next) }, () => next++)
+          const published: EventToPublish[] = []
+          for (const number of numbers) {
+            const subscriber = subscribers[number % subscribers.length]
+            if (subscriber) published.push(await commitEvent(subscriber, text))
+          }
+          await queues.addEvents(published)
         }
       }
       await Promise.all(Array.from({ length: 10 }, worker))
@@ -135,4 +142,16 @@ export async function startPipeline(name: string, options: PipelineOptions): Pro
       await db.close()
     },
   }
+}
+
+/** An event as the API leaves it whose notice had every part: with its body, and not yet published. */
+async function commitEvent(subscriber: Subscriber, text: string): Promise<EventToPublish> {
+  const eventId = newEventId(new Date())
+  const audioId = `rec_${eventId}`
+  const body = definitionOf('summary.completed').build(
+    { id: eventId, createdAt: new Date() },
+    { audioId, recording: { title: 'Weekly sync' }, transcript: { text }, summaries: [] },
+  )
+  await subscriber.withoutQueues().summary({ eventId, audioId, body })
+  return { id: eventId, accountId: subscriber.accountId, bytes: Buffer.byteLength(body) }
 }
