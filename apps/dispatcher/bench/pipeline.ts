@@ -42,8 +42,9 @@ export type PipelineOptions = {
 
 /** The quota of an account: the largest fan-out of one event. */
 export const ENDPOINTS_PER_ACCOUNT = 5
-/** How many events of a busy minute the API commits and publishes together. */
+/** How many small events the API commits and publishes together when it is busy. Large ones have a commit of their own. */
 const COMMIT_EVENTS = 16
+const LARGE_BYTES = 256 * 1024
 /** The same flags as in the Dockerfile. */
 const FLAGS = ['--max-semi-space-size=32']
 const MAIN = fileURLToPath(new URL('../dist/main.js', import.meta.url))
@@ -119,7 +120,8 @@ export async function startPipeline(name: string, options: PipelineOptions): Pro
       let next = 0
       const worker = async () => {
         while (next < events) {
-          const numbers = Array.from({ length: Math.min(COMMIT_EVENTS, events - next) }, () => next++)
+          const together = bytes > LARGE_BYTES ? 1 : COMMIT_EVENTS
+          const numbers = Array.from({ length: Math.min(together, events - next) }, () => next++)
           const published: EventToPublish[] = []
           for (const number of numbers) {
             const subscriber = subscribers[number % subscribers.length]
