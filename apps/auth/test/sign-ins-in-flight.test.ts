@@ -184,7 +184,7 @@ describe('a session of an account that is about to be deleted', () => {
     const user = await pending()
     const { overviews } = server.context
     const live = await liveOf(user)
-    expect(await overviews.endSignIn(live, live.session.signInId, META)).toBe(true)
+    expect(await overviews.endSignIn(live, live.session.signInId, META)).toEqual({ changeCancelled: false })
     const token = user.access_token
     expect((await call(server, 'POST', '/logout?scope=local', { token })).status).toBe(204)
     expect(await openSessionsOf(user)).toBe(0)
