@@ -58,8 +58,9 @@ describe('an account that sends the worst it can', () => {
   afterEach(async () => {
     conversion.open()
     reading = READ_AT_ONCE
-    await dispatcher.stop()
+    // Closing the connections ends the attempts that hang.
     await receiver.close()
+    await dispatcher.stop()
   })
 
   const arrived = (path: string) => receiver.deliveries({ path }).length

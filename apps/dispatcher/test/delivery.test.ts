@@ -17,7 +17,7 @@ describe('delivery', () => {
   beforeAll(async () => {
     receiver = await startReceiver()
     dispatcher = await startDispatcher({
-      env: { DISPATCHER_RETRY_DELAYS_SECONDS: '0.1,0.1,0.1,0.1,0.1', DISPATCHER_TIMEOUT_MS: '1000' },
+      env: { DISPATCHER_RETRY_DELAYS_SECONDS: '0.1,0.1,0.1,0.1,0.1' },
       ports: { ca: receiver.authorityCert },
     })
   })

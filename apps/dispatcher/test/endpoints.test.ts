@@ -15,12 +15,10 @@ describe('endpoints that fail, change or go', () => {
   beforeAll(async () => {
     receiver = await startReceiver()
     dispatcher = await startStepwise({
-      // These tests are not about time limits, and a busy machine is slow.
       env: {
         DISPATCHER_ENDPOINT_CONCURRENCY: '100',
         // One account may use about a sixth of this for attempts to endpoints that were not measured yet.
         DISPATCHER_CONCURRENCY: '400',
-        DISPATCHER_TIMEOUT_MS: '8000',
         DISPATCHER_RETRY_DELAYS_SECONDS: RETRY_DELAYS_SECONDS.join(','),
       },
       ports: { ca: receiver.authorityCert },

@@ -11,7 +11,7 @@ describe('an account whose receivers hang', () => {
   beforeEach(async () => {
     receiver = await startReceiver()
     dispatcher = await startDispatcher({
-      env: { DISPATCHER_CONCURRENCY: '16', DISPATCHER_TIMEOUT_MS: '8000' },
+      env: { DISPATCHER_CONCURRENCY: '16' },
       ports: { ca: receiver.authorityCert },
     })
   })

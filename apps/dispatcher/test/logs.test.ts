@@ -15,6 +15,7 @@ describe('the log of a dispatcher at its most talkative', () => {
       env: {
         DISPATCHER_ADMIN_TOKEN: ADMIN_TOKEN,
         DISPATCHER_RETRY_DELAYS_SECONDS: '0.05',
+        // One of the receivers hangs.
         DISPATCHER_TIMEOUT_MS: '300',
       },
       ports: { ca: receiver.authorityCert },

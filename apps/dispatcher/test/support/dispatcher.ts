@@ -36,6 +36,8 @@ export async function startDispatcher({
       WEBHOOKS_SECRET_KEYS: `test:${randomBytes(32).toString('base64')}`,
       WEBHOOKS_ALLOW_PRIVATE_TARGETS: 'true',
       DISPATCHER_PORT: '0',
+      // The longest that the settings allow: receivers answer when a test says so, which may take a while on a busy machine.
+      DISPATCHER_TIMEOUT_MS: '8000',
       ...env,
     },
     ports,

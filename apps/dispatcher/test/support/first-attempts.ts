@@ -20,8 +20,7 @@ export function useFirstAttempts() {
   beforeAll(async () => {
     const receiver = await startReceiver()
     const dispatcher = await startStepwise({
-      // Receivers answer when a test says so, which may take a while on a busy machine.
-      env: { DISPATCHER_ENDPOINT_CONCURRENCY: '1', DISPATCHER_TIMEOUT_MS: '8000' },
+      env: { DISPATCHER_ENDPOINT_CONCURRENCY: '1' },
       ports: { ca: receiver.authorityCert },
     })
     started = { receiver, dispatcher }

@@ -16,8 +16,7 @@ export function useOperator() {
   })
   beforeEach(async () => {
     dispatcher = await startDispatcher({
-      // Receivers answer when a test says so, which may take a while on a busy machine.
-      env: { DISPATCHER_RETRY_DELAYS_SECONDS: '0.05', DISPATCHER_TIMEOUT_MS: '8000' },
+      env: { DISPATCHER_RETRY_DELAYS_SECONDS: '0.05' },
       ports: { ca: there(receiver).authorityCert },
     })
   })
