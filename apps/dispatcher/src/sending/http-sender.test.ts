@@ -2,6 +2,7 @@ import { once } from 'node:events'
 import { createServer, type AddressInfo, type Server, type Socket } from 'node:net'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals'
 import { leasePort } from '@signet/local'
+import { freezeTimeouts, waitFor } from '@signet/testkit'
 import { reply, startReceiver, type Answer, type Receiver } from '@signet/testkit/receiver'
 import { AddressGuard, guardedAgent } from '@signet/address-guard'
 import type { SendResult } from './attempt-failure.js'
@@ -138,11 +139,20 @@ describe('post', () => {
   })
 
   it('counts the TLS handshake, too', async () => {
-    const port = await rawServer(() => undefined)
-    const { result, facts } = await send(`https://127.0.0.1:${port}/`, { limitMs: TIME_LIMIT_MS })
-    expect(result).toEqual(failed('timeout'))
-    // The connection was open, so the address is known, but not how long TLS would have taken.
-    expect(facts).toEqual({ connect: expect.any(Number) as unknown, peer: '127.0.0.1' })
+    let hasBegun = false
+    const port = await rawServer((socket) => socket.once('data', () => (hasBegun = true)))
+    const timeouts = freezeTimeouts()
+    try {
+      const sent = send(`https://127.0.0.1:${port}/`, { limitMs: 1 })
+      await waitFor(() => hasBegun)
+      timeouts.advance(1)
+      const { result, facts } = await sent
+      expect(result).toEqual(failed('timeout'))
+      // The connection was open, so the address is known, but not how long TLS would have taken.
+      expect(facts).toEqual({ connect: expect.any(Number) as unknown, peer: '127.0.0.1' })
+    } finally {
+      timeouts.thaw()
+    }
   })
 
   it('maps connection errors to failure reasons', async () => {
