@@ -1,18 +1,21 @@
 import { parseArgs } from 'node:util'
 import { parseDeliveryId, parseEndpointId, type DeliveryId, type EndpointId } from '@signet/webhook-core'
 import type { Author } from './operations.js'
-import type { ReplayTarget } from './replay-store.js'
 import { usageError } from './ops-error.js'
+
+/** A time as it was given: exact, or relative to when the command runs. */
+export type Since = { at: Date } | { agoMs: number }
+export type RequeueTarget = { deliveryId: DeliveryId } | { endpointId: EndpointId; since: Since }
 
 export type OpsCommand =
   | { name: 'help' }
   | { name: 'status' }
   | { name: 'pause' | 'resume' | 'reseal'; author: Author }
   | { name: 'drain'; author: Author; timeoutMs: number }
-  | { name: 'requeue'; author: Author; target: ReplayTarget; dryRun: boolean }
+  | { name: 'requeue'; author: Author; target: RequeueTarget; dryRun: boolean }
   | { name: 'inspect'; deliveryId: DeliveryId }
   | { name: 'account'; accountId: string }
-  | { name: 'disabled'; since: Date }
+  | { name: 'disabled'; since: Since }
   | { name: 'enable'; author: Author; endpointId: EndpointId }
 
 export const USAGE = `Usage: node apps/dispatcher/dist/main.js ops <command> [options]
@@ -76,7 +79,6 @@ export type OpsArguments = { command: OpsCommand; json: boolean }
 export function parseOps(
   argv: readonly string[],
   env: Readonly<Record<string, string | undefined>>,
-  now: Date,
 ): OpsArguments {
   const { values, positionals } = parse(argv)
   const [name, ...operands] = positionals
@@ -89,16 +91,10 @@ export function parseOps(
     if (option !== 'json' && !allowed.some((item) => item === option))
       throw usageError(`${name} does not take --${option}`)
   }
-  return { command: toCommand(name, operands, values, () => authorOf(values, env), now), json }
+  return { command: toCommand(name, operands, values, () => authorOf(values, env)), json }
 }
 
-function toCommand(
-  name: string,
-  operands: string[],
-  values: Values,
-  author: () => Author,
-  now: Date,
-): OpsCommand {
+function toCommand(name: string, operands: string[], values: Values, author: () => Author): OpsCommand {
   const takesOne =
     name === 'inspect' || name === 'account' || (name === 'requeue' && values.endpoint === undefined)
   if (operands.length > (takesOne ? 1 : 0)) throw usageError(`Unexpected argument: ${operands.at(-1)}`)
@@ -112,7 +108,7 @@ function toCommand(
     case 'requeue':
       return {
         name,
-        target: targetOf(operands[0], values, now),
+        target: targetOf(operands[0], values),
         dryRun: values['dry-run'] === true,
         author: author(),
       }
@@ -121,7 +117,7 @@ function toCommand(
     case 'account':
       return { name, accountId: accountOf(operands[0]) }
     case 'disabled':
-      return { name, since: timeOf(values.since ?? '1d', now) }
+      return { name, since: sinceOf(values.since ?? '1d') }
     case 'enable':
       return { name, endpointId: endpointOf(values.endpoint), author: author() }
     default:
@@ -148,14 +144,14 @@ function authorOf(values: Values, env: Readonly<Record<string, string | undefine
   return { operator, reason }
 }
 
-function targetOf(operand: string | undefined, { endpoint, since }: Values, now: Date): ReplayTarget {
+function targetOf(operand: string | undefined, { endpoint, since }: Values): RequeueTarget {
   if (endpoint === undefined) {
     if (since !== undefined) throw usageError('--since requires --endpoint')
     return { deliveryId: deliveryOf(operand) }
   }
   const endpointId = endpointOf(endpoint)
   if (since === undefined) throw usageError('--endpoint requires --since TIME')
-  return { endpointId, failedSince: timeOf(since, now) }
+  return { endpointId, since: sinceOf(since) }
 }
 
 function endpointOf(text: string | undefined): EndpointId {
@@ -192,20 +188,26 @@ const UNIT_MS: ReadonlyMap<string, number> = new Map(
 const MAX_AGO = 9999
 const ISO_TIME = /^(\d{4}-\d\d-\d\d)T(?:[01]\d|2[0-3]):\d\d(:\d\d(\.\d{1,6})?)?(Z|[+-]\d\d:\d\d)$/
 
-function timeOf(text: string, now: Date): Date {
+function sinceOf(text: string): Since {
   const [, amount, unit] = /^(\d+)([mhd])$/.exec(text) ?? []
   if (amount !== undefined) {
     if (Number(amount) > MAX_AGO)
       throw usageError(`--since goes back ${MAX_AGO} minutes, hours or days at most, not ${text}`)
-    return new Date(now.getTime() - Number(amount) * (UNIT_MS.get(unit ?? '') ?? 0))
+    return { agoMs: Number(amount) * (UNIT_MS.get(unit ?? '') ?? 0) }
   }
   const [, day] = ISO_TIME.exec(text) ?? []
   const at = new Date(text)
   // Without a zone, a time would mean something else on every machine.
   if (day === undefined || !isDay(day) || Number.isNaN(at.getTime()))
     throw usageError('--since takes 2026-01-31T09:00:00Z, or 30m, 6h, 2d')
-  if (at > now) throw usageError('--since must not be in the future')
-  return at
+  return { at }
+}
+
+/** Throws a usage error for a time in the future. */
+export function timeOf(since: Since, now: Date): Date {
+  if ('agoMs' in since) return new Date(now.getTime() - since.agoMs)
+  if (since.at > now) throw usageError('--since must not be in the future')
+  return since.at
 }
 
 /** `Date` reads 30 February as 2 March. */

@@ -33,10 +33,10 @@ export function statusReport(status: Status): Report {
 }
 
 /** Exits with 1 while a row is left, so that a script that deletes accounts can tell. */
-export function accountReport({ accountId, state, rows }: AccountReport): Report {
+export function accountReport({ accountId, state, rows }: AccountReport, now: Date): Report {
   const left = Object.values(rows).reduce((sum, count) => sum + count, 0)
   const lines = [
-    `Account ${accountId}: ${accountState(state)}`,
+    `Account ${accountId}: ${accountState(state, now)}`,
     ...Object.entries(rows).map(([table, count]) => `  ${table.padEnd(24)} ${count}`),
     left === 0 ? 'Nothing of it is left.' : `Rows left: ${left}`,
   ]
@@ -47,10 +47,10 @@ export function accountReport({ accountId, state, rows }: AccountReport): Report
   }
 }
 
-function accountState(state: AccountReport['state']): string {
+function accountState(state: AccountReport['state'], now: Date): string {
   if (state?.deletedAt)
     return `deleted ${iso(state.deletedAt)}${state.purgedAt ? `, removed ${iso(state.purgedAt)}` : ', being removed'}`
-  if (state?.bannedUntil && state.bannedUntil > new Date()) return `banned until ${iso(state.bannedUntil)}`
+  if (state?.bannedUntil && state.bannedUntil > now) return `banned until ${iso(state.bannedUntil)}`
   return 'in use, or unknown here'
 }
 

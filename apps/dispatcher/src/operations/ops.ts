@@ -6,7 +6,7 @@ import type { ReplayTarget } from './replay-store.js'
 import type { DispatcherConfig } from '../config/config.js'
 import { JobPresence } from '../queues/job-presence.js'
 import { Operations, type Author } from './operations.js'
-import { parseOps, USAGE, type OpsCommand } from './ops-arguments.js'
+import { parseOps, timeOf, USAGE, type OpsCommand, type RequeueTarget } from './ops-arguments.js'
 import { exitCode, OpsError } from './ops-error.js'
 import {
   accountReport,
@@ -32,14 +32,14 @@ export async function ops(
 ): Promise<number> {
   const { argv, env, out, err } = terminal
   try {
-    const { command, json } = parseOps(argv, env, new Date())
+    const { command, json } = parseOps(argv, env)
     if (command.name === 'help') {
       out(USAGE)
       return exitCode.done
     }
     const readOnly = command.name === 'status' || command.name === 'account'
-    const report = await withOperations(await readConfig(), { readOnly }, (operations) =>
-      run(operations, command),
+    const report = await withOperations(await readConfig(), { readOnly }, (operations, now) =>
+      run(operations, command, now),
     )
     out(json ? JSON.stringify(report.json) : report.text)
     return report.exitCode ?? exitCode.done
@@ -51,11 +51,14 @@ export async function ops(
   }
 }
 
-/** `readOnly`: starts as soon as the database responds, and the operation itself waits for Redis. */
+/**
+ * Gives the work the time by the database's clock: that of this machine may be wrong. `readOnly`: starts as soon as the database
+ * responds, and the operation itself waits for Redis.
+ */
 async function withOperations<T>(
   config: DispatcherConfig,
   { readOnly }: { readOnly: boolean },
-  work: (operations: Operations) => Promise<T>,
+  work: (operations: Operations, now: Date) => Promise<T>,
 ) {
   const db = new Db({
     connectionString: config.databaseUrl,
@@ -71,16 +74,15 @@ async function withOperations<T>(
     if (!readOnly) await redisReady
     const clock = new SharedClock(db)
     await clock.adjust()
-    return await work(
-      new Operations({
-        db,
-        queues,
-        presence: new JobPresence(redis, queues),
-        redisReady,
-        secretBox: config.secretBox,
-        now: clock.now,
-      }),
-    )
+    const operations = new Operations({
+      db,
+      queues,
+      presence: new JobPresence(redis, queues),
+      redisReady,
+      secretBox: config.secretBox,
+      now: clock.now,
+    })
+    return await work(operations, clock.now())
   } finally {
     if (queues.isConnected) await queues.close()
     redis.disconnect()
@@ -108,7 +110,11 @@ function ready(
   })
 }
 
-async function run(operations: Operations, command: Exclude<OpsCommand, { name: 'help' }>): Promise<Report> {
+async function run(
+  operations: Operations,
+  command: Exclude<OpsCommand, { name: 'help' }>,
+  now: Date,
+): Promise<Report> {
   switch (command.name) {
     case 'status':
       return statusReport(await operations.status())
@@ -121,19 +127,19 @@ async function run(operations: Operations, command: Exclude<OpsCommand, { name: 
     }
     case 'drain':
       return drain(operations, command.author, command.timeoutMs)
-    case 'requeue':
-      return command.dryRun
-        ? preview(operations, command.target)
-        : requeue(operations, command.target, command.author)
+    case 'requeue': {
+      const target = replayTarget(command.target, now)
+      return command.dryRun ? preview(operations, target) : requeue(operations, target, command.author)
+    }
     case 'inspect': {
       const found = await operations.inspect(command.deliveryId)
       if (!found) throw unknown(command.deliveryId)
       return deliveryReport(found)
     }
     case 'account':
-      return accountReport(await operations.account(command.accountId))
+      return accountReport(await operations.account(command.accountId), now)
     case 'disabled':
-      return disabledReport(await operations.disabled(command.since, LIST_LIMIT))
+      return disabledReport(await operations.disabled(timeOf(command.since, now), LIST_LIMIT))
     case 'enable': {
       const { endpointId, author } = command
       if (await operations.enable(endpointId, author))
@@ -147,7 +153,7 @@ async function run(operations: Operations, command: Exclude<OpsCommand, { name: 
 }
 
 async function flip(operations: Operations, paused: boolean, author: Author): Promise<Report> {
-  const applied = await operations.setPaused(paused, author)
+  const applied = await (paused ? operations.pause(author) : operations.resume(author))
   const text = paused
     ? 'Paused: no new work starts. Events are still accepted and stored.'
     : 'Deliveries resumed.'
@@ -156,7 +162,7 @@ async function flip(operations: Operations, paused: boolean, author: Author): Pr
 }
 
 async function drain(operations: Operations, author: Author, timeoutMs: number): Promise<Report> {
-  const applied = await operations.setPaused(true, author)
+  const applied = await operations.pause(author)
   const active = applied ? await operations.drained(timeoutMs) : Number.NaN
   if (active === 0)
     return {
@@ -173,6 +179,9 @@ async function drain(operations: Operations, author: Author, timeoutMs: number):
         'Paused, but Redis is unavailable, so the number of jobs in flight is unknown.',
       )
 }
+
+const replayTarget = (target: RequeueTarget, now: Date): ReplayTarget =>
+  'deliveryId' in target ? target : { endpointId: target.endpointId, failedSince: timeOf(target.since, now) }
 
 const LIST_LIMIT = 10_000
 
