@@ -1,4 +1,5 @@
-// Finds words that a reader would stumble over in Markdown, YAML, comments, and in the subjects of commits that are not pushed yet.
+// Finds words that a reader would stumble over in Markdown, YAML, comments, English texts, titles of tests, and in the subjects of
+// commits that are not pushed yet.
 // Ignores quotes and code. CONTRIBUTING says how we write; this finds the most frequent mistakes.
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -21,6 +22,9 @@ const PHRASES = [
   [/\bsuch a one\b/i, 'name it'],
   [/\bif need be\b/i, 'say if necessary'],
   [/\bof late\b/i, 'say recently'],
+  [/\bany more(?! (than|of|[a-z]+s)\b)\b/i, 'say anymore, or no longer'],
+  [/\bfull stops?\b/i, 'say period'],
+  [/\bby comma\b/i, 'say comma-separated'],
   [/\bbe had\b/i, 'say available'],
   [/\bis at it\b/i, 'say what it does'],
   [/\bsees? to it\b/i, 'say make sure, or fix'],
@@ -71,15 +75,17 @@ const SPELLINGS = [
   [/\b(centre|metre|litre|theatre|grey|programme)s?\b/, 'American spelling'],
 ]
 
-/** The part of a file of each kind that is checked. */
+/** The part of a line that is checked, in files of each kind: the last group of the match, if there is one. */
 const KINDS = [
   { name: /\.(md|ya?ml)$/, text: /.*/ },
+  { name: /\.en\.json$/, text: /^\s*"[^"]*": "(.*)"/ },
+  { name: /\.test\.ts$/, text: /\/\/ .*|^\s*\/?\*.*|(?:\b(?:it|describe)|\)|\])\(\s*'(.*?)',/ },
   { name: /\.(ts|mjs|cjs|js|mts)$/, text: /\/\/ .*|^\s*\/?\*.*/ },
   { name: /\.sql$/, text: /-- .*/ },
 ]
 /** Includes migrations, because those that have run must stay as they are. */
 const SKIPPED =
-  /(^|\/)(LICENSE|CHANGELOG\.md|pnpm-lock\.yaml)$|(^|\/)migrations\/|^infra\/(checks\/words\.mjs|local\/test\/words-check\.test\.ts)$/
+  /(^|\/)(LICENSE|pnpm-lock\.yaml)$|(^|\/)migrations\/|^infra\/(checks\/words\.mjs|local\/test\/words-check\.test\.ts)$/
 
 const { output: listed } = await run('git', ['-C', folder, 'ls-files'])
 const files = listed.split('\n').filter((path) => !SKIPPED.test(path) && existsSync(join(folder, path)))
@@ -93,10 +99,14 @@ function problemsOf(path) {
   if (!kind) return []
   const lines = readFileSync(join(folder, path), 'utf8').split('\n')
   return lines.flatMap((line, index) =>
-    [...found(kind.text.exec(line)?.[0] ?? ''), ...matching(SPELLINGS, line)].map(
+    [...found(textOf(kind.text.exec(line))), ...matching(SPELLINGS, line)].map(
       (problem) => `${path}:${index + 1}  ${problem}`,
     ),
   )
+}
+
+function textOf(match) {
+  return match?.at(-1) ?? match?.[0] ?? ''
 }
 
 function inSubject(subject) {

@@ -271,7 +271,7 @@ function createDb(
     applicationName: 'signet-auth',
     statementTimeoutMs: config.apiMaxRequestDuration,
     lockTimeoutMs,
-    // PostgreSQL keeps plans. One made while tables were small would read them from end to end for good.
+    // PostgreSQL keeps plans. One made while a table was small would scan the whole table forever.
     preferIndexes: true,
     // Without this, PostgreSQL would plan every refresh anew, because a plan for a few given tokens looks cheaper than one for any number.
     planOnce: true,

@@ -180,7 +180,7 @@ describe('DELETE /admin/users/{id}', () => {
     expect((await post(server, '/signup', { email: user.email, password: PASSWORD })).status).toBe(200)
   })
 
-  it('soft-deletes for good: nothing is written into the account any more, and no address is taken for it', async () => {
+  it('soft-deletes for good: nothing is written into the account anymore, and no address is taken for it', async () => {
     const { user } = await aUser(server)
     const path = `/admin/users/${user.id}`
     const softly = { ...admin, body: { should_soft_delete: true } }

@@ -198,7 +198,7 @@ describe('an administrator', () => {
     for (const { status } of answers) expect([200, 204]).toContain(status)
   })
 
-  it.each(LOSSES)('who %s does nothing any more through requests under way', async (_, refusal, lose) => {
+  it.each(LOSSES)('who %s does nothing anymore through requests under way', async (_, refusal, lose) => {
     const chief = await anAdministrator()
     const acts = await actsOf(chief)
     const held = holdTransactions(server, acts.length)
@@ -211,7 +211,7 @@ describe('an administrator', () => {
     expect(await state(chief)).toEqual(before)
   })
 
-  it.each(LOSSES)('who %s does nothing any more through bodies sent late', async (_, refusal, lose) => {
+  it.each(LOSSES)('who %s does nothing anymore through bodies sent late', async (_, refusal, lose) => {
     const chief = await anAdministrator()
     const acts = (await actsOf(chief)).filter(hasBody)
     const sendBodies = await sendHeads(server, chief.access_token, acts)

@@ -85,7 +85,7 @@ describe('the audit log names account and network of', () => {
     expect(await failuresOf(email)).toEqual([failed(user.id, 'email', 'wrong_code')])
   })
 
-  it('codes that may not be tried any more, once however many there are', async () => {
+  it('codes that may not be tried anymore, once however many there are', async () => {
     const { email, user } = await aUser(server)
     const guess = () => post(server, '/verify', { type: 'email', email, token: '000000' }, from(aNetwork()))
     await many(40, guess)
@@ -117,7 +117,7 @@ describe('the audit log names account and network of', () => {
     expect(await failuresOf(email)).toEqual([failed(user.id, 'email', 'user_banned')])
   })
 
-  it('passwords that may not be tried any more, once an hour however many there are', async () => {
+  it('passwords that may not be tried anymore, once an hour however many there are', async () => {
     const { email, user } = await aUser(server)
     const unknown = anEmail()
     for (const to of [email, unknown]) {

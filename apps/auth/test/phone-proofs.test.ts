@@ -92,7 +92,7 @@ describe.each([
     const old = site.gateway.codeFor(phone)
     const user = await prove(phone)
     expect(user).toMatchObject({ phone, phone_confirmed_at: expect.any(String) as unknown })
-    // Neither the password of that sign-up nor its code works any more.
+    // Neither the password of that sign-up nor its code works anymore.
     expectError(await site.signIn({ phone }, earlier.password), 400, 'invalid_credentials')
     expectError(await site.verify({ type: 'sms', phone, token: old }), 403, 'otp_expired')
     expect(await countOf('pending_sign_ups', user['id'])).toBe(0)

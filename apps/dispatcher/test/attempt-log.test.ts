@@ -80,7 +80,7 @@ describe('the log of an attempt', () => {
     expect(attempts.map(({ answer }) => answer)).toEqual(['x'.repeat(1024), null])
   })
 
-  it('has the text of an answer in another charset, and of one with some bytes that are no text', async () => {
+  it('has the text of an answer in another charset, and of one with some bytes that are not text', async () => {
     const latin1 = (text: string) => Buffer.from(text, 'latin1')
     const headers = { 'content-type': 'text/plain; charset=ISO-8859-1' }
     receiver.hook('/charset', {

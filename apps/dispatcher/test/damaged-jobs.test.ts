@@ -285,7 +285,7 @@ describe('a damaged queue', () => {
     expectOnce('busy', 'a', 'b', 'c', 'd', 'a next', 'b next', 'c next', 'd next')
   })
 
-  it('renews the locks of all others when one is no lock', async () => {
+  it('renews the locks of all others when one is not a lock', async () => {
     hold('busy', 'other')
     await add(['busy', 'other'])
     work()

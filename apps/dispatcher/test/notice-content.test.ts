@@ -186,7 +186,7 @@ describe('what a notice brought', () => {
         ])
       },
     ],
-  ])('is stored nowhere any more when %s before its dispatch', async (_, end) => {
+  ])('is stored nowhere anymore when %s before its dispatch', async (_, end) => {
     const secret = crypto.randomUUID()
     const subscriber = await notifyOf(secret)
     expect(await tablesWith(secret)).toEqual([

@@ -25,7 +25,7 @@ describe("the operators' port", () => {
     await request(app).get('/v1/webhooks').expect(404)
   })
 
-  it('is not ready any more once it stops', async () => {
+  it('is not ready anymore once it stops', async () => {
     const stopping = { ...dispatcher, drain: new Drain(0) }
     stopping.drain.begin()
     await request(createApp(stopping)).get('/readyz').expect(503, { status: 'draining' })

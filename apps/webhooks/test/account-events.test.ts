@@ -203,7 +203,7 @@ describe('account events of the identity server', () => {
     expect((await create(stolen)).status).toBe(401)
   })
 
-  it('is no sign-out of what came later, when it is told late', async () => {
+  it('does not sign out what came later, when it is reported late', async () => {
     const person = await aPerson()
     const before = await person.answers()
     await tell(plain('user.signed_out', person.user, at(-HOUR)))
@@ -274,7 +274,7 @@ describe('account events of the identity server', () => {
     }
   })
 
-  it('is stored for an account that nobody here has heard of', async () => {
+  it('is stored for an account that is unknown here', async () => {
     const user = harness.identity.addUser()
     await tell(plain('user.deleted', user))
     expect((await create(harness.identity.jwtFor(user))).status).toBe(401)

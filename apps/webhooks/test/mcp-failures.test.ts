@@ -100,7 +100,7 @@ describe('params without the form that the protocol requires', () => {
     })
   })
 
-  it('say that there are no subscriptions, which is no failure of ours', async () => {
+  it('say that there are no subscriptions, which is not our failure', async () => {
     const { token } = await api.anAccount()
     for (const params of [{}, { notifications: 7 }, { notifications: { toolsListChanged: true } }])
       expect((await ask(token, 'subscriptions/listen', params)).error).toEqual({

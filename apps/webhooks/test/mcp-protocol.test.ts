@@ -103,7 +103,7 @@ describe('the transport', () => {
     const none = {
       jsonrpc: '2.0',
       id: null,
-      error: { code: -32600, message: 'This is no message of the protocol' },
+      error: { code: -32600, message: 'This is not a valid message of the protocol' },
     }
     expect([reply.status, reply.body]).toEqual([
       200,
@@ -153,7 +153,7 @@ describe('the transport', () => {
     ['tools/call', 'list_webhooks'],
     ['resources/read', 7],
     ['initialize', null],
-  ])('refuses params that are no object: %s %j', async (method, params) => {
+  ])('refuses params that are not an object: %s %j', async (method, params) => {
     const { token } = await api.anAccount()
     const reply = await post(api, { jsonrpc: '2.0', id: 1, method, params }, { token })
     expect([reply.status, reply.body]).toEqual([

@@ -147,7 +147,7 @@ describe('a button that is pressed twice', () => {
     expect(rows).toHaveLength(2)
   })
 
-  it('gets the page again later, and no more what was to be seen once', async () => {
+  it('gets the page again later, without what is shown once', async () => {
     const visit = await visitor()
     const page = await visit.open('/endpoints/new')
     const first = await press(visit, page, '/portal/endpoints', fields)

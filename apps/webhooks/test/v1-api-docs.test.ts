@@ -106,7 +106,7 @@ describe('/docs', () => {
     }
   })
 
-  it('ends what a member means with a full stop before its limits', async () => {
+  it('ends what a member means with a period before its limits', async () => {
     const { text } = await api.call('GET', '/docs')
     expect(text).toContain('<td>https, with a publicly resolvable host. At most 2048 characters.</td>')
   })

@@ -47,7 +47,7 @@ describe('a failure that nobody foresaw', () => {
   })
 })
 
-it('a statement ends on the server when nobody waits for its request any more', async () => {
+it('a statement ends on the server when nobody waits for its request anymore', async () => {
   const { rows } = await api.service.ctx.db.query('show statement_timeout')
   expect(rows).toEqual([{ statement_timeout: `${REQUEST_TIMEOUT_MS / 1000}s` }])
 })

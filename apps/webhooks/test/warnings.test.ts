@@ -21,7 +21,7 @@ describe('a warning', () => {
     for (const body of [mail?.text, mail?.html]) {
       expect(body).toContain(`https://example.com/hook (id ${endpoint.id})`)
       expect(body).toContain('1 January 2026 at 00:00 UTC')
-      expect(body).toContain('2 January 2026 at 03:04 UTC: no complete response in time (timeout)')
+      expect(body).toContain('2 January 2026 at 03:04 UTC: no response in time (timeout)')
       expect(body).toContain('respond with 200 first')
       expect(body).toContain('After 20 failures in a row it is disabled')
       expect(body).toContain('https://app.signet.example/webhooks')
@@ -92,8 +92,8 @@ describe('a warning', () => {
     for (const body of [mail?.text, mail?.html])
       expect(body).toContain(
         isGerman
-          ? '2. Januar 2026 um 03:04 UTC: keine vollständige Antwort innerhalb der Frist (timeout)'
-          : '2 January 2026 at 03:04 UTC: no complete response in time (timeout)',
+          ? '2. Januar 2026 um 03:04 UTC: keine Antwort innerhalb der Frist (timeout)'
+          : '2 January 2026 at 03:04 UTC: no response in time (timeout)',
       )
     expect(mail?.html).toContain(`<html lang="${isGerman ? 'de' : 'en'}">`)
   })

@@ -4,9 +4,9 @@ import { casesOf, partsOf, type Measured, type Results } from './results.js'
 
 const INTRO = `# Measured side by side
 
-What \`npm run bench\` measured on one machine, in one run. The page is written by that command; run it on the machine that you would use.
+These are the results of \`npm run bench\` on one machine, in one run. The command writes this page; run it on the machine that you plan to use.
 Everything shares the machine: the load, the receiver, PostgreSQL, Redis and the services. In each round all take their turn on the
-same load, after one round that warms up, and a figure is the median of the rounds. The raw limit is what Node does with the same
+same load, after one round that warms up, and each figure is its own median of the rounds, so a sum may differ from its parts. The raw limit is what Node does with the same
 database and the same requests and nothing else: no checks, no limits, no log, no retries. Read the ratios; a busy machine has other figures.`
 
 const BUSY = `**Other work kept this machine busy while it measured**, as its load average below says. Rates are far below and times far above what it can
@@ -54,7 +54,7 @@ Events are published one by one over HTTP and arrive as signed HTTPS requests. T
   {
     text: `## Requests to the identity server
 
-Over HTTP, sixteen at a time, sign-ins twice as many as cores. What the processor can hash is the limit of sign-ins.`,
+Over HTTP, sixteen requests at a time; for sign-ins, two per core. The number of passwords that the processor can hash limits sign-ins.`,
     bench: 'common',
     plot: { file: 'images/bench-identity.svg', title: 'Requests a second', unit: '/s', parts: rate },
     columns: ['Request', 'Who', 'A second', 'p50, ms', 'p99, ms', 'CPU time of each process, µs'],
@@ -72,7 +72,9 @@ export function pageOf(results: Results): Record<string, string> {
     ...(wasBusy ? [BUSY] : []),
     '## The machine',
     table(['', ''], Object.entries({ ...machine, ...run })),
-    ...(peers.length > 0 ? ['Beside it ran, as those who ran it describe it:', peers.join('\n')] : []),
+    ...(peers.length > 0
+      ? ['Measured beside it, as described by the people who set it up:', peers.join('\n')]
+      : []),
     ...SECTIONS.flatMap((section) => [
       section.text,
       `![${section.plot.title}](${section.plot.file})`,

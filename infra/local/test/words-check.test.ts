@@ -15,21 +15,29 @@ function check(files: Readonly<Record<string, string>>) {
 const FAULT = 'It is no row.'
 const FOUND = '"is no row": say is not a …'
 
-it('finds a phrase in Markdown, comments and YAML', () => {
+it('finds a phrase in Markdown, comments, YAML, English texts and titles of tests', () => {
   const { status, problems } = check({
+    'CHANGELOG.md': FAULT,
     'code.mts': `/**\n * ${FAULT}\n */`,
+    'code.test.ts': `  ])('${FAULT}', () => {\nit.each(A)('fine', () => '${FAULT}')\n  it('${FAULT}', () => {`,
     'code.ts': `run() //${' '}${FAULT}`,
     'infra/databases.sql': `select 1; -- ${FAULT}`,
     'page.md': FAULT,
     'rules.yaml': `summary: ${FAULT}`,
+    'texts.de.json': `{\n  "a": "${FAULT}"\n}`,
+    'texts.en.json': `{\n  "a": "${FAULT}"\n}`,
   })
   expect([status, ...problems]).toEqual([
     1,
+    `CHANGELOG.md:1  ${FOUND}`,
     `code.mts:2  ${FOUND}`,
+    `code.test.ts:1  ${FOUND}`,
+    `code.test.ts:3  ${FOUND}`,
     `code.ts:1  ${FOUND}`,
     `infra/databases.sql:1  ${FOUND}`,
     `page.md:1  ${FOUND}`,
     `rules.yaml:1  ${FOUND}`,
+    `texts.en.json:2  ${FOUND}`,
   ])
 })
 

@@ -25,7 +25,7 @@ Environment:
   SIGNET_WEBHOOK_SECRET    webhook secret for listen, trigger and verify
   SIGNET_PROFILE           sign-ins to use
   SIGNET_CREDENTIAL_STORE  auto, keychain or file
-  XDG_CONFIG_HOME          where the file lies (default ~/.config)
+  XDG_CONFIG_HOME          folder of the credentials file (default ~/.config)
   NO_COLOR, BROWSER, NODE_EXTRA_CA_CERTS
 
 Exit codes:

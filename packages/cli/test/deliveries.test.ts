@@ -229,7 +229,7 @@ describe('deliveries list --watch', () => {
     )
   })
 
-  it('ends with the first change that nobody reads any more', async () => {
+  it('ends with the first change that nobody reads anymore', async () => {
     world.service.log.push(aDelivery('1'))
     const { running, lines } = watching()
     await waitFor(() => lines().length === 1, { describe: running.stderr() })

@@ -27,7 +27,7 @@ it('goes on with the share whose turn it is', () => {
   expect(queue.take(upTo(9))).toEqual(['c1', 'b2', 'a3', 'a4'])
 })
 
-it('leaves what is not to be taken now in its place', () => {
+it('leaves what must not be taken now in its place', () => {
   const queue = filled('a1', 'a2', 'b1', 'a3')
   expect(queue.take((item) => (item === 'a1' ? 'leave' : 'take'))).toEqual(['a2', 'b1', 'a3'])
   expect(queue.size).toBe(1)

@@ -65,7 +65,7 @@ const say = async ({ open }: Awaited<ReturnType<typeof start>>, ...pieces: strin
 }
 const statusesOf = (said: string) => [...said.matchAll(/HTTP\/1\.1 (\d+)/g)].map(([, status]) => status)
 
-describe('what is no HTTP', () => {
+describe('what is not HTTP', () => {
   const logged = ({ lines }: { lines: Line[] }) =>
     lines.map(({ level, path, status, error_code: code, error }) => ({ level, path, status, code, error }))
 

@@ -41,7 +41,7 @@ describe('the command line of a service', () => {
     expect(run(argument)).toEqual({ status: 0, stdout: 'signet-test 1.2.3\n', stderr: '' })
   })
 
-  it.each(['--help', '-h', 'help'])('explains itself for %s, which is no failure', (argument) => {
+  it.each(['--help', '-h', 'help'])('explains itself for %s, which is not a failure', (argument) => {
     const { status, stdout, stderr } = run(argument)
     expect({ status, stderr }).toEqual({ status: 0, stderr: '' })
     for (const part of ['signet-test [command]', 'Say nothing asked.', 'greet', 'break', 'version'])
@@ -73,7 +73,7 @@ describe('what a service prints for a person', () => {
     ['--version', 'stdout', 0],
     ['grete', 'stderr', 2],
     ['break', 'stderr', 1],
-  ] as const)('is no failure of %s where nobody reads %s', async (argument, unread, status) => {
+  ] as const)('%s does not fail where nobody reads %s', async (argument, unread, status) => {
     const child = spawn(process.execPath, [...ARGUMENTS, argument])
     // Closes the pipe before the program has started.
     child[unread].destroy()

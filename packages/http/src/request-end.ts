@@ -35,7 +35,7 @@ export class RequestEnd {
   }
 
   /**
-   * Whether nobody reads the response any more. The socket is checked too, because a response that is queued behind another one on its
+   * Whether nobody reads the response anymore. The socket is checked too, because a response that is queued behind another one on its
    * connection is not closed when the connection ends.
    */
   get isGone(): boolean {

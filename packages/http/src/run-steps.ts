@@ -21,7 +21,7 @@ export async function runSteps(
   const body = await readInput(req, res)
   context.end.awaitsBody = false
   const caller = spec.body && spec.authenticateAgain ? await spec.authenticateAgain(req, context) : admitted
-  // The client was told that the request took too long, or has disconnected, so the request must not take effect any more.
+  // The client was told that the request took too long, or has disconnected, so the request must not take effect anymore.
   if (context.end.isOver) throw requestTimeout(context.end)
   return spec.handle({ caller, body, req, res, context })
 }

@@ -221,7 +221,7 @@ describe('the form of a token', () => {
     async (payload) => expectRefused('malformed', signed({ alg: 'HS256', typ: 'JWT' }, payload)),
   )
 
-  it('a signed EdDSA payload that is no object is refused', async () => {
+  it('a signed EdDSA payload that is not an object is refused', async () => {
     const byEd = (input: string) => cryptoSign(null, Buffer.from(input), ed.privateKey)
     for (const payload of ['[]', 'x', '7', 'null']) {
       await expectRefused('malformed', forge({ alg: 'EdDSA', kid: ed.kid }, payload, byEd))
@@ -273,7 +273,7 @@ describe('the form of a token', () => {
     await expectRefused('malformed', signed(`{"alg":"HS256","x":${'['.repeat(depth)}`))
   })
 
-  it.each([undefined, null, 7, {}, ['a.b.c'], Buffer.from('a.b.c')])('%j is no token', async (value) => {
+  it.each([undefined, null, 7, {}, ['a.b.c'], Buffer.from('a.b.c')])('%j is not a token', async (value) => {
     await expectRefused('malformed', value as string)
   })
 

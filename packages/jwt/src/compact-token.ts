@@ -26,8 +26,7 @@ export function parseHeader(token: unknown): JwtHeader {
   }
 }
 
-// Decoders skip foreign characters and drop the unused bits of the last one, so without this check a token could be written in many
-// ways.
+// Decoders skip foreign characters and drop unused bits of the last one, so without this check a token could be written in many ways.
 const isCanonical = (segment: string): boolean =>
   segment !== '' && Buffer.from(segment, 'base64url').toString('base64url') === segment
 

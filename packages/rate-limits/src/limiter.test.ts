@@ -48,7 +48,7 @@ describe.each([
   it.each([
     ['windows', aWindow],
     ['buckets', aBucket],
-  ])('give exactly what there is to simultaneous callers: %s', async (_kind, aLimit) => {
+  ])('give simultaneous callers exactly what is left: %s', async (_kind, aLimit) => {
     const limiters = await make()
     expect(await taken(limiters, [aLimit(7)])).toBe(7)
     expect(await taken(limiters, [aLimit(0)])).toBe(0)

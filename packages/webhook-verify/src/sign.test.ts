@@ -48,7 +48,7 @@ describe('sign', () => {
     expect(() => verify(ping.body, service, next, options)).toThrow(SignatureMismatchError)
   })
 
-  it('takes another id, type and delivery, and a body that is no event', () => {
+  it('accepts another id, type and delivery, and a body that is not an event', () => {
     const names = { eventId: 'evt_7', eventType: 'other', deliveryId: '12' }
     expect(sign(ping.body, secret, names)).toMatchObject({
       'X-Service-Event': 'other',

@@ -39,7 +39,7 @@ export class UserRemovalService {
     })
   }
 
-  /** The row stays because others reference it; nothing in it identifies the person any more. */
+  /** The row stays because others reference it; nothing in it identifies the person anymore. */
   async #forget(tx: Tx, user: User): Promise<void> {
     const { users, identities, ends, tokens, signUps, now } = this.deps
     const forgotten = (value: string | null) => (value === null ? null : hashOf(user.id, value))

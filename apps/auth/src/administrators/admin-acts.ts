@@ -46,7 +46,7 @@ export class AdminActs {
   }
 
   /**
-   * The same for one user, whose row is locked. An account that was deleted softly must not change any more: a change could store personal
+   * The same for one user, whose row is locked. An account that was deleted softly must not change anymore: a change could store personal
    * data in it again, or take an address from its owner.
    */
   onUser<T>(

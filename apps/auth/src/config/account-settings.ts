@@ -84,7 +84,7 @@ export const accountSettings = {
   jwtAud: text({
     env: 'AUTH_JWT_AUD',
     fallback: 'authenticated',
-    doc: 'Audience of users who name none.',
+    doc: 'Default audience, for users and requests that name none.',
   }),
   jwtAllowedAudiences: list({
     env: 'AUTH_JWT_ALLOWED_AUDIENCES',
@@ -100,7 +100,7 @@ export const accountSettings = {
   jwtAdminRoles: list({
     env: 'AUTH_JWT_ADMIN_ROLES',
     fallback: ['service_role', 'supabase_admin'],
-    doc: 'Roles whose tokens may administrate.',
+    doc: 'Roles of administrators, whose tokens may use the admin API.',
   }),
 
   refreshTokenRotationEnabled: boolean({
@@ -145,7 +145,7 @@ export const accountSettings = {
     fallback: MIN_PASSWORD_LENGTH,
     min: MIN_PASSWORD_LENGTH,
     max: BCRYPT_MAX_BYTES,
-    doc: 'Shortest password in characters, from 6 to 72, because bcrypt takes no more bytes.',
+    doc: 'Minimum length of a password in characters, from 6 to 72, because bcrypt reads at most 72 bytes.',
   }),
   passwordRequiredCharacters: parsed<readonly string[], CharacterSetOptions>({
     env: 'AUTH_PASSWORD_REQUIRED_CHARACTERS',

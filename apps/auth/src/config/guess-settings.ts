@@ -30,19 +30,19 @@ export const guessSettings = {
     fallback: HOUR_MS,
     minMs: 60_000,
     maxMs: 24 * HOUR_MS,
-    doc: 'The time in which one failure of an account expires: how soon its owner is free of those that strangers caused.',
+    doc: 'How long until one failure of an account expires, and so how soon its owner no longer waits because of strangers.',
   }),
   knownNetworks: integer({
     env: 'AUTH_SECURITY_KNOWN_NETWORKS',
     fallback: 8,
     min: 1,
     max: 100,
-    doc: 'Networks that an account knows: those that it signed in from last. Each has guesses of its own, which is what someone gains who once had the password.',
+    doc: 'Networks that an account knows: those that it signed in from last. Each has a separate allowance of guesses, also for someone who once had the password.',
   }),
   knownNetworkRetention: span({
     env: 'AUTH_SECURITY_KNOWN_NETWORK_RETENTION',
     fallback: 90 * 24 * HOUR_MS,
-    doc: 'How long a network counts as known after the last sign-in from it. With 0 none does, so strangers who guess make the owner wait, too, wherever that is. A new password, a ban, or signing out all other sessions makes an account forget its networks.',
+    doc: 'How long a network counts as known after the last sign-in from it. With 0, no network counts as known, so strangers who guess also make the owner wait, on every network. A new password, a ban, or signing out all other sessions makes an account forget its networks.',
   }),
   codeMaxAttempts: integer({
     env: 'AUTH_SECURITY_CODE_MAX_ATTEMPTS',
@@ -61,7 +61,7 @@ export const guessSettings = {
     env: 'AUTH_SECURITY_CODE_REQUESTER_ATTEMPTS',
     fallback: 3,
     max: 100,
-    doc: 'How many codes a network that requested one may try, no matter what strangers did; never more than AUTH_SECURITY_CODE_MAX_ATTEMPTS. With 0, a stranger can keep a newcomer from typing codes. More make guessing easier; longer codes (AUTH_MAILER_OTP_LENGTH, AUTH_SMS_OTP_LENGTH) make it harder.',
+    doc: 'How many codes a network that requested one may try, no matter what strangers did; never more than AUTH_SECURITY_CODE_MAX_ATTEMPTS. With 0, a stranger can keep a newcomer from typing codes. A higher number makes guessing easier; longer codes (AUTH_MAILER_OTP_LENGTH, AUTH_SMS_OTP_LENGTH) make it harder.',
   }),
   codeRequesters: integer({
     env: 'AUTH_SECURITY_CODE_REQUESTERS',
@@ -81,7 +81,7 @@ export const guessSettings = {
     fallback: 64,
     min: 2,
     max: 10_000,
-    doc: 'How many passwords may wait to be hashed for each processor core: as many from networks that accounts know, and as many from strangers. Beyond that, the newest from the network that has most is refused with `503 over_capacity`.',
+    doc: 'How many passwords may wait to be hashed for each processor core: as many from networks that accounts know, and as many from strangers. Beyond that, the newest from the network that has the most is refused with `503 over_capacity`.',
   }),
 }
 

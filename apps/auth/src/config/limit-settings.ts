@@ -62,14 +62,14 @@ export const limitSettings = {
   forwardedForHeader: text({
     env: 'AUTH_SECURITY_FORWARDED_FOR_HEADER',
     fallback: 'X-Forwarded-For',
-    doc: 'That header.',
+    doc: 'Header with the client address, if AUTH_SECURITY_FORWARDED_FOR_ENABLED is on.',
   }),
   forwardedForHops: integer({
     env: 'AUTH_SECURITY_FORWARDED_FOR_HOPS',
     fallback: 1,
     min: 0,
     max: 10,
-    doc: 'How many proxies in front add the address that they saw to that header: with 1 its last value counts. 0: its first value, which only a platform that replaces the header makes trustworthy.',
+    doc: 'Number of proxies in front of this server that append the address they saw to `AUTH_SECURITY_FORWARDED_FOR_HEADER`. With 1, its last value counts. With 0, its first value counts; use that only if the platform replaces the header.',
   }),
   rateLimitHeader: text({
     env: 'AUTH_RATE_LIMIT_HEADER',
@@ -81,7 +81,7 @@ export const limitSettings = {
     fallback: 10,
     min: 1,
     max: 1_000_000,
-    doc: 'Factor on the limits of a private address without a client header: it may be a proxy in front of all clients.',
+    doc: 'Factor that multiplies the limits of a private address without a client header, because it may be a proxy in front of all clients.',
   }),
   rateLimitRedisUrl: text({
     env: 'AUTH_RATE_LIMIT_REDIS_URL',
@@ -103,7 +103,7 @@ export const limitSettings = {
     fallback: 30,
     min: 1,
     max: 1_000_000,
-    doc: 'How many requests, or wrong passwords, of one client each limit from here to `AUTH_RATE_LIMIT_PASSKEY` lets through at once. The limits say how fast the client may go on, so one that was idle can always send this many. Messages have quotas of their own.',
+    doc: 'How many requests, or wrong passwords, of one client each limit from here to `AUTH_RATE_LIMIT_PASSKEY` lets through at once. After that, the limits set the rate, so a client that was idle can always send this many. Messages have quotas of their own.',
   }),
   rateLimitTokenRefresh: integer({
     env: 'AUTH_RATE_LIMIT_TOKEN_REFRESH',
@@ -149,7 +149,7 @@ export const limitSettings = {
   rateLimitEmailSentPerRecipient: quota(
     'AUTH_RATE_LIMIT_EMAIL_SENT_PER_RECIPIENT',
     10,
-    'Emails requested for one address, counted separately for each purpose (sign-up, sign-in, recovery, change to and from the address, reauthentication, invitation; labels as in ann+news@ do not count apart), and half of them by one client network; of the other half the widest network around a client (IPv4 /16, IPv6 /32) gets half, each narrower one half as much, and every one at least one',
+    'Emails requested for one address, counted separately for each purpose (sign-up, sign-in, recovery, change to and from the address, reauthentication, invitation; labels such as +news in ann+news@ are ignored), and half of them by one client network; of the other half the widest network around a client (IPv4 /16, IPv6 /32) gets half, each narrower one half as much, and every one at least one',
   ),
   rateLimitEmailSentPerClient: quotaPerClient(
     'AUTH_RATE_LIMIT_EMAIL_SENT',

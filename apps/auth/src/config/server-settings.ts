@@ -45,7 +45,7 @@ export const serverSettings = {
     env: 'AUTH_API_MAX_REQUEST_DURATION',
     fallback: 10_000,
     minMs: 1,
-    doc: 'Time for one request; past it the answer is 504 `request_timeout`, or 408 while its body is missing.',
+    doc: 'Time for one request; after it, the response is 504 `request_timeout`, or 408 if the body has not arrived.',
   }),
   apiDrainDuration: timer({
     env: 'AUTH_API_DRAIN_DURATION',
@@ -81,13 +81,13 @@ export const serverSettings = {
   dbMaxPoolSize: integer({
     env: 'AUTH_DB_MAX_POOL_SIZE',
     fallback: 0,
-    doc: 'Maximum number of database connections. 0 leaves the limit to PostgreSQL: ten, plus one for each connection in use for longer than 50 ms while others wait. One more shows other servers that this one lives.',
+    doc: 'Maximum number of database connections. 0 sets no fixed limit: ten, plus one for each connection that has been in use for more than 50 ms while others wait, up to what PostgreSQL allows. One extra connection shows other servers that this one is alive.',
   }),
   outboxPollInterval: timer({
     env: 'AUTH_OUTBOX_POLL_INTERVAL',
     fallback: 1000,
     minMs: 10,
-    doc: 'How often the server checks for messages due for a retry, or left by a server that died. Other services hear then of a deletion, of a ban that is lifted, and of a session that ended because an old token was used.',
+    doc: 'How often the server checks for messages due for a retry, or left by a server that died. Other services are notified then of deletions, lifted bans, and sessions that ended because an old token was used.',
   }),
   apiAccountRequestExp: span({
     env: 'AUTH_API_ACCOUNT_REQUEST_EXP',
@@ -106,7 +106,7 @@ export const serverSettings = {
     env: 'AUTH_OUTBOX_ATTEMPT_TIMEOUT',
     fallback: 30_000,
     minMs: 100,
-    doc: 'Time for one attempt to send a message; a mail server has all of it to answer, and after none gets the email again a minute later or more. Messages claimed by a server that died are sent within seconds; those of one that hangs or is cut off, a few seconds after this time.',
+    doc: 'Time for one attempt to send a message; a mail server may take all of it to answer. If it does not answer, the email is sent again after at least a minute. Messages claimed by a server that died are sent within seconds; those of one that hangs or is cut off, a few seconds after this time.',
   }),
   // A trigger writes what is sent there, so no code path can forget it (decision 0140).
   eventsUrl: httpUrl({
@@ -120,7 +120,7 @@ export const serverSettings = {
     kind: '`whsec_` and the base64 of 24 to 64 bytes',
     secret: true,
     optional: true,
-    doc: 'Signs them (Standard Webhooks). The receiver has the same.',
+    doc: 'Secret that signs the events sent to AUTH_EVENTS_URL (Standard Webhooks). The receiver needs the same one.',
     parse: parseSigningKey,
   }),
   dbCleanupEnabled: boolean({

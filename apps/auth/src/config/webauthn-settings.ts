@@ -34,7 +34,7 @@ export const webauthnSettings = {
     fallbackDoc: 'the host of `AUTH_SITE_URL`',
     pattern: /^(?=.{1,253}$)[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)*$/,
     expected: 'a host name in lower case, without scheme and port',
-    doc: 'The domain that passkeys and security keys belong to: that of the site and of this server, or a parent of both under which nobody else has names. Keys stop working when it changes.',
+    doc: 'The domain that passkeys and security keys belong to: that of the site and of this server, or a parent of both that is not a public suffix (such as `co.uk` or `github.io`). Keys stop working when it changes.',
   }),
   webauthnRpDisplayName: text({
     env: 'AUTH_WEBAUTHN_RP_DISPLAY_NAME',

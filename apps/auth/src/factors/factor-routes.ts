@@ -55,7 +55,7 @@ function ownRoutes({ bearer, guard, limits, enrollments, challenges, accessToken
         body: bodyDoc(['factor_type'], ['friendly_name', 'phone'], {
           'issuer?': {
             type: 'string',
-            description: 'Whom the authenticator shows; the host of the site if left out',
+            description: 'Issuer that the authenticator app shows; the host of the site if left out',
           },
         }),
         answer: { description: 'The factor; it counts once it is verified', schema: 'EnrolledFactor' },

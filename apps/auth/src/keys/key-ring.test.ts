@@ -137,11 +137,14 @@ describe('unusable settings', () => {
     (secret) => expect(ringProblems({ secret })).toMatchObject([{ setting: 'secret' }]),
   )
 
-  it.each(['nonsense', '{"keys":{}}', '{}', '7', 'null', '"[]"'])('keys that are %s are no list', (keys) => {
-    expect(ringProblems({ keys })).toEqual([
-      { setting: 'keys', message: 'must be a JSON array of JWKs or {"keys": […]}' },
-    ])
-  })
+  it.each(['nonsense', '{"keys":{}}', '{}', '7', 'null', '"[]"'])(
+    'keys that are %s are not a list',
+    (keys) => {
+      expect(ringProblems({ keys })).toEqual([
+        { setting: 'keys', message: 'must be a JSON array of JWKs or {"keys": […]}' },
+      ])
+    },
+  )
 
   it('none or several keys that sign are refused', () => {
     const expectSigners = (count: number, ...keys: unknown[]) =>

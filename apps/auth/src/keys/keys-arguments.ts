@@ -11,7 +11,7 @@ export const KEYS_USAGE = `Usage: auth keys <command> [options]
 
   list                 the keys that sign access tokens, signed them, or will sign them
   rotate [--alg ALG]   publish a new key (RS256, ES256 or EdDSA; default AUTH_JWT_SIGNING_ALGORITHM); it signs
-                       after AUTH_JWT_KEY_ACTIVATION_DELAY, and the present key signs until then
+                       after AUTH_JWT_KEY_ACTIVATION_DELAY, and the current key signs until then
          [--now]       let it sign immediately, if a key has leaked. A service that caches the JWK Set may
                        refuse new tokens until it fetches the set again
   retire KID           drop a key whose tokens have all expired, or a new key that must not sign

@@ -148,7 +148,7 @@ export class SigningKeyService {
     if (signs && signerOf(usable, now())?.kid === key.kid)
       throw new KeyRefusal(`${key.kid} signs. Rotate first, so that another key does.`)
     if (state === 'next') {
-      // A replica whose clock is fast, or that finds out late, would sign with a key that no other replica accepts any more.
+      // A replica whose clock is fast, or that finds out late, would sign with a key that no other replica accepts anymore.
       if (signs && key.activatesAt.getTime() - now().getTime() < rules.delayMs / 4)
         throw new KeyRefusal(
           `${key.kid} is about to sign, at ${key.activatesAt.toISOString()}. Wait until then and rotate again.`,

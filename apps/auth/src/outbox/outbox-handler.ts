@@ -18,7 +18,7 @@ export type Attempt = {
   readonly createdAt: Date
   /** For log lines and the audit log. */
   readonly meta: MessageOrigin
-  /** Aborted when nobody waits for the outcome any more. */
+  /** Aborted when nobody waits for the outcome anymore. */
   readonly signal: AbortSignal
 }
 

@@ -5,6 +5,6 @@
 export type HashCaller = {
   readonly client: { readonly key: string }
   readonly isKnown: boolean
-  /** Aborted when nobody waits for the answer any more. */
+  /** Aborted when nobody waits for the answer anymore. */
   readonly signal?: AbortSignal
 }

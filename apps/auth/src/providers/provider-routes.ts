@@ -78,7 +78,7 @@ export function providerRoutes(deps: Deps): Route[] {
       docs: docs('receiveProviderCallback', 'Return from a provider', {
         tag: 'Sign-in',
         parameters: [
-          query('state', 'As the provider was given it; without one, the site gets an error.'),
+          query('state', 'The state that the provider was given; without it, the site gets an error.'),
           query('code', 'From the provider.'),
         ],
         ...back,

@@ -71,7 +71,7 @@ export class PendingChangeStore {
     return rowCount === 1
   }
 
-  /** Clears a pending address that no token can confirm any more, because its messages were never delivered. */
+  /** Clears a pending address that no token can confirm anymore, because its messages were never delivered. */
   async dropUndelivered(db: Queryable, id: string, pending: Pending): Promise<void> {
     await db.query(
       `update ${this.t.users} set ${COLUMNS[pending]} = null

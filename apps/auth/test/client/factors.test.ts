@@ -108,7 +108,7 @@ describe('the published client uses a second factor', () => {
   })
 })
 
-describe('the published admin client looks after factors', () => {
+describe('the published admin client manages factors', () => {
   it('lists and deletes them, which lowers the session that used one', async () => {
     const { client, user } = await aSignedInClient(server)
     const admin = anAdmin(server)

@@ -75,7 +75,7 @@ describe('account linking (docs/specification.md#account-linking)', () => {
       expect((user['identities'] as Json[])[0]?.['identity_data']).toMatchObject({ name })
     })
 
-    it('is no linking: no audit entry, no notice', async () => {
+    it('links nothing: no audit entry, no notice', async () => {
       const [id, email] = [anId(), anEmail()]
       site.github(id, { email })
       await signedIn()

@@ -112,7 +112,7 @@ describe('twitter, OAuth 1.0a (docs/specification.md#providers)', () => {
     })
   })
 
-  it('refuses a request token of another flow, and tells of a denial', async () => {
+  it('refuses a request token of another flow, and reports a denial', async () => {
     const { state } = await leave()
     const foreign = targetOf(await comeBack(server, { state, oauth_token: 'other', oauth_verifier: 'v' }))
     expect(foreign.query['error_code']).toBe('unexpected_failure')

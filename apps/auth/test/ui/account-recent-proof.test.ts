@@ -225,7 +225,7 @@ describe('what the owner has begun', () => {
 })
 
 describe('a second factor that was added a moment ago', () => {
-  it('is no proof of who sits there: a new password asks for the current one', async () => {
+  it('does not prove who sits there: a new password asks for the current one', async () => {
     const user = await aUser(server)
     const { browser } = await inside(user)
     tenMinutes(20_000)

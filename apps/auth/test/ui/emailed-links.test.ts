@@ -233,7 +233,7 @@ describe('a link of the pages', () => {
 })
 
 describe('the page that waits', () => {
-  it('is no way around a new sign-in, not even when a message comes too soon', async () => {
+  it('cannot replace a new sign-in, not even when a message comes too soon', async () => {
     const user = await aUser(server)
     const { browser, link } = await askedFor(user.email)
     await followLink(browser, link)

@@ -79,20 +79,17 @@ const LOSSES: [string, number, (operator: OperatorInPerson) => Promise<unknown>]
 ]
 
 describe('an operator', () => {
-  it.each(LOSSES)(
-    'who %s does and sees nothing any more through forms under way',
-    async (_, status, lose) => {
-      const operator = await anOperator(server)
-      const all = await acts()
-      const { before, answers } = await press(operator, all, () => lose(operator))
-      expect(answers.map((answer) => answer.status)).toEqual(all.map(() => status))
-      for (const { text, location } of answers) {
-        expect(text).not.toContain('@example.com')
-        expect(location ?? '').not.toContain('done=')
-      }
-      expect(await state()).toEqual(before)
-    },
-  )
+  it.each(LOSSES)('who %s does and sees nothing anymore through forms under way', async (_, status, lose) => {
+    const operator = await anOperator(server)
+    const all = await acts()
+    const { before, answers } = await press(operator, all, () => lose(operator))
+    expect(answers.map((answer) => answer.status)).toEqual(all.map(() => status))
+    for (const { text, location } of answers) {
+      expect(text).not.toContain('@example.com')
+      expect(location ?? '').not.toContain('done=')
+    }
+    expect(await state()).toEqual(before)
+  })
 
   it('who lost nothing does all of it', async () => {
     const { before, answers } = await press(await anOperator(server), await acts(), () => Promise.resolve())

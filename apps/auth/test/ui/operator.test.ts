@@ -238,7 +238,7 @@ describe('an attack on the operator page', () => {
     expect(arrived.text).toContain('What you do here is recorded under your name')
   })
 
-  it('by somebody who is no administrator finds nothing, as anywhere else', async () => {
+  it('by somebody who is not an administrator finds nothing, as anywhere else', async () => {
     const stranger = await aUserWithTotp(server)
     const browser = aBrowser(server)
     const page = await settle(browser, await signIn(browser, stranger))

@@ -98,7 +98,7 @@ export class AdminService {
     return { event, deliveries, attempts, job }
   }
 
-  /** The body as it is sent; null if there is none (any more). */
+  /** The body as it is sent; null if there is none (anymore). */
   async payload(id: EventId): Promise<string | null> {
     const [found] = await findBodies(this.deps.db, [id])
     return found?.body ?? null

@@ -30,7 +30,7 @@ export type Exchange = {
   facts(): ExchangeFacts
   /** The beginning of the response body, as received so far. */
   excerpt(): string
-  /** Settles when the excerpt will not grow any more. */
+  /** Settles when the excerpt will not grow anymore. */
   excerpted: Promise<void>
 }
 

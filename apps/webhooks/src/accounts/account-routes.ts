@@ -47,7 +47,7 @@ export const accountRoutes = ({ authenticate, accounts, accountRemoval, now }: D
       operationId: 'deleteAccount',
       summary: 'Delete everything of an account',
       description:
-        'Ends all access, then deletes webhooks, events, deliveries and recordings. Final: nothing can be stored for the account any more.',
+        'Ends all access, then deletes webhooks, events, deliveries and recordings. Final: nothing can be stored for the account afterwards.',
       responses: responses({ 200: { description: 'Deleted', schema: ref('Ok') } }, 401, 404),
     },
     authenticate,

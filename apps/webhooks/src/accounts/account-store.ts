@@ -62,7 +62,7 @@ export async function revokePersonalTokens(
   )
 }
 
-/** Records a sign-out: nothing derived from a sign-in at or before this time works any more, even if it is created later. */
+/** Records a sign-out: nothing derived from a sign-in at or before this time works anymore, even if it is created later. */
 export async function recordSignOut(tx: Tx, accountId: string, signedOutAt: Date): Promise<void> {
   await tx.query(
     `insert into account_states (account_id, signed_out_at) values ($1, $2)

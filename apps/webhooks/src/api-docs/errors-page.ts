@@ -21,7 +21,7 @@ export const errorsPage = (): string =>
     '`{"error", "error_description"}`, in the response or as parameters of the redirect; a page says it in words. `invalid_client` is',
     '401 (400 at the authorization endpoint, where nobody authenticates), `not_found` 404, `too_many_requests` 429, `server_error`',
     '500, `temporarily_unavailable` 503, `request_timeout` 504, or 408 if the body did not arrive in time. Everything else is 400, but 405',
-    'for another method, 413 for a body that is too large and 403 for a form that no open page of ours has sent.',
+    'for another method, 413 for a body that is too large and 403 for a form that did not come from an open page of this service.',
     '',
     '| error | When |',
     '| --- | --- |',

@@ -70,7 +70,7 @@ export const errorReasons: readonly Reason[] = [
   {
     status: 503,
     code: 'unavailable',
-    when: 'a required service is down for a moment; `Retry-After` says when to try again',
+    when: 'a required service is temporarily unavailable; `Retry-After` says when to try again',
     message: 'The service is unavailable, try again later',
   },
   {

@@ -15,7 +15,7 @@ export type LivePersonalToken = {
   id: string
   accountId: string
   authenticatedAt: Date
-  /** Unused for so long that the token must not work any more. */
+  /** Unused for so long that the token must not work anymore. */
   idle: boolean
   /** The recorded last use is old enough to be updated. */
   touch: boolean

@@ -78,7 +78,7 @@ export const settings = defineSettings({
     env: 'WEBHOOKS_TRUST_PROXY_HOPS',
     fallback: 0,
     max: 10,
-    doc: 'Our own proxies in front, each of which appends to X-Forwarded-For.',
+    doc: 'Number of proxies in front of this service, each of which appends to X-Forwarded-For.',
   }),
   identityUrl: httpUrl({ env: 'WEBHOOKS_IDENTITY_URL', doc: 'Identity server, as this service reaches it.' }),
   identityPublicUrl: httpUrl({

@@ -39,7 +39,7 @@ export class FormGuard {
 
 const refused = (message: string) => new AppError('forbidden', 'access_denied', message)
 
-/** The form's session has ended, or nobody is signed in to it any more. */
+/** The form's session has ended, or nobody is signed in to it anymore. */
 export class SignedOutError extends AppError {
   constructor() {
     super('forbidden', 'access_denied', 'You have been signed out in the meantime.')

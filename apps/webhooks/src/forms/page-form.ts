@@ -20,7 +20,7 @@ const errorPage = (description: string): ResponseDoc => ({
 })
 
 const ERROR_PAGES = {
-  400: 'The request is invalid, or over',
+  400: 'The request is invalid or no longer open',
   403: 'The form was not sent by a page of this service',
   408: 'The form did not arrive in time',
   413: 'The form is too large',

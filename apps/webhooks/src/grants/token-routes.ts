@@ -48,7 +48,7 @@ export const tokenRoutes = (deps: Deps): Route[] => [
     docs: {
       operationId: 'revokeOAuthToken',
       summary: 'Revoke an access token, or a refresh token with its grant (RFC 7009)',
-      description: 'Also fine when the token is unknown or belongs to another client: then nothing happens.',
+      description: 'Succeeds without doing anything if the token is unknown or belongs to another client.',
       tag: 'OAuth 2.1',
       body: singleTokenBody,
       responses: oauthResponses(200, { type: 'object', maxProperties: 0 }, 400, 401),

@@ -3,7 +3,7 @@ export class IdentityBusyError extends Error {
   override readonly name = 'IdentityBusyError'
 
   constructor(readonly retryAfterSeconds: number) {
-    super('The identity server takes no more requests for now')
+    super('The identity server is not accepting more requests right now')
   }
 }
 

@@ -6,7 +6,7 @@ function anAnswer({ isGone = false } = {}) {
   return { isGone, onceGone: (act: () => void) => void (leave = act), leave: () => leave() }
 }
 
-it('admits so many of each key until nobody takes them any more', () => {
+it('admits so many of each key until nobody takes them anymore', () => {
   const answers = new OpenAnswers(2)
   const [first, second] = [anAnswer(), anAnswer()]
   answers.admit('a', first)

@@ -24,7 +24,7 @@ export function sortOut(message: unknown): { rest: unknown[]; rejections: Reject
   return { rest, rejections }
 }
 
-const NO_MESSAGE = 'This is no message of the protocol'
+const NO_MESSAGE = 'This is not a valid message of the protocol'
 
 /** Like the answer to every other refused body, except that JSON-RPC has its own code for this. */
 export const notJson: Answer = {

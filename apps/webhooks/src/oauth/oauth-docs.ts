@@ -61,9 +61,12 @@ export const oauthComponents: Readonly<Record<string, JsonSchema>> = {
     access_token: text('The access token', 'sva_Zq2mT8vLr0Xk4nBy7JcWd1HsPf5Ge9'),
     token_type: { type: 'string', const: 'Bearer' },
     expires_in: seconds('Lifetime in seconds', 3600),
-    'refresh_token?': text('May be used once and brings the next', 'svr_Hn5Rk2Wq8Zt4Yb1Xc7Vm0Lp3'),
+    'refresh_token?': text('May be used once; each use returns the next one', 'svr_Hn5Rk2Wq8Zt4Yb1Xc7Vm0Lp3'),
     scope: text('Granted scopes, separated by spaces', SCOPE_CONNECT),
-    email: text('Of the account, may be empty; not for authorization decisions', 'ada@example.com'),
+    email: text(
+      'Email address of the account; may be empty; do not use it for authorization decisions',
+      'ada@example.com',
+    ),
   }),
   Introspection: object({
     active: { type: 'boolean' },
@@ -126,13 +129,13 @@ export const authorizeParameters: readonly ParameterDoc[] = [
   query('resource', false, 'RFC 8707'),
   query('prompt', false, '`login` or `select_account` asks for a sign-in, `none` never shows a page'),
   query('max_age', false, 'How many seconds ago the person may have signed in'),
-  query('login_hint', false, 'Whom to suggest on the sign-in page'),
+  query('login_hint', false, 'Account to suggest on the sign-in page'),
 ]
 
 const ERRORS: Readonly<Record<number, { description: string; code: OAuthErrorCode | OtherCode }>> = {
   400: { description: 'An OAuth error', code: 'invalid_request' },
   401: { description: '`invalid_client`', code: 'invalid_client' },
-  404: { description: 'The operator did not switch this on', code: 'not_found' },
+  404: { description: 'The operator has not enabled this', code: 'not_found' },
   408: { description: '`request_timeout`: the body did not arrive in time', code: 'request_timeout' },
   413: { description: 'The body is too large', code: 'invalid_request' },
   429: { description: '`too_many_requests`, with `Retry-After`', code: 'too_many_requests' },
@@ -170,13 +173,13 @@ export const oauthErrorReasons: Readonly<Record<OAuthErrorCode | OtherCode, stri
   invalid_grant:
     'code or refresh token unknown, expired, used or revoked; wrong redirect_uri or code_verifier',
   unauthorized_client: 'the client is not registered for this grant type',
-  unsupported_grant_type: 'another grant type than `authorization_code` and `refresh_token`',
-  unsupported_response_type: 'another response type than `code`',
+  unsupported_grant_type: 'a grant type other than `authorization_code` and `refresh_token`',
+  unsupported_response_type: 'a response type other than `code`',
   invalid_scope: 'no known scope, or more than was granted',
   invalid_target: 'a resource this server does not issue tokens for',
   access_denied: 'the user denied the request; or a form was forged, or an external sign-in has expired',
   login_required: '`prompt=none` and nobody is signed in',
-  consent_required: '`prompt=none`, and consent is always asked',
+  consent_required: '`prompt=none`, and consent is always required',
   request_not_supported: 'the parameter `request`',
   request_uri_not_supported: 'the parameter `request_uri`',
   invalid_redirect_uri: 'a redirect URI that is malformed or not allowed',
@@ -184,7 +187,7 @@ export const oauthErrorReasons: Readonly<Record<OAuthErrorCode | OtherCode, stri
   not_found: 'there is nothing at this path',
   too_many_requests: 'too fast; `Retry-After` says when to try again',
   server_error: 'our fault',
-  temporarily_unavailable: 'the database or the identity server is down for a moment',
+  temporarily_unavailable: 'the database or the identity server is temporarily unavailable',
   request_timeout: 'it took longer than 30 seconds; 408 if the body did not arrive in that time',
 }
 

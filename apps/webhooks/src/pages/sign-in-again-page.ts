@@ -1,7 +1,7 @@
 import { html, type Page } from '@signet/pages'
 import type { Texts } from './texts.js'
 
-/** Shown before consent if nobody is signed in any more. Not a redirect, because a sign-in that does not count would cause a loop. */
+/** Shown before consent if nobody is signed in anymore. Not a redirect, because a sign-in that does not count would cause a loop. */
 export const signInAgainPage = (
   t: Texts,
   { clientName, href }: { clientName: string; href: string },

@@ -24,7 +24,7 @@ export const sampleRoutes = ({ steps, limits, samples }: Deps): Route[] => [
       effect: 'read',
       summary: 'See what events look like',
       description:
-        'Recent events of the account, else its recordings as events, else one invented event. Nothing is delivered. Older samples may hold HTML summaries.',
+        'Recent events of the account, else its recordings as events, else one invented event. Nothing is delivered. Older samples may contain HTML summaries.',
       parameters: [
         {
           name: 'event',
@@ -36,7 +36,7 @@ export const sampleRoutes = ({ steps, limits, samples }: Deps): Route[] => [
           name: 'limit',
           in: 'query',
           schema: { type: 'integer', minimum: 1, maximum: 999_999, default: 3 },
-          description: 'At most 10; more counts as 10. Of events that are huge there may be fewer.',
+          description: 'At most 10; more counts as 10. There may be fewer if events are very large.',
         },
       ],
       responses: responses(

@@ -75,7 +75,7 @@ describe('a program that is there', () => {
     ['echo "Redis server v=6.0.16 sha=0"', 'is version 6.0.16, and 6.2 or newer is needed'],
     ['echo hello', 'is neither Redis nor Valkey'],
     ['echo "no libcrypto" >&2; exit 127', 'does not run: no libcrypto'],
-  ])('named by REDIS_SERVER_BIN and unfit (%s) is no reason to take another', async (script, reason) => {
+  ])('named by REDIS_SERVER_BIN and unfit (%s) is not replaced by another', async (script, reason) => {
     server(join(bin, 'redis-server'))
     const own = program(join(folder, 'own'), script)
     await expect(find({ env: { PATH: bin, REDIS_SERVER_BIN: own } })).rejects.toThrow(reason)

@@ -15,7 +15,7 @@ type Options = { data?: string }
 
 /** Adds the command for any API call, for operations that have no command. */
 export function apiCommand(parent: Command, host: Host): void {
-  defineCommand(parent, 'api', 'call the API with your token and print the JSON that it answers', {
+  defineCommand(parent, 'api', 'call the API with your token and print its JSON response', {
     examples: [
       'signet api GET /v1/webhooks',
       "signet api GET '/v1/webhooks/42/deliveries?page_size=100'",

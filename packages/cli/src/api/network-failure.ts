@@ -2,13 +2,13 @@ import { NetworkError } from '../errors.js'
 
 const REASONS: ReadonlyMap<string, (host: string) => string> = new Map(
   Object.entries({
-    ECONNREFUSED: (host) => `Nothing answers at ${host}`,
+    ECONNREFUSED: (host) => `Nothing responds at ${host}`,
     ECONNRESET: (host) => `${host} closed the connection`,
     UND_ERR_SOCKET: (host) => `${host} closed the connection`,
     ENOTFOUND: (host) => `The name of ${host} cannot be resolved`,
     EAI_AGAIN: (host) => `The name of ${host} cannot be resolved at the moment`,
-    ENETUNREACH: (host) => `There is no way to ${host} from this network`,
-    EHOSTUNREACH: (host) => `There is no way to ${host} from this network`,
+    ENETUNREACH: (host) => `${host} cannot be reached from this network`,
+    EHOSTUNREACH: (host) => `${host} cannot be reached from this network`,
   }),
 )
 const CERTIFICATE = /CERT|SELF_SIGNED|UNABLE_TO_|ALTNAME/

@@ -16,7 +16,7 @@ type ListOptions = FilterOptions & { page?: number; pageSize?: number; all?: boo
 const FILTERS = ['status', 'eventType', 'eventId', 'since', 'until']
 
 export function deliveryCommands(parent: Command, host: Host): void {
-  const group = defineGroup(parent, 'deliveries', 'see what became of events', [
+  const group = defineGroup(parent, 'deliveries', 'show which events were delivered, and send them again', [
     'signet deliveries list 42 --status failed',
     'signet deliveries show 42 981',
     'signet deliveries replay 42 981',

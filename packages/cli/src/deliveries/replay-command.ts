@@ -21,5 +21,5 @@ async function replay(context: Context, _options: object, webhook = '', id = '')
     ['Event', delivery.event_id],
     ['Status', deliveryStatus(delivery.status).word],
   ])
-  context.output.note(`See what becomes of it: signet deliveries show ${webhook} ${delivery.id}`)
+  context.output.note(`To follow it: signet deliveries show ${webhook} ${delivery.id}`)
 }

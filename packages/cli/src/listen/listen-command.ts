@@ -34,11 +34,11 @@ export function listenCommand(parent: Command, host: Host): void {
       'SIGNET_WEBHOOK_SECRET=whsec_… signet listen --port 8787 --count 1 --json',
     ],
   })
-    .option('--forward-to <address>', 'post authentic deliveries on to your application', parseTarget)
+    .option('--forward-to <address>', 'forward authentic deliveries to your application', parseTarget)
     .option('--create', 'make a temporary webhook for this receiver and delete it at the end')
     .option('--public-url <address>', 'address of a tunnel to this receiver, for --create', parseHookAddress)
     .addOption(
-      new Option('--events <types>', 'event types for --create, by comma')
+      new Option('--events <types>', 'comma-separated event types for --create')
         .argParser(parseEvents)
         .default(DEFAULT_EVENTS, DEFAULT_EVENTS.join(',')),
     )
@@ -48,11 +48,11 @@ export function listenCommand(parent: Command, host: Host): void {
     )
     .option('--tls-cert <file>', 'serve https with this certificate (PEM)')
     .option('--tls-key <file>', 'private key of the certificate (PEM)')
-    .addOption(integerOption('--count <number>', 'end after so many accepted deliveries', 1, 1_000_000))
+    .addOption(integerOption('--count <number>', 'exit after this many accepted deliveries', 1, 1_000_000))
     .option('--full', 'print long payloads whole')
     .addHelpText(
       'after',
-      '\nWithout --create, SIGNET_WEBHOOK_SECRET holds the secret to verify with. Ctrl-C ends it.',
+      '\nWithout --create, set SIGNET_WEBHOOK_SECRET to verify signatures. Press Ctrl-C to stop.',
     )
     .action(run<Options>(host, listen))
 }

@@ -20,17 +20,12 @@ export function recoverCommands(parent: Command, host: Host): void {
     'signet recover show 42 7 --watch',
   ])
 
-  defineCommand(
-    group,
-    'start',
-    'send the events of a time again, a little at a time and behind live events',
-    {
-      examples: [
-        'signet recover start 42 --since 7d',
-        'signet recover start 42 --since 2026-01-31T09:00:00Z --until 2026-01-31T12:00:00Z --what all',
-      ],
-    },
-  )
+  defineCommand(group, 'start', 'send the events of a period again, a few at a time and behind live events', {
+    examples: [
+      'signet recover start 42 --since 7d',
+      'signet recover start 42 --since 2026-01-31T09:00:00Z --until 2026-01-31T12:00:00Z --what all',
+    ],
+  })
     .argument('<webhook>', 'id of the webhook', parseId)
     .requiredOption(
       '--since <time>',
@@ -52,7 +47,7 @@ export function recoverCommands(parent: Command, host: Host): void {
     .argument('<webhook>', 'id of the webhook', parseId)
     .action(run<object>(host, list))
 
-  defineCommand(group, 'show', 'show how far a recovery is', {
+  defineCommand(group, 'show', 'show the progress of a recovery', {
     examples: ['signet recover show 42 7', 'signet recover show 42 7 --watch'],
   })
     .argument('<webhook>', 'id of the webhook', parseId)
@@ -73,7 +68,7 @@ async function start(context: Context, { since, until, what }: StartOptions, web
   const wanted = { since, ...(until === undefined ? {} : { until }), ...(what === undefined ? {} : { what }) }
   const recovery = await api.startRecovery(webhook, wanted)
   context.output.fields(recovery, fieldsOf(recovery))
-  context.output.note(`See how far it is: signet recover show ${webhook} ${recovery.id} --watch`)
+  context.output.note(`To follow its progress: signet recover show ${webhook} ${recovery.id} --watch`)
 }
 
 async function list(context: Context, _options: object, webhook = ''): Promise<void> {

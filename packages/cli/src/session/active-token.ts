@@ -33,7 +33,7 @@ export async function signedInApi(context: Context): Promise<ApiClient> {
 export function apiFor({ http }: Context, { serviceUrl, token, source }: ActiveToken): ApiClient {
   const whenInvalid =
     source === 'environment'
-      ? 'The token of SIGNET_TOKEN is not accepted: it is revoked, expired, or of another service.'
-      : 'Your token is revoked, expired, or was not used for 90 days. Run `signet login`.'
+      ? 'The token in SIGNET_TOKEN was not accepted: it was revoked, has expired, or is for another service.'
+      : 'Your token was revoked, has expired, or was not used for 90 days. Run `signet login`.'
   return new ApiClient({ http, baseUrl: serviceUrl, credential: { bearer: token, whenInvalid } })
 }

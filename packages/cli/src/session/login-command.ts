@@ -31,7 +31,7 @@ export function loginCommand(parent: Command, host: Host): void {
   })
   signInOptions(command)
     .option('--name <text>', 'name of the token (default: signet on <this computer>)')
-    .addOption(integerOption('--expires-in-days <days>', 'life of the token', 1, 365))
+    .addOption(integerOption('--expires-in-days <days>', 'life of the token (default 90)', 1, 365))
     .action(run<Options>(host, login))
 }
 

@@ -18,7 +18,7 @@ type Options = { to?: URL; webhook?: string }
 const PING = 'webhook.ping'
 
 export function triggerCommand(parent: Command, host: Host): void {
-  defineCommand(parent, 'trigger', 'send an event to an application of yours', {
+  defineCommand(parent, 'trigger', 'send an event to your application', {
     examples: [
       'SIGNET_WEBHOOK_SECRET=whsec_… signet trigger summary.completed --to http://localhost:3000/hook',
       'signet trigger webhook.ping --webhook 42',

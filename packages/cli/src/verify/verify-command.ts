@@ -40,7 +40,7 @@ export function verifyCommand(parent: Command, host: Host): void {
     )
     .addHelpText(
       'after',
-      '\nSIGNET_WEBHOOK_SECRET holds the secret of the webhook. Exit code 1 says that the request is not authentic.',
+      '\nSIGNET_WEBHOOK_SECRET must be the secret of the webhook. Exit code 1 means that the request is not authentic.',
     )
     .action(run<Options>(host, (context, options, path) => check(context, options, path, host)))
 }

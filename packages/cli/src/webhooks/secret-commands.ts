@@ -30,7 +30,7 @@ export function secretCommands(group: Command, host: Host): void {
     .argument('<id>', 'id of the webhook', parseId)
     .action(run<object>(host, activate))
 
-  defineCommand(group, 'cancel', 'drop the next signing secret and keep the present one', {
+  defineCommand(group, 'cancel', 'discard the next signing secret and keep the current one', {
     examples: ['signet webhooks cancel 42'],
   })
     .argument('<id>', 'id of the webhook', parseId)
@@ -67,5 +67,5 @@ async function activate(context: Context, _options: object, id = ''): Promise<vo
 async function cancel(context: Context, _options: object, id = ''): Promise<void> {
   const webhook = await (await signedInApi(context)).changeSecret(id, 'cancel')
   context.output.fields(webhook, webhookFields(webhook))
-  context.output.note('The next secret is void; deliveries are signed with the present one.')
+  context.output.note('The next secret was discarded; deliveries are still signed with the current one.')
 }

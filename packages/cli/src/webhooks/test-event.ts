@@ -14,5 +14,5 @@ export async function sendTestEvent(context: Context, id: string): Promise<void>
     throw new RefusedError('not_queued', `Webhook ${id} is disabled, so nothing is sent to it`, {
       hint: `To make it active again: signet webhooks enable ${id}`,
     })
-  context.output.note(`See what became of it: signet deliveries list ${id}`)
+  context.output.note(`To see its delivery: signet deliveries list ${id}`)
 }

@@ -106,7 +106,7 @@ describe('traces', () => {
     expect(collector.spans[1]?.traceId).not.toBe(traceId)
   })
 
-  it('tell of a failure its code or class, and never its message', async () => {
+  it('report the code or class of a failure, never its message', async () => {
     const collector = await aCollector()
     const tracing = await tracingTo(exporterTo(`${collector.httpUrl}/v1/traces`))
     const failing = (error: unknown) => tracing.span('work', {}, () => Promise.reject(error as Error))

@@ -48,7 +48,7 @@ export const sharedSettings = defineSettings({
     env: 'WEBHOOKS_REDIS_SENTINEL_PASSWORD',
     optional: true,
     secret: true,
-    doc: 'Password of the Sentinels themselves, if they have one. That of the URL is for the servers behind them.',
+    doc: 'Password of the Sentinels themselves, if they have one. The password in WEBHOOKS_REDIS_URL is for the Redis servers.',
   }),
   redisClusterNodes: list({
     env: 'WEBHOOKS_REDIS_CLUSTER_NODES',

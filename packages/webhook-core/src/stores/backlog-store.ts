@@ -9,7 +9,7 @@ export type BacklogPosition = { createdAt: string; id: DeliveryId }
  * `after`. The first call also cancels those whose first attempt is in progress, which are few. Returns how many it cancelled, and
  * where the next call must start: null if nothing is left, or if the endpoint is neither deleted nor disabled.
  */
-// oxlint-disable-next-line signet/account-in-stores -- returns no data, and only cancels what must not be sent any more
+// oxlint-disable-next-line signet/account-in-stores -- returns no data, and only cancels what must not be sent anymore
 export async function cancelBacklog(
   db: Queryable,
   endpointId: EndpointId,
