@@ -1,4 +1,5 @@
 import { Db, SharedClock } from '@signet/db'
+import pTimeout from 'p-timeout'
 import type { DeliveryId } from '@signet/webhook-core'
 import { connectRedis, redisSettings } from '@signet/redis'
 import { WebhookQueues } from '@signet/webhook-core/queue'
@@ -96,18 +97,16 @@ const CONNECT_MS = 2000
  * Waits for the connection, up to a limit: most commands are useful without Redis. `firstTryOnly`: stops waiting after the first
  * failed attempt.
  */
-function ready(
+async function ready(
   redis: ReturnType<typeof connectRedis>,
   { firstTryOnly }: { firstTryOnly: boolean },
 ): Promise<void> {
-  return new Promise((resolve) => {
-    const done = () => resolve()
-    if (redis.status === 'ready') return done()
-    redis.once('ready', done)
-    if (firstTryOnly) redis.once('close', done)
-    // Does not keep the process running.
-    setTimeout(done, CONNECT_MS).unref()
+  if (redis.status === 'ready') return
+  const settled = new Promise<void>((resolve) => {
+    redis.once('ready', () => resolve())
+    if (firstTryOnly) redis.once('close', () => resolve())
   })
+  await pTimeout(settled, { milliseconds: CONNECT_MS, message: false })
 }
 
 async function run(
