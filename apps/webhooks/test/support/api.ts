@@ -48,12 +48,7 @@ export function useApi({ env, databaseUrl, resolver = publicResolver }: ApiOptio
     if (harness === undefined) throw new Error('the service is there from beforeAll on')
     return harness
   }
-  let closed = false
-  const close = async () => {
-    if (closed) return
-    closed = true
-    await harness?.close()
-  }
+  const close = async () => harness?.close()
   afterAll(async () => {
     await close()
     harness = undefined // frees it, because the module of the test file stays loaded

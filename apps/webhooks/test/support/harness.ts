@@ -74,6 +74,13 @@ export async function startHarness({
   // Until Redis is ready, limits are counted in memory. A test that brings its own Redis decides when it is ready.
   if (env['WEBHOOKS_REDIS_URL'] === undefined)
     await waitFor(() => service.ctx.redis.status === 'ready', { describe: 'Redis' })
+  let closed: Promise<void> | undefined
+  const close = async () => {
+    await service.close()
+    await identity.close()
+    await database.drop()
+    documented.end()
+  }
   return {
     base: config.baseUrl,
     origin,
@@ -84,12 +91,8 @@ export async function startHarness({
     db: service.ctx.db,
     databaseUrl: database.url,
     logLines,
-    async close() {
-      await service.close()
-      await identity.close()
-      await database.drop()
-      documented.end()
-    },
+    /** May be called more than once. */
+    close: () => (closed ??= close()),
   }
 }
 
