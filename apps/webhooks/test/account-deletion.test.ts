@@ -5,7 +5,7 @@ import { lockWaiters } from '@signet/testkit'
 import { aPersonalToken } from './support/access-token.js'
 import { aNotice, createEndpoint } from './support/api-data.js'
 import { useApi } from './support/api.js'
-import { loseLock } from './support/lose-lock.js'
+import { withLosableLock } from './support/lose-lock.js'
 
 const api = useApi()
 
@@ -67,12 +67,14 @@ describe('a deleted account', () => {
     expect((await api.internal('POST', '/internal/v1/summary-ready', { body: notice })).status).toBe(202)
     await api.db.transaction((tx) => writeTombstone(tx, accountId, new Date()))
     const { accountRemoval } = api.service.ctx.webhooks
-    const purging = behindLock(
-      api.db,
-      (tx) => tx.query('lock table recordings in exclusive mode'),
-      1,
-      () => accountRemoval.purgeAll(),
-      () => loseLock(api.db, 'account-purge'),
+    const purging = withLosableLock(api.db, 'account-purge', (lose) =>
+      behindLock(
+        api.db,
+        (tx) => tx.query('lock table recordings in exclusive mode'),
+        1,
+        () => accountRemoval.purgeAll(),
+        lose,
+      ),
     )
     await expect(purging).rejects.toThrow()
     expect(await rowsOf(accountId)).toMatchObject({ webhook_events: 1 })

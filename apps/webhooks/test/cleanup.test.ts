@@ -1,7 +1,7 @@
 import { expect, it } from '@jest/globals'
 import { behindLock } from '@signet/webhook-testkit'
 import { aPersonalToken, aToken } from './support/access-token.js'
-import { loseLock } from './support/lose-lock.js'
+import { withLosableLock } from './support/lose-lock.js'
 import { useOAuth } from './support/use-oauth.js'
 
 const { harness, oauth } = useOAuth()
@@ -131,12 +131,14 @@ it('begins no statement after it lost its lock to another process', async () => 
   const expired = () => count('oauth_authorizations where expires_at < now()')
   const before = await expired()
   expect(before).toBeGreaterThan(0)
-  const cleaning = behindLock(
-    harness.db,
-    (tx) => tx.query('lock table oauth_codes in exclusive mode'),
-    1,
-    () => harness.ctx.cleanup.runHourly(),
-    () => loseLock(harness.db, 'clean-up-hourly'),
+  const cleaning = withLosableLock(harness.db, 'clean-up-hourly', (lose) =>
+    behindLock(
+      harness.db,
+      (tx) => tx.query('lock table oauth_codes in exclusive mode'),
+      1,
+      () => harness.ctx.cleanup.runHourly(),
+      lose,
+    ),
   )
   await expect(cleaning).rejects.toThrow()
   expect(await expired()).toBe(before)

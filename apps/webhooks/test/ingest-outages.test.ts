@@ -41,16 +41,16 @@ describe('without Redis', () => {
   it('and after it is back, events reach the queue again', async () => {
     const { accountId } = await api.anAccount()
     redis = await redis.restart()
-    const found = await waitFor(
+    // Events that come before the service is connected again are left to the sweeper.
+    const ingested = new Set<string>()
+    await waitFor(
       async () => {
         const { event_id } = (await ingest(accountId)).body as { event_id: string }
-        return waitFor(async () => (await queuedEvents(api)).some(({ eventId }) => eventId === event_id), {
-          timeoutMs: 300,
-        })
+        ingested.add(event_id)
+        return (await queuedEvents(api)).some(({ eventId }) => ingested.has(eventId))
       },
       { describe: 'an event in the queue' },
     )
-    expect(found).toBe(true)
   })
 })
 
