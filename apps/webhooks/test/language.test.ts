@@ -5,12 +5,12 @@ import { RuleError, ruleMessages, type Rule } from '../src/errors/rule-error.js'
 import { pageCatalogues, textsIn } from '../src/pages/texts.js'
 import { refusalOf } from '../src/portal/refusal.js'
 import { aToken } from './support/access-token.js'
-import { FormBrowser } from '@signet/testkit'
+import { englishIn, germanBrowser } from './support/german.js'
 import { aDelivery, anEndpoint, sent } from './support/portal.js'
 import { useOAuth } from './support/use-oauth.js'
 
 const { harness, oauth } = useOAuth({ env: { WEBHOOKS_ALLOW_PRIVATE_TARGETS: 'true' } })
-const german = () => new FormBrowser(harness.base, { 'accept-language': 'de-AT, de;q=0.9, en;q=0.5' })
+const german = () => germanBrowser(harness.base)
 
 describe('the texts of the pages', () => {
   it('are complete, with the same arguments in every language', () => {
@@ -75,20 +75,6 @@ describe('the language of a page', () => {
     expect([program.status, program.text]).toEqual([401, expect.not.stringMatching(/nicht|keine/)])
   })
 })
-
-/** The English texts on a page, except those that are the same in both languages. */
-function englishIn(page: string): string[] {
-  const words = page
-    .replace(/<(pre|style|code)\b[^]*?<\/\1>/g, '')
-    .replace(/<span lang="en">[^<]*<\/span>/g, '')
-    .replace(/<(?!\w+ [^>]*aria-label)[^>]*>/g, ' | ')
-  const german = Object.values(pageCatalogues.de).join(' ')
-  return Object.values(pageCatalogues.en)
-    .flatMap((text) => text.split(/\{[^}]*\}|<[^>]*>/))
-    .map((text) => text.trim())
-    .filter((text) => /\w{3}/.test(text) && !german.includes(text))
-    .filter((text) => new RegExp(`(?<!\\w)${text.replace(/[^\w\s]/g, '\\$&')}(?!\\w)`).test(words))
-}
 
 describe('the portal in German', () => {
   const visitor = async () => {

@@ -2,6 +2,7 @@ import { AppError } from '@signet/errors'
 import { route, type Answer, type Route } from '@signet/http'
 import type { RequestMeta } from '@signet/telemetry'
 import type { Request } from 'express'
+import { PageError } from '../errors/page-error.js'
 import type { IpLimit } from '../limits/limits.js'
 import { authorizeParameters } from '../oauth/oauth-docs.js'
 import { Parameters } from '../oauth/parameters.js'
@@ -144,9 +145,4 @@ async function findContext(
   return { txn, session, authorization }
 }
 
-const requestIsOver = () =>
-  new AppError(
-    'invalid',
-    'invalid_request',
-    'It was already answered, took longer than ten minutes, or belongs to another browser.',
-  )
+const requestIsOver = () => new PageError('invalid', 'invalid_request', 'error.over')

@@ -1,8 +1,9 @@
 import { isUnavailable, type Db } from '@signet/db'
-import { AppError, isAppError } from '@signet/errors'
+import { isAppError } from '@signet/errors'
 import type { RequestMeta } from '@signet/telemetry'
 import type { Client } from '../clients/client.js'
 import type { ClientService } from '../clients/client-service.js'
+import { PageError } from '../errors/page-error.js'
 import type { SubmissionService } from '../forms/submission-service.js'
 import type { RedirectAllowList } from '../redirects/redirect-allow-list.js'
 import { matchesRegistered, withParameters } from '../redirects/redirect-uri.js'
@@ -192,12 +193,7 @@ export class AuthorizationService {
 }
 
 /** This is not a failed authentication, so it is a 400 without a challenge. */
-const unknownClient = () =>
-  new AppError(
-    'invalid',
-    'invalid_client',
-    'This application is no longer registered. Remove the connection in the application and add it again.',
-  )
+const unknownClient = () => new PageError('invalid', 'invalid_client', 'error.unregistered')
 
 function errorParameters(error: unknown): { error: string; error_description: string } {
   if (isAppError(error)) return { error: error.code, error_description: error.message }

@@ -1,5 +1,5 @@
-import { AppError } from '@signet/errors'
 import type { Request } from 'express'
+import { PageError, type PageErrorKey } from '../errors/page-error.js'
 import type { Parameters } from '../oauth/parameters.js'
 import { isCsrfToken, type FormName } from '../sessions/csrf.js'
 import type { SessionCookie } from '../sessions/session-cookie.js'
@@ -21,11 +21,11 @@ export class FormGuard {
     fields: Parameters,
   ): Promise<{ session: OpenSession; txn: string }> {
     const txn = fields.get('txn') ?? ''
-    if (!this.#isSameOrigin(req)) throw refused('This form did not come from a page open in this browser.')
+    if (!this.#isSameOrigin(req)) throw refused('error.form')
     const session = await this.deps.sessions.find(this.deps.cookie.read(req))
     if (!session) throw new SignedOutError()
     if (isCsrfToken(session, txn, form, fields.get('csrf') ?? '')) return { session, txn }
-    throw session.accountId === null ? new SignedOutError() : refused('This form belongs to another sign-in.')
+    throw session.accountId === null ? new SignedOutError() : refused('error.other-sign-in')
   }
 
   #isSameOrigin(req: Request): boolean {
@@ -37,11 +37,11 @@ export class FormGuard {
   }
 }
 
-const refused = (message: string) => new AppError('forbidden', 'access_denied', message)
+const refused = (key: PageErrorKey) => new PageError('forbidden', 'access_denied', key)
 
 /** The form's session has ended, or nobody is signed in to it anymore. */
-export class SignedOutError extends AppError {
+export class SignedOutError extends PageError {
   constructor() {
-    super('forbidden', 'access_denied', 'You have been signed out in the meantime.')
+    super('forbidden', 'access_denied', 'error.signed-out')
   }
 }

@@ -1,8 +1,8 @@
 import { createHmac } from 'node:crypto'
 import { setTimeout } from 'node:timers/promises'
 import type { Db } from '@signet/db'
-import { AppError } from '@signet/errors'
 import type { SecretBox } from '@signet/webhook-core'
+import { PageError } from '../errors/page-error.js'
 import type { Handover } from '../handovers/handover-service.js'
 import type { Session } from '../sessions/session-store.js'
 import {
@@ -57,14 +57,9 @@ export class SubmissionService {
       }
       await setTimeout(POLL_MS)
     }
-    throw new AppError(
-      'unavailable',
-      'unavailable',
-      'The first press of this button is still being processed.',
-      {
-        retryAfterSeconds: DOUBLE_PRESS_SECONDS,
-      },
-    )
+    throw new PageError('unavailable', 'unavailable', 'error.first-press', {
+      retryAfterSeconds: DOUBLE_PRESS_SECONDS,
+    })
   }
 }
 

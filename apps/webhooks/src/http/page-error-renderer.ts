@@ -1,7 +1,8 @@
-import { AppError } from '@signet/errors'
+import { AppError, type ErrorKind } from '@signet/errors'
 import type { ErrorRenderer } from '@signet/http'
 import { durationText } from '@signet/language'
 import { errorPage } from '@signet/pages'
+import { PageError } from '../errors/page-error.js'
 import type { Observer } from '../observers/observer.js'
 import { printable } from '../oauth/oauth-error.js'
 import type { PageResponder } from '../pages/page-responder.js'
@@ -18,22 +19,19 @@ export const pageErrorRenderer = (
 ): ErrorRenderer => ({
   bodyError: ({ kind, message }) =>
     new AppError(kind === 'too_large' ? 'too_large' : 'invalid', 'invalid_request', message),
-  notFound: () => new AppError('not_found', 'not_found', 'There is nothing at this address.'),
-  methodNotAllowed: () =>
-    new AppError('method_not_allowed', 'invalid_request', 'This method is not allowed here.'),
-  unexpected: (cause) =>
-    new AppError('internal', 'server_error', 'Something went wrong on our side. Please try again.', {
-      cause,
-    }),
+  notFound: () => new PageError('not_found', 'not_found', 'error.not_found'),
+  methodNotAllowed: () => new PageError('method_not_allowed', 'invalid_request', 'error.method'),
+  unexpected: (cause) => new PageError('internal', 'server_error', 'error.internal', { cause }),
   render(error, req) {
     observer.oauthError(error.code)
     // The authorization endpoint answers an unknown client with 400, not with a challenge: the person cannot authenticate the client.
     if (req.accepts('html') === false)
       return { headers: NO_STORE, body: { error: error.code, error_description: printable(error.message) } }
     const t = textsFor(req)
+    const key = keyOf(error)
     const page = errorPage(t, {
-      title: t(titleOf(error)),
-      message: messageOf(t, error),
+      title: t((key && TITLES[key]) ?? TITLES[error.kind] ?? 'error.title.invalid'),
+      message: withWait(t, key === null ? error.message : t(key), error.retryAfterSeconds),
       home: { href: responder.path('/'), label: t('error.start') },
     })
     const { headers = {}, body } = responder.render(page, { language: t.language })
@@ -41,12 +39,30 @@ export const pageErrorRenderer = (
   },
 })
 
-function titleOf({ message, kind }: AppError): PageKey {
-  const known = MESSAGES.get(message)
-  return (known && TITLES[known]) ?? TITLES[kind] ?? 'error.title.invalid'
+const keyOf = (error: AppError): PageKey | null => (error instanceof PageError ? error.key : KEYS[error.kind])
+
+/**
+ * The text of an error that does not bring its own. Null if an application made the request: the message is for its developer, and
+ * stays English.
+ */
+const KEYS: Readonly<Record<ErrorKind, PageKey | null>> = {
+  invalid: null,
+  unauthenticated: null,
+  forbidden: null,
+  not_found: 'error.not_found',
+  method_not_allowed: 'error.method',
+  conflict: null,
+  gone: 'portal.refusal.gone',
+  too_large: 'error.too-large',
+  unprocessable: null,
+  limited: 'error.limited',
+  unavailable: 'error.unavailable',
+  late: 'error.late',
+  timeout: 'error.timeout',
+  internal: 'error.internal',
 }
 
-const TITLES: Partial<Record<AppError['kind'] | PageKey, PageKey>> = {
+const TITLES: Partial<Record<ErrorKind | PageKey, PageKey>> = {
   'error.over': 'error.title.over',
   'error.signed-out': 'error.title.signed-out',
   forbidden: 'error.title.forbidden',
@@ -55,27 +71,8 @@ const TITLES: Partial<Record<AppError['kind'] | PageKey, PageKey>> = {
   unavailable: 'error.title.unavailable',
 }
 
-/** Errors that a person may see. All others are about a request that an application made, and are for its developer. */
-const MESSAGES: ReadonlyMap<string, PageKey> = new Map(
-  Object.entries({
-    'Something went wrong on our side. Please try again.': 'error.internal',
-    'There is nothing at this address.': 'error.not_found',
-    'There is nothing at this path': 'error.not_found',
-    'This method is not allowed here.': 'error.method',
-    'This form did not come from a page open in this browser.': 'error.form',
-    'This form belongs to another sign-in.': 'error.other-sign-in',
-    'You have been signed out in the meantime.': 'error.signed-out',
-    'This application is no longer registered. Remove the connection in the application and add it again.':
-      'error.unregistered',
-    'Too many requests': 'error.limited',
-    'It was already answered, took longer than ten minutes, or belongs to another browser.': 'error.over',
-  }),
-)
-
 /** Includes the time to wait, because people do not see the `Retry-After` header. */
-function messageOf(t: Texts, { message, retryAfterSeconds }: AppError): string {
-  const known = MESSAGES.get(message)
-  const text = known === undefined ? message : t(known)
-  if (retryAfterSeconds === undefined) return text
-  return t('error.wait', { message: text, time: durationText(t.language, Math.ceil(retryAfterSeconds)) })
+function withWait(t: Texts, message: string, seconds: number | undefined): string {
+  if (seconds === undefined) return message
+  return t('error.wait', { message, time: durationText(t.language, Math.ceil(seconds)) })
 }

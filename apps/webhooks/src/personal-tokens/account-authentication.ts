@@ -1,3 +1,4 @@
+import { AppError, type AppErrorOptions } from '@signet/errors'
 import type { RequestContext } from '@signet/http'
 import type { RequestMeta } from '@signet/telemetry'
 import type { Request } from 'express'
@@ -28,10 +29,13 @@ export type Manager = TokenOwner
 
 const MAX_JWT_AGE_MS = 15 * 60 * 1000
 const MAX_JWT_LENGTH = 8192
-const UNAVAILABLE = {
-  code: 'unavailable',
-  message: 'The sign-in behind this JWT cannot be checked right now. Try again in a moment.',
-}
+const unavailable = (options: AppErrorOptions) =>
+  new AppError(
+    'unavailable',
+    'unavailable',
+    'The sign-in behind this JWT cannot be checked right now. Try again in a moment.',
+    options,
+  )
 
 /**
  * Authentication of `/account` (docs/specification.md#personal-tokens). `manager` needs an access token with scope tokens:manage, or
@@ -87,7 +91,7 @@ async function userOf(
   const user = await users.verify(token)
   const isFresh = user !== null && now().getTime() - user.issuedAt.getTime() <= MAX_JWT_AGE_MS
   if (!isFresh || !(await accounts.admits(user))) return null
-  const signedIn = await askIdentity(observer, meta, () => identity.signedInUser(token), UNAVAILABLE)
+  const signedIn = await askIdentity(observer, meta, () => identity.signedInUser(token), unavailable)
   if (signedIn === null) return null
   if (signedIn.hasSecondFactor && !user.secondFactor) return 'without_factor'
   return { accountId: user.accountId, authenticatedAt: user.issuedAt }
