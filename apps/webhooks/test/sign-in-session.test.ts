@@ -129,14 +129,14 @@ describe('the session', () => {
   it('has a cookie that is HttpOnly and Lax, and for https also __Host- and Secure', async () => {
     const { redirect } = await oauth.begun()
     expect(redirect.headers.get('set-cookie')).toMatch(
-      /^rws_session=\w{43}; Path=\/; HttpOnly; SameSite=Lax$/,
+      /^signet_session=\w{43}; Path=\/; HttpOnly; SameSite=Lax$/,
     )
     const secure = await startHarness({ env: { WEBHOOKS_BASE_URL: 'https://hooks.example' } })
     try {
       const tester = new OAuthTester({ base: secure.origin, origin: secure.origin })
       const answer = await tester.browser().get(tester.authorizeUrl((await tester.client()).client_id))
       expect(answer.headers.get('set-cookie')).toMatch(
-        /^__Host-rws_session=\w{43}; Path=\/; Secure; HttpOnly; SameSite=Lax$/,
+        /^__Host-signet_session=\w{43}; Path=\/; Secure; HttpOnly; SameSite=Lax$/,
       )
       const page = await tester.browser().get(tester.authorizeUrl('svcl_unknown'))
       expect(page.headers.get('strict-transport-security')).toBe('max-age=31536000')
@@ -148,11 +148,11 @@ describe('the session', () => {
   it('gets a new id at sign-in and the old one is dead', async () => {
     const user = harness.identity.addUser()
     const { browser, redirect } = await oauth.begun()
-    const before = browser.cookies.get('rws_session')
+    const before = browser.cookies.get('signet_session')
     await oauth.signIn(browser, redirect, user)
-    expect(browser.cookies.get('rws_session')).not.toBe(before)
+    expect(browser.cookies.get('signet_session')).not.toBe(before)
     const stale = oauth.browser()
-    stale.cookies.set('rws_session', before ?? '')
+    stale.cookies.set('signet_session', before ?? '')
     const client = await oauth.client()
     expect((await stale.get(oauth.authorizeUrl(client.client_id))).location).toContain('/ui?')
   })
@@ -161,17 +161,17 @@ describe('the session', () => {
     const client = await oauth.client()
     const planted = 'P'.repeat(43)
     const browser = oauth.browser()
-    browser.cookies.set('rws_session', planted)
+    browser.cookies.set('signet_session', planted)
     await browser.get(oauth.authorizeUrl(client.client_id))
-    expect(browser.cookies.get('rws_session')).not.toBe(planted)
+    expect(browser.cookies.get('signet_session')).not.toBe(planted)
   })
 
   it('ends at sign-out: the old id is dead', async () => {
     const { browser, page } = await consentPage()
-    const old = browser.cookies.get('rws_session') ?? ''
+    const old = browser.cookies.get('signet_session') ?? ''
     await browser.submit(page, '/logout')
     const stale = oauth.browser()
-    stale.cookies.set('rws_session', old)
+    stale.cookies.set('signet_session', old)
     const client = await oauth.client()
     expect((await stale.get(oauth.authorizeUrl(client.client_id))).location).toContain('/ui?')
   })

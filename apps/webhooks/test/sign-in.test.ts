@@ -7,7 +7,7 @@ const { harness, oauth } = useOAuth({ env: { WEBHOOKS_IDENTITY_CLIENT_IP_HEADER:
 /** The address to which the sign-in page redirects after a sign-in, with a code for the user. */
 const answerTo = ({ location }: Seen, user = harness.identity.addUser(), claims = {}) =>
   harness.identity.answerTo(location ?? '', user, claims)
-const cookieOf = (browser: FormBrowser) => browser.cookies.get('rws_session')
+const cookieOf = (browser: FormBrowser) => browser.cookies.get('signet_session')
 const isSignedIn = async (browser: FormBrowser, email: string) =>
   (await browser.get('/')).text.includes(email)
 const FAILED = 'You are not signed in'
@@ -130,7 +130,7 @@ describe('the way back', () => {
     expect([replayed.location, cookieOf(browser)]).toEqual([first.location, after])
     expect(harness.identity.asked).toHaveLength(asked)
     // Without the session that it created, the answer is refused.
-    browser.cookies.set('rws_session', before ?? '')
+    browser.cookies.set('signet_session', before ?? '')
     expect((await browser.get(back)).status).toBe(400)
   })
 
@@ -138,7 +138,7 @@ describe('the way back', () => {
     const user = harness.identity.addUser()
     const { browser, redirect } = await oauth.begun()
     const back = answerTo(redirect, user)
-    const cookie = `rws_session=${cookieOf(browser) ?? ''}`
+    const cookie = `signet_session=${cookieOf(browser) ?? ''}`
     const answers = await Promise.all(Array.from({ length: 10 }, () => oauth.browser().get(back, { cookie })))
     expect(answers.filter(({ headers }) => headers.has('set-cookie'))).toHaveLength(1)
     const { rows } = await harness.db.query('select 1 from login_sessions where account_id = $1', [user.id])
@@ -255,7 +255,7 @@ describe('signing out', () => {
     const back = await browser.get(url.searchParams.get('redirect_to') ?? '')
     expect([back.status, back.location]).toEqual([302, '/'])
     expect(await isSignedIn(browser, user.email)).toBe(false)
-    browser.cookies.set('rws_session', before ?? '')
+    browser.cookies.set('signet_session', before ?? '')
     expect(await isSignedIn(browser, user.email)).toBe(false)
   })
 })

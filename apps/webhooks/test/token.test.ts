@@ -109,7 +109,7 @@ describe('what a dump of the database holds', () => {
     }
     const text = dump.join('\n')
     const hex = (secret: string) => Buffer.from(secret).toString('hex')
-    const session = grant.browser.cookies.get('rws_session') ?? ''
+    const session = grant.browser.cookies.get('signet_session') ?? ''
     for (const secret of [
       client.client_secret ?? '',
       grant.code,

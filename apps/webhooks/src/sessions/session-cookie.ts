@@ -8,7 +8,7 @@ export class SessionCookie {
   constructor(baseUrl: string) {
     // Depends on the public URL, not on the socket, because TLS ends in front of us.
     const secure = baseUrl.startsWith('https://')
-    this.#name = secure ? '__Host-rws_session' : 'rws_session'
+    this.#name = secure ? '__Host-signet_session' : 'signet_session'
     this.#attributes = `; Path=/${secure ? '; Secure' : ''}; HttpOnly; SameSite=Lax`
   }
 
