@@ -5,8 +5,8 @@ type Grant = 'authorization_code' | 'refresh_token'
 type LoginResult = 'ok' | 'refused' | 'unavailable' | 'limited'
 
 /**
- * Reports events of OAuth and personal tokens, with one function each for log line and counter together. Labels have few values: never
- * an account, a client, a URL or a token.
+ * Reports what happens in OAuth and to personal tokens, with one function each for log line and counter together. Labels have few
+ * values: never an account, a client, a URL or a token.
  */
 export function createObserver(log: Logger, registry: Registry) {
   const counter = <L extends string>(name: string, help: string, labelNames: readonly L[] = []) =>

@@ -6,8 +6,8 @@ type WarningFields = { id: string; endpointId: string; threshold: number; attemp
 type IngestFields = { eventId?: string; source: string; accountId: string }
 
 /**
- * Reports events of endpoints and ingest, with one function each for log line and counter together. Never logs a URL (its query may
- * contain a secret of the receiver), a secret, or anything from a recording's content.
+ * Reports what happens to endpoints and in ingest, with one function each for log line and counter together. Never logs a URL (its
+ * query may contain a secret of the receiver), a secret, or anything from a recording's content.
  */
 export function createWebhookObserver(log: Logger, registry: Registry) {
   const counter = <L extends string>(name: string, help: string, labelNames: readonly L[] = []) =>
