@@ -13,7 +13,7 @@ const NOWHERE = { x: 0, y: 0, width: 0, height: 0 }
  * Double-clicks a button, and clicks it again after the service has processed the form but before its answer arrives.
  * Returns the paths of the forms that were sent.
  */
-export async function clickImpatiently(page: Page, button: string): Promise<string[]> {
+export async function clickRepeatedly(page: Page, button: string): Promise<string[]> {
   const sent: string[] = []
   let answered = false
   let goOn: () => void = () => undefined

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, it } from '@jest/globals'
-import { clickImpatiently, describeInBrowser } from '@signet/testkit/browser'
+import { clickRepeatedly, describeInBrowser } from '@signet/testkit/browser'
 import { anEmail, aPhone, aUser, get, PASSWORD, post } from '../support/api.js'
 import { providerEnv, startFakeProvider, type FakeProvider } from '../support/fake-provider.js'
 import type { TestServer } from '../support/server.js'
@@ -134,9 +134,9 @@ describeInBrowser('signing in, in Chromium', () => {
     await open({ redirect_to: home() })
     await page().getByLabel('Email or phone number').fill(user.email)
     await page().getByLabel('Password').fill(PASSWORD)
-    expect(await clickImpatiently(page(), 'button:text-is("Sign in")')).toEqual(['/ui/sign-in'])
+    expect(await clickRepeatedly(page(), 'button:text-is("Sign in")')).toEqual(['/ui/sign-in'])
     await page().getByLabel('Code').fill(user.code())
-    expect(await clickImpatiently(page(), 'text=Continue')).toEqual(['/ui/factor'])
+    expect(await clickRepeatedly(page(), 'text=Continue')).toEqual(['/ui/factor'])
     await page().waitForURL(/\/signed-in#access_token=/)
   })
 
