@@ -11,6 +11,7 @@ import {
   put,
   type Json,
 } from './support/api.js'
+import { passwordHashOf } from './support/password-hash.js'
 import { SITE, startServer, type TestServer } from './support/server.js'
 import { serviceToken } from './support/tokens.js'
 
@@ -275,18 +276,18 @@ describe('POST /verify', () => {
     expect((await post(server, '/verify', versioned, { versioned: true })).status).toBe(200)
   })
 
-  it('accepts an invite, whose user has no password yet', async () => {
+  it('confirms the email of an invited user, who still has no password', async () => {
     const email = anEmail()
     await post(server, '/invite', { email }, { token: serviceToken() })
     const { token, mail } = await mailTo(server, email)
     expect(mail.subject).toBe("You've been invited")
     const answer = await post(server, '/verify', { type: 'invite', token })
-    expect(answer.body).toMatchObject({ type: 'invite', user: { invited_at: expect.any(String) as unknown } })
-    const { rows } = await server.context.db.query<{ hash: string | null }>(
-      'select encrypted_password as hash from users where email = $1',
-      [email],
-    )
-    expect(rows).toEqual([{ hash: null }])
+    const time = expect.any(String) as unknown
+    expect(answer.body).toMatchObject({
+      type: 'invite',
+      user: { invited_at: time, email_confirmed_at: time },
+    })
+    expect(await passwordHashOf(server, email)).toBeNull()
   })
 
   it('deletes all one-time tokens of the user on success', async () => {
