@@ -157,7 +157,10 @@ describe('the settings', () => {
     ['AUTH_MAILER_OTP_LENGTH', '11'],
     ['AUTH_SMS_OTP_LENGTH', '5'],
     ['AUTH_MFA_PHONE_OTP_LENGTH', '12'],
-    ['AUTH_PASSWORD_REQUIRED_CHARACTERS', Array.from({ length: 20 }, () => '🔑').join(':')],
+    [
+      'AUTH_PASSWORD_REQUIRED_CHARACTERS',
+      Array.from({ length: 19 }, (_, index) => String.fromCodePoint(0x1f511 + index)).join(':'),
+    ],
     ['AUTH_METRICS_EXPORTER', 'statsd'],
     ['AUTH_TRACING_EXPORTER', 'jaeger'],
     ['PORT', '70000'],

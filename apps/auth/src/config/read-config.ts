@@ -7,7 +7,7 @@ import { providerProblems, providerVariablesWithoutEffect } from './provider-set
 import { webauthnProblems } from './webauthn-settings.js'
 import { KeySettingsError, type KeyProblem } from '../keys/key-ring.js'
 import { BCRYPT_MAX_BYTES } from '../passwords/bcrypt.js'
-import { longestRandomPassword } from '../passwords/password-rules.js'
+import { canBeMet } from '../passwords/password-rules.js'
 import { parsePattern } from '../redirects/pattern.js'
 
 type Environment = Readonly<Record<string, string | undefined>>
@@ -108,7 +108,7 @@ function captchaProblems(config: AuthConfig): string[] {
 }
 
 function passwordProblems(config: AuthConfig): string[] {
-  if (longestRandomPassword(passwordRules(config)) <= BCRYPT_MAX_BYTES) return []
+  if (canBeMet(passwordRules(config))) return []
   return [
     `AUTH_PASSWORD_REQUIRED_CHARACTERS together with AUTH_PASSWORD_MIN_LENGTH requires passwords of more than ${BCRYPT_MAX_BYTES} bytes`,
   ]

@@ -1,4 +1,3 @@
-import { randomInt } from 'node:crypto'
 import { BCRYPT_MAX_BYTES } from './bcrypt.js'
 
 /** docs/specification.md#passwords. `requiredCharacters` are sets: a password has at least one character of each. */
@@ -10,9 +9,6 @@ export type WeakPasswordReason = 'length' | 'characters'
 export type PasswordProblem =
   | { kind: 'too_long'; message: string }
   | { kind: 'weak'; reasons: WeakPasswordReason[]; message: string }
-
-const RANDOM_LENGTH = 33
-const ALPHANUMERIC = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789'
 
 /** What is wrong with a new password, or null. Bytes count against the maximum, characters against the minimum. */
 export function checkPassword(rules: PasswordRules, password: string): PasswordProblem | null {
@@ -31,34 +27,21 @@ export function checkPassword(rules: PasswordRules, password: string): PasswordP
   return { kind: 'weak', reasons: [...problems.keys()], message: [...problems.values()].join(' ') }
 }
 
-/** The length in bytes of a random password that meets the rules. Beyond 72, neither people nor this server could meet them. */
-export function longestRandomPassword({ minLength, requiredCharacters }: PasswordRules): number {
-  const required = requiredCharacters.map((set) =>
-    Math.max(...[...set].map((character) => Buffer.byteLength(character))),
-  )
-  const others = Math.max(0, Math.max(RANDOM_LENGTH, minLength) - required.length)
-  return required.reduce((sum, bytes) => sum + bytes, others)
-}
+/**
+ * Whether people can meet the rules within bcrypt's maximum. Where sets overlap in many ways, it may miss the only password that is short
+ * enough.
+ */
+export const canBeMet = (rules: PasswordRules): boolean => checkPassword(rules, shortPassword(rules)) === null
 
-/** A random password that meets the rules, for accounts made without one. */
-export function randomPassword(rules: PasswordRules): string {
-  const length = Math.max(RANDOM_LENGTH, rules.minLength)
-  const alphabets = [...rules.requiredCharacters]
-  while (alphabets.length < length) alphabets.push(ALPHANUMERIC)
-  return shuffled(alphabets.map(randomCharacter)).join('')
-}
-
-function randomCharacter(alphabet: string): string {
-  const characters = [...alphabet]
-  return characters[randomInt(characters.length)] ?? ''
-}
-
-/** Fisher–Yates, so that the required characters do not always come first. */
-function shuffled(characters: readonly string[]): string[] {
-  const result = [...characters]
-  for (let last = result.length - 1; last > 0; last--) {
-    const other = randomInt(last + 1)
-    ;[result[last], result[other]] = [result[other] ?? '', result[last] ?? '']
+/** A password of few bytes that has the required characters and length. */
+function shortPassword({ minLength, requiredCharacters }: PasswordRules): string {
+  const characters: string[] = []
+  for (const set of requiredCharacters.map((each) => [...each])) {
+    if (!set.some((character) => characters.includes(character))) characters.push(shortest(set))
   }
-  return result
+  while (characters.length < minLength) characters.push('a')
+  return characters.join('')
 }
+
+const shortest = (characters: readonly string[]): string =>
+  characters.reduce((a, b) => (Buffer.byteLength(b) < Buffer.byteLength(a) ? b : a))
