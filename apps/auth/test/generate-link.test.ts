@@ -12,6 +12,7 @@ import {
   type Json,
 } from './support/api.js'
 import { lockWaiters } from '@signet/testkit'
+import { passwordHashOf } from './support/password-hash.js'
 import { SITE, startServer, type TestServer } from './support/server.js'
 import { serviceToken } from './support/tokens.js'
 
@@ -123,10 +124,14 @@ describe('POST /admin/generate_link', () => {
     },
   )
 
-  it('turns a magic link for an unknown address into a sign-up with a random password', async () => {
-    const { body } = await generate({ type: 'magiclink', email: anEmail() })
+  it('turns a magic link for an unknown address into a sign-up without a password', async () => {
+    const email = anEmail()
+    const { body } = await generate({ type: 'magiclink', email })
     expect(body['verification_type']).toBe('signup')
-    expect((await post(server, '/verify', { type: 'signup', token: body['hashed_token'] })).status).toBe(200)
+    expect(await post(server, '/verify', { type: 'signup', token: body['hashed_token'] })).toMatchObject({
+      status: 200,
+    })
+    expect(await passwordHashOf(server, email)).toBeNull()
   })
 
   it('invites', async () => {

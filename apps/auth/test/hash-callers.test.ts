@@ -14,6 +14,7 @@ import {
   type SignedUp,
 } from './support/api.js'
 import { FORWARDED, from, statuses, tokenPath } from './support/guessing.js'
+import { passwordHashOf } from './support/password-hash.js'
 import { startServer, type TestServer } from './support/server.js'
 import { serviceToken } from './support/tokens.js'
 
@@ -174,18 +175,11 @@ describe('a sign-in for which the queue has no room', () => {
     const hash = await old.hash(PASSWORD)
     await old.close()
     await post(server, '/admin/users', { email, password_hash: hash, email_confirm: true }, admin)
-    const stored = async () => {
-      const { rows } = await server.context.db.query<{ hash: string }>(
-        'select encrypted_password as hash from users where email = $1',
-        [email],
-      )
-      return rows[0]?.hash
-    }
     refused = 'new hashes'
     expect((await signIn(email, ELSEWHERE)).status).toBe(200)
-    expect(await stored()).toBe(hash)
+    expect(await passwordHashOf(server, email)).toBe(hash)
     refused = undefined
     expect((await signIn(email, ELSEWHERE)).status).toBe(200)
-    expect(await stored()).not.toBe(hash)
+    expect(await passwordHashOf(server, email)).not.toBe(hash)
   })
 })
