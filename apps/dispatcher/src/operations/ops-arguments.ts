@@ -1,4 +1,5 @@
 import { parseArgs } from 'node:util'
+import { isDay } from '@signet/http/date-time'
 import { parseDeliveryId, parseEndpointId, type DeliveryId, type EndpointId } from '@signet/webhook-core'
 import type { Author } from './operations.js'
 import { usageError } from './ops-error.js'
@@ -208,10 +209,4 @@ export function timeOf(since: Since, now: Date): Date {
   if ('agoMs' in since) return new Date(now.getTime() - since.agoMs)
   if (since.at > now) throw usageError('--since must not be in the future')
   return since.at
-}
-
-/** `Date` reads 30 February as 2 March. */
-function isDay(date: string): boolean {
-  const midnight = new Date(`${date}T00:00:00Z`)
-  return !Number.isNaN(midnight.getTime()) && midnight.toISOString().startsWith(date)
 }
