@@ -88,7 +88,7 @@ export class AttemptService {
     onSent?: () => void,
   ): Promise<JobOutcome> {
     const { limiter, deferredJobs, observer } = this.deps
-    const acquired = await limiter.acquire(claim, wasDeferred)
+    const acquired = await limiter.acquire(claim, { wasDeferred })
     if (!('permit' in acquired)) {
       onSent?.()
       observer.deferred(acquired.reason)

@@ -16,9 +16,9 @@ function setUp(options: { concurrency?: number; perEndpoint?: number } = {}) {
   limiters.push(limiter)
   /** Each endpoint belongs to a different account, unless the test says otherwise. */
   const acquire = (id: string, { accountId = `account of ${id}`, wasDeferred = false } = {}) =>
-    limiter.acquire({ endpointId: id, accountId }, wasDeferred)
-  const acquireNow = (id: string, accountId?: string, wasDeferred = false): Acquisition => {
-    const acquired = acquire(id, { accountId, wasDeferred })
+    limiter.acquire({ endpointId: id, accountId }, { wasDeferred })
+  const acquireNow = (id: string, options?: Parameters<typeof acquire>[1]): Acquisition => {
+    const acquired = acquire(id, options)
     if (acquired instanceof Promise) throw new Error('it waits')
     return acquired
   }
@@ -27,7 +27,7 @@ function setUp(options: { concurrency?: number; perEndpoint?: number } = {}) {
     return acquired.permit
   }
   const once = (id: string, tookMs: number, accountId?: string) => {
-    const permit = permitOf(acquireNow(id, accountId))
+    const permit = permitOf(acquireNow(id, { accountId }))
     nowMs += tookMs
     permit.release()
   }
@@ -115,7 +115,7 @@ describe('EndpointLimiter', () => {
       for (let i = 0; i < 8; i += 1) acquireNow('a')
       const [first, again] = [acquire('a'), acquire('a', { wasDeferred: true })]
       pass(1001)
-      for (let i = 0; i < 1000; i += 1) acquireNow('a', undefined, true)
+      for (let i = 0; i < 1000; i += 1) acquireNow('a', { wasDeferred: true })
       jest.advanceTimersByTime(1000)
       const waits = [await first, await again].map((acquired) => 'deferMs' in acquired && acquired.deferMs)
       expect(waits).toEqual([125, expect.any(Number)])
@@ -140,7 +140,8 @@ describe('EndpointLimiter', () => {
   it('keeps five sixths of the permits free of slow endpoints of one account, however many it has', () => {
     const { limiter, acquireNow, once } = setUp()
     for (let i = 0; i < 50; i += 1) once(`slow-${i}`, 5000, 'a')
-    for (let round = 0; round < 8; round += 1) for (let i = 0; i < 50; i += 1) acquireNow(`slow-${i}`, 'a')
+    for (let round = 0; round < 8; round += 1)
+      for (let i = 0; i < 50; i += 1) acquireNow(`slow-${i}`, { accountId: 'a' })
     expect(limiter.size).toBe(17)
     expect(acquireNow('new')).toHaveProperty('permit')
   })
@@ -159,8 +160,8 @@ describe('EndpointLimiter', () => {
   it('leaves permits for new endpoints of others, however many of an account hang', () => {
     const { acquireNow } = setUp()
     for (const accountId of ['a', 'b', 'c'])
-      for (let i = 0; i < 200; i += 1) acquireNow(`new-${accountId}-${i}`, accountId)
-    for (let i = 0; i < 5; i += 1) expect(acquireNow('another', 'd')).toHaveProperty('permit')
+      for (let i = 0; i < 200; i += 1) acquireNow(`new-${accountId}-${i}`, { accountId })
+    for (let i = 0; i < 5; i += 1) expect(acquireNow('another', { accountId: 'd' })).toHaveProperty('permit')
   })
 
   it('leaves permits for others when endpoints that were fast hang all at once', () => {
@@ -170,7 +171,7 @@ describe('EndpointLimiter', () => {
     for (const id of [...endpoints, ...endpoints]) void acquire(id, { accountId: 'a' })
     expect(limiter.size).toBe(75)
     pass(1001)
-    expect(acquireNow('new', 'b')).toHaveProperty('permit')
+    expect(acquireNow('new', { accountId: 'b' })).toHaveProperty('permit')
     limiter.close()
   })
 
@@ -185,7 +186,7 @@ describe('EndpointLimiter', () => {
       for (const { id, accountId } of fast) void acquire(id, { accountId })
     expect(limiter.size).toBeLessThanOrEqual(96)
     for (const other of ['b', 'c', 'd', 'e'])
-      expect(acquireNow(`new-${other}`, other)).toHaveProperty('permit')
+      expect(acquireNow(`new-${other}`, { accountId: other })).toHaveProperty('permit')
     pass(1001)
     limiter.close()
   })
@@ -197,7 +198,7 @@ describe('EndpointLimiter', () => {
     )
     for (const { id, accountId } of endpoints) once(id, 60, accountId)
     const inFlight = endpoints.flatMap(({ id, accountId }) =>
-      Array.from({ length: 8 }, () => permitOf(acquireNow(id, accountId))),
+      Array.from({ length: 8 }, () => permitOf(acquireNow(id, { accountId }))),
     )
     const waiting = endpoints.flatMap(({ id, accountId }) =>
       Array.from({ length: 8 }, () => Promise.resolve(acquire(id, { accountId }))),
@@ -206,7 +207,7 @@ describe('EndpointLimiter', () => {
     for (const permit of inFlight) permit.release()
     const reasons = (await Promise.all(waiting)).map((one) => ('permit' in one ? 'permit' : one.reason))
     expect(reasons).toContain('slow_endpoints_full')
-    for (let i = 0; i < 5; i += 1) expect(acquireNow(`new-${i}`, 'c')).toHaveProperty('permit')
+    for (let i = 0; i < 5; i += 1) expect(acquireNow(`new-${i}`, { accountId: 'c' })).toHaveProperty('permit')
     limiter.close()
   })
 

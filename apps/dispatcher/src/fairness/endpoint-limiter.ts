@@ -14,6 +14,8 @@ export type LimiterOptions = {
 
 /** The endpoint and the account of an attempt. */
 export type Claim = { endpointId: string; accountId: string }
+/** `wasDeferred`: the job of this attempt has been deferred before. */
+export type ClaimHistory = { wasDeferred?: boolean }
 /** Allows one attempt to be in flight. Releasing it twice is harmless. */
 export type Permit = { release(): void }
 export type Acquisition = { permit: Permit } | { deferMs: number; reason: DeferReason }
@@ -46,6 +48,7 @@ type Reservation = {
   /** The endpoint was slow or unmeasured when it was reserved. What happens later changes nothing for other accounts. */
   isCautious: boolean
 }
+type Caller = { endpoint: EndpointState; wasDeferred: boolean }
 type QueuedCaller = {
   reservation: Reservation
   resolve: (acquired: Acquisition) => void
@@ -59,7 +62,7 @@ class EndpointState {
   reserved = 0
   /** Start times of the attempts in flight, oldest first. */
   readonly started = new Set<{ at: number }>()
-  waiters: Waiter[] = []
+  readonly waiters: Waiter[] = []
   /** Moving average of recent attempts; undefined until one has ended. */
   averageMs: number | undefined
   lastMs = 0
@@ -118,15 +121,16 @@ export class EndpointLimiter {
     return Math.max(0, freeNow + freeSoon - endpoint.waiters.length)
   }
 
-  /** A permit for one attempt, or how long to defer the job. `wasDeferred`: this job has been deferred before. */
-  acquire(claim: Claim, wasDeferred = false): Acquisition | Promise<Acquisition> {
+  /** A permit for one attempt, or how long to defer the job. */
+  acquire(claim: Claim, { wasDeferred = false }: ClaimHistory = {}): Acquisition | Promise<Acquisition> {
     if (this.#closed) return { deferMs: MIN_DEFER_MS, reason: 'closing' }
     const endpoint = this.#stateOf(claim)
-    if (endpoint.reserved < this.options.perEndpoint) return this.#reserveOrDefer(endpoint, wasDeferred)
-    if (!this.#mayReserve(endpoint)) return this.#defer(endpoint, 'slow_endpoints_full', wasDeferred)
+    const caller = { endpoint, wasDeferred }
+    if (endpoint.reserved < this.options.perEndpoint) return this.#reserveOrDefer(caller)
+    if (!this.#mayReserve(endpoint)) return this.#defer(caller, 'slow_endpoints_full')
     return this.#isSlow(endpoint) || !this.#isPermitExpectedSoon(endpoint)
-      ? this.#defer(endpoint, 'endpoint_full', wasDeferred)
-      : this.#waitLocally(endpoint, wasDeferred)
+      ? this.#defer(caller, 'endpoint_full')
+      : this.#waitLocally(caller)
   }
 
   /** Defers all waiting and all later callers. */
@@ -173,10 +177,10 @@ export class EndpointLimiter {
   }
 
   /** Also called for callers that waited here, because their endpoint may have become slow meanwhile. */
-  #reserveOrDefer(endpoint: EndpointState, wasDeferred: boolean): Acquisition | Promise<Acquisition> {
-    return this.#mayReserve(endpoint)
-      ? this.#reserve(endpoint)
-      : this.#defer(endpoint, 'slow_endpoints_full', wasDeferred)
+  #reserveOrDefer(caller: Caller): Acquisition | Promise<Acquisition> {
+    return this.#mayReserve(caller.endpoint)
+      ? this.#reserve(caller.endpoint)
+      : this.#defer(caller, 'slow_endpoints_full')
   }
 
   /** Counts toward the endpoint's limit immediately; the permit follows when the process has one for this account. */
@@ -203,7 +207,7 @@ export class EndpointLimiter {
   #turnAway({ reservation, resolve, timer }: QueuedCaller, reason: DeferReason): void {
     clearTimeout(timer)
     this.#endReservation(reservation)
-    resolve(this.#defer(reservation.endpoint, reason, false))
+    resolve(this.#defer({ endpoint: reservation.endpoint, wasDeferred: false }, reason))
   }
 
   #grant(reservation: Reservation): Permit {
@@ -250,24 +254,24 @@ export class EndpointLimiter {
     return (endpoint.averageMs ?? INITIAL_ESTIMATE_MS) / this.options.perEndpoint
   }
 
-  #waitLocally(endpoint: EndpointState, wasDeferred: boolean): Promise<Acquisition> {
+  #waitLocally(caller: Caller): Promise<Acquisition> {
+    const { waiters } = caller.endpoint
     return new Promise((resolve) => {
       const settle = (acquire: () => Acquisition | Promise<Acquisition>) => {
         clearTimeout(timer)
-        endpoint.waiters.splice(endpoint.waiters.indexOf(waiter), 1)
+        waiters.splice(waiters.indexOf(waiter), 1)
         resolve(acquire())
       }
       const waiter: Waiter = {
-        admit: () => settle(() => this.#reserveOrDefer(endpoint, wasDeferred)),
-        defer: () =>
-          settle(() => this.#defer(endpoint, this.#closed ? 'closing' : 'endpoint_full', wasDeferred)),
+        admit: () => settle(() => this.#reserveOrDefer(caller)),
+        defer: () => settle(() => this.#defer(caller, this.#closed ? 'closing' : 'endpoint_full')),
       }
       const timer = setTimeout(waiter.defer, MAX_LOCAL_WAIT_MS)
-      endpoint.waiters.push(waiter)
+      waiters.push(waiter)
     })
   }
 
-  #defer(endpoint: EndpointState, reason: DeferReason, wasDeferred: boolean): Acquisition {
+  #defer({ endpoint, wasDeferred }: Caller, reason: DeferReason): Acquisition {
     if (reason === 'closing') return { deferMs: MIN_DEFER_MS, reason }
     const now = this.#now()
     const spacingMs = this.#spacingMs(endpoint)
