@@ -11,7 +11,7 @@ const APPLICATION = `
 import createClient from 'openapi-fetch'
 import type { components, paths, webhooks } from './api.js'
 
-type Subscription = components['schemas']['Subscription']
+type Webhook = components['schemas']['Webhook']
 type Completed = webhooks['summary.completed']['post']['requestBody']['content']['application/json']
 
 export function titleOf(event: Completed): string {
@@ -27,7 +27,7 @@ const created = await client.POST('/v1/webhooks', { body: { url, events: ['summa
 if (!created.data) throw new Error(created.error.error.message)
 const { endpoint_id, status }: { endpoint_id: string; status: 1 | 2 } = created.data
 const listed = await client.GET('/v1/webhooks')
-const items: Subscription[] = listed.data?.items ?? []
+const items: Webhook[] = listed.data?.items ?? []
 // @ts-expect-error -- no such event type
 const refused = await client.POST('/v1/webhooks', { body: { url, events: ['nothing.happened'] } })
 const deleted = await client.DELETE('/v1/webhooks/{endpoint_id}', { params: { path: { endpoint_id } } })

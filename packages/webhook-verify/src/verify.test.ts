@@ -48,7 +48,7 @@ describe('verify', () => {
     }
   })
 
-  it('accepts any one of several secrets, for a subscription that is being replaced', () => {
+  it('accepts any one of several secrets, for a webhook that is being replaced', () => {
     expect(verify(ping.body, headersFor(ping.signature), [otherSecret(1), secret], options).type).toBe(
       'webhook.ping',
     )

@@ -42,7 +42,7 @@ export const endpointRoutes = ({ steps, endpoints }: Deps): Route[] => [
         'At most 5 per account; disabled ones count until they are deleted. There is no idempotency key: if a response is lost, list before creating again.',
       body: createEndpointDoc,
       responses: responses(
-        { 200: { description: 'Created', schema: ref('CreatedSubscription'), links: FROM_CREATED } },
+        { 200: { description: 'Created', schema: ref('CreatedWebhook'), links: FROM_CREATED } },
         400,
         401,
         403,
@@ -72,7 +72,7 @@ export const endpointRoutes = ({ steps, endpoints }: Deps): Route[] => [
       summary: 'List webhooks',
       description: 'All of the account, oldest first, without their secrets.',
       responses: responses(
-        { 200: { description: 'The webhooks', schema: object({ items: listOf(ref('Subscription')) }) } },
+        { 200: { description: 'The webhooks', schema: object({ items: listOf(ref('Webhook')) }) } },
         401,
         403,
         429,

@@ -46,7 +46,7 @@ export const updateEndpointDoc = object({
   'events?': eventsDoc,
 })
 
-const SUBSCRIPTION_FIELDS = {
+const WEBHOOK_FIELDS = {
   url: { type: 'string', format: 'uri', maxLength: 2048, examples: URL_DETAILS.examples },
   events: listOf(eventTypeSchema),
   status: { type: 'integer', enum: [1, 2], description: '1 active, 2 disabled' },
@@ -57,9 +57,9 @@ const secret = (description: string) =>
 
 /** Components of the OpenAPI document. */
 export const endpointComponents: Readonly<Record<string, JsonSchema>> = {
-  Subscription: object({
+  Webhook: object({
     id: id('The webhook'),
-    ...SUBSCRIPTION_FIELDS,
+    ...WEBHOOK_FIELDS,
     consecutive_failures: count('Failed attempts since the last success'),
     failing_since: timeOrEmpty('When the first of these failures ended; empty without one'),
     disabled_at: timeOrEmpty('When it was disabled; empty while active'),
@@ -78,9 +78,9 @@ export const endpointComponents: Readonly<Record<string, JsonSchema>> = {
     secret: secret('The next signing secret. Shown only this once.'),
     secret_activates_at: timeOrEmpty('When it replaces the current one; empty when it did at once'),
   }),
-  CreatedSubscription: object({
+  CreatedWebhook: object({
     endpoint_id: id('The webhook'),
     secret: secret('The signing secret. Shown only this once.'),
-    ...SUBSCRIPTION_FIELDS,
+    ...WEBHOOK_FIELDS,
   }),
 }

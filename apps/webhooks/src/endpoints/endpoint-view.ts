@@ -17,4 +17,4 @@ export const endpointView = (endpoint: Endpoint) => ({
 })
 
 /** An answer with one endpoint, for the API document. */
-export const oneEndpoint = (description: string) => oneItem(description, ref('Subscription'))
+export const oneEndpoint = (description: string) => oneItem(description, ref('Webhook'))
