@@ -69,7 +69,7 @@ describe('jobs that were deferred for an endpoint', () => {
     await waitFor(() => receiver.deliveries({ path: '/slow' }).length === 1)
     await dispatcher.deferredJobs.run()
     await dispatcher.deferredJobs.run()
-    expect(dispatcher.limiter.roomFor(id, 100)).toBe(0)
+    expect(dispatcher.limiter.permitsFor(id, { withinMs: 100 })).toBe(0)
     expect(await jobsDelayed()).toBe(DEFERRED - 1)
     answered.open()
     await allDelivered('/slow', DEFERRED)

@@ -7,7 +7,7 @@ import type { EndpointLimiter } from '../fairness/endpoint-limiter.js'
 export type DeferredJobsDeps = {
   db: Queryable
   queues: Pick<WebhookQueues, 'startDelayed'>
-  limiter: Pick<EndpointLimiter, 'free' | 'roomFor'>
+  limiter: Pick<EndpointLimiter, 'free' | 'permitsFor'>
   now: () => Date
   /** Milliseconds of a steady clock. */
   steadyNow?: () => number
@@ -38,8 +38,8 @@ type Search = {
 }
 
 /**
- * Starts deferred jobs before their time when their endpoint has room for them: their time was planned when the endpoint was slower, or
- * not measured. An endpoint that stays slow costs nothing here. What is due comes from PostgreSQL, so it does not matter which process
+ * Starts deferred jobs before their time when their endpoint has permits for them: their time was planned when the endpoint was slower,
+ * or not measured. An endpoint that stays slow costs nothing here. What is due comes from PostgreSQL, so it does not matter which process
  * deferred a job.
  */
 export class DeferredJobs {
@@ -92,21 +92,21 @@ export class DeferredJobs {
       const now = this.#steadyNow()
       if (now - search.notedAt > FORGET_MS) this.#searches.delete(endpointId)
       else if (now >= search.nextAt) {
-        const room = Math.min(free, limiter.roomFor(endpointId, INTERVAL_MS))
-        if (room > 0) free -= await this.#continue(endpointId, search, room)
+        const permits = Math.min(free, limiter.permitsFor(endpointId, { withinMs: INTERVAL_MS }))
+        if (permits > 0) free -= await this.#continue(endpointId, search, permits)
       }
     }
   }
 
   /** Reads one page at most. Returns how many jobs it started. */
-  async #continue(endpointId: string, search: Search, room: number): Promise<number> {
+  async #continue(endpointId: string, search: Search, permits: number): Promise<number> {
     // Moves it to the end of the line.
     this.#searches.delete(endpointId)
     this.#searches.set(endpointId, search)
     if (search.jobIds.length === 0) await this.#readPage(endpointId, search)
     let started = 0
-    while (started < room && search.jobIds.length > 0) {
-      const jobIds = search.jobIds.splice(0, room - started)
+    while (started < permits && search.jobIds.length > 0) {
+      const jobIds = search.jobIds.splice(0, permits - started)
       started += await this.deps.queues.startDelayed('deliveries', jobIds)
     }
     if (search.isLastPage && search.jobIds.length === 0) this.#end(endpointId, search)

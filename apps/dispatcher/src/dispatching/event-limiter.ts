@@ -154,9 +154,9 @@ export class EventLimiter {
 
   /** Alone, an account may have one event of any size. `held`: permits that the event has already. */
   #fits(accountId: string, state: AccountState, permits: number, held = 0): boolean {
-    if (state.permits <= held) return this.#shares.hasRoomFor(accountId) || held > 0
-    if (permits === 1) return this.#shares.hasRoomFor(accountId)
-    return held + this.#shares.roomFor(accountId) >= Math.min(permits, this.#largest)
+    if (state.permits <= held) return this.#shares.mayTakeMore(accountId) || held > 0
+    if (permits === 1) return this.#shares.mayTakeMore(accountId)
+    return held + this.#shares.availableTo(accountId) >= Math.min(permits, this.#largest)
   }
 
   #endsSoon({ permits, rate }: AccountState): boolean {
@@ -207,7 +207,7 @@ export class EventLimiter {
     let held = 0
     const count = (wanted: number) => {
       // An event may be larger than all permits together. Counted in full, it would keep all others out.
-      const permits = Math.min(wanted, Math.max(1, held + this.#shares.roomFor(accountId)))
+      const permits = Math.min(wanted, Math.max(1, held + this.#shares.availableTo(accountId)))
       state.permits += permits - held
       this.#shares.add(accountId, permits - held)
       held = permits

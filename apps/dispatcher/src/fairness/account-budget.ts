@@ -42,7 +42,7 @@ export class AccountBudget {
 
   #grantNext(): void {
     while (!this.#shares.isFull) {
-      const grant = this.#waiting.shift((accountId) => this.#shares.hasRoomFor(accountId))
+      const grant = this.#waiting.shift((accountId) => this.#shares.mayTakeMore(accountId))
       if (!grant) return
       grant()
     }

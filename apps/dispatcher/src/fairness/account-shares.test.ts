@@ -9,7 +9,7 @@ function takeAll(shares: AccountShares, accounts: readonly string[]): Record<str
   for (let isFull = false; !isFull;) {
     isFull = true
     for (const account of accounts) {
-      if (!shares.hasRoomFor(account)) continue
+      if (!shares.mayTakeMore(account)) continue
       shares.add(account, 1)
       taken[account] = (taken[account] ?? 0) + 1
       isFull = false
@@ -31,7 +31,7 @@ describe('AccountShares', () => {
     takeAll(shares, GREEDY)
     const others = Array.from({ length: 4 }, (_, number) => `other-${number}`)
     for (const other of others) {
-      expect(shares.hasRoomFor(other)).toBe(true)
+      expect(shares.mayTakeMore(other)).toBe(true)
       shares.add(other, 1)
     }
   })
@@ -39,28 +39,28 @@ describe('AccountShares', () => {
   it('leaves room for one more, however many want all they can get', () => {
     const shares = new AccountShares({ size: 50, timesFree: 0.5 })
     takeAll(shares, GREEDY)
-    expect(shares.hasRoomFor('one more')).toBe(true)
+    expect(shares.mayTakeMore('one more')).toBe(true)
   })
 
   it('has room for one more again once those who came one by one have given back what they had', () => {
     const shares = new AccountShares({ size: 50, timesFree: 0.5 })
     const taken = GREEDY.map((account) => takeAll(shares, [account])[account] ?? 0)
-    expect(shares.hasRoomFor('one more')).toBe(false)
+    expect(shares.mayTakeMore('one more')).toBe(false)
     GREEDY.forEach((account, number) => {
       shares.add(account, -(taken[number] ?? 0))
       takeAll(shares, GREEDY)
     })
-    expect(shares.hasRoomFor('one more')).toBe(true)
+    expect(shares.mayTakeMore('one more')).toBe(true)
   })
 
   it('says how much may be taken at once', () => {
     const shares = new AccountShares({ size: 100, timesFree: 3 })
-    expect(shares.roomFor('a')).toBe(75)
+    expect(shares.availableTo('a')).toBe(75)
     shares.add('a', 75)
-    expect(shares.roomFor('a')).toBe(0)
-    shares.add('b', shares.roomFor('b'))
-    expect(shares.hasRoomFor('b')).toBe(false)
-    expect(shares.hasRoomFor('c')).toBe(true)
+    expect(shares.availableTo('a')).toBe(0)
+    shares.add('b', shares.availableTo('b'))
+    expect(shares.mayTakeMore('b')).toBe(false)
+    expect(shares.mayTakeMore('c')).toBe(true)
   })
 
   it('gives the only permit to whoever comes first', () => {
@@ -77,6 +77,6 @@ describe('AccountShares', () => {
       shares.add('a', -1)
     }
     expect(shares.used).toBe(0)
-    expect(shares.hasRoomFor('a')).toBe(true)
+    expect(shares.mayTakeMore('a')).toBe(true)
   })
 })

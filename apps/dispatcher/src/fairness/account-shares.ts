@@ -38,14 +38,14 @@ export class AccountShares {
     return this.#free() <= NEARLY_NOTHING
   }
 
-  hasRoomFor(accountId: string): boolean {
+  mayTakeMore(accountId: string): boolean {
     const [held, free] = [this.#heldBy(accountId), this.#free()]
     if (held === 0) return !this.isFull
     return held + NEARLY_NOTHING < this.#timesFree() * free
   }
 
   /** The most that an account may take in one step and still leave room for others. */
-  roomFor(accountId: string): number {
+  availableTo(accountId: string): number {
     const timesFree = this.#timesFree()
     return Math.max(0, (timesFree * this.#free() - this.#heldBy(accountId)) / (timesFree + 1))
   }

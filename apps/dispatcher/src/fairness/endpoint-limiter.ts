@@ -109,15 +109,15 @@ export class EndpointLimiter {
     return Math.max(0, this.options.concurrency - this.#inFlight.used - this.#queue.size)
   }
 
-  /** How many deferred jobs of an endpoint would get a permit within `ms`. */
-  roomFor(endpointId: string, ms: number): number {
+  /** How many deferred jobs of an endpoint would get a permit within this time. */
+  permitsFor(endpointId: string, { withinMs }: { withinMs: number }): number {
     const endpoint = this.#endpoints.get(endpointId)
     if (this.#closed || !endpoint || !this.#mayReserve(endpoint)) return 0
-    if (!this.#inFlight.hasRoomFor(endpoint.accountId)) return 0
+    if (!this.#inFlight.mayTakeMore(endpoint.accountId)) return 0
     // One attempt shows whether it is still slow.
     if (this.#isCautious(endpoint)) return endpoint.reserved === 0 ? 1 : 0
     const freeNow = this.options.perEndpoint - endpoint.reserved
-    const freeSoon = Math.floor(ms / this.#turnaroundMs(endpoint))
+    const freeSoon = Math.floor(withinMs / this.#turnaroundMs(endpoint))
     return Math.max(0, freeNow + freeSoon - endpoint.waiters.length)
   }
 
@@ -173,7 +173,7 @@ export class EndpointLimiter {
   }
 
   #mayReserve(endpoint: EndpointState): boolean {
-    return !this.#isCautious(endpoint) || this.#cautious.hasRoomFor(endpoint.accountId)
+    return !this.#isCautious(endpoint) || this.#cautious.mayTakeMore(endpoint.accountId)
   }
 
   /** Also called for callers that waited here, because their endpoint may have become slow meanwhile. */
@@ -189,7 +189,7 @@ export class EndpointLimiter {
     const reservation = { endpoint, isCautious: this.#isCautious(endpoint) }
     endpoint.reserved += 1
     if (reservation.isCautious) this.#cautious.add(accountId, 1)
-    if (this.#inFlight.hasRoomFor(accountId)) return { permit: this.#grant(reservation) }
+    if (this.#inFlight.mayTakeMore(accountId)) return { permit: this.#grant(reservation) }
     return new Promise((resolve) => this.#enqueue({ reservation, resolve }))
   }
 
@@ -237,7 +237,7 @@ export class EndpointLimiter {
 
   #grantNext(): void {
     for (;;) {
-      const next = this.#queue.shift((accountId) => this.#inFlight.hasRoomFor(accountId))
+      const next = this.#queue.shift((accountId) => this.#inFlight.mayTakeMore(accountId))
       if (!next) return
       clearTimeout(next.timer)
       next.resolve({ permit: this.#grant(next.reservation) })

@@ -96,15 +96,15 @@ describe('ConversionScheduler', () => {
   it('has room for some events and bytes of an account, and always for one of another', () => {
     const { conversions } = controlledScheduler(100)
     for (let i = 0; i < 20; i += 1) {
-      expect(conversions.hasRoomFor('a')).toBe(true)
+      expect(conversions.mayWait('a')).toBe(true)
       void conversions.convertAll('a', ['small'])
     }
-    expect(conversions.hasRoomFor('a')).toBe(false)
+    expect(conversions.mayWait('a')).toBe(false)
     void conversions.convertAll('b', ['x'.repeat(4 * MEBIBYTE)])
-    expect(conversions.hasRoomFor('b')).toBe(false)
-    while (conversions.hasRoomFor('c')) void conversions.convertAll('c', ['small'])
+    expect(conversions.mayWait('b')).toBe(false)
+    while (conversions.mayWait('c')) void conversions.convertAll('c', ['small'])
     for (let others = 0; others < 10; others += 1) {
-      expect(conversions.hasRoomFor(`other ${others}`)).toBe(true)
+      expect(conversions.mayWait(`other ${others}`)).toBe(true)
       void conversions.convertAll(`other ${others}`, ['small'])
     }
   })
@@ -112,14 +112,14 @@ describe('ConversionScheduler', () => {
   it('has room for others beside an event that is larger than all that may wait', async () => {
     const { conversions, end } = controlledScheduler()
     const bomb = conversions.convertAll('a', ['x'.repeat(32 * MEBIBYTE)])
-    expect(['a', 'b'].map((account) => conversions.hasRoomFor(account))).toEqual([false, true])
+    expect(['a', 'b'].map((account) => conversions.mayWait(account))).toEqual([false, true])
     const page = conversions.convertAll('b', ['x'.repeat(MEBIBYTE)])
-    expect(['a', 'b', 'c'].map((account) => conversions.hasRoomFor(account))).toEqual([false, true, true])
+    expect(['a', 'b', 'c'].map((account) => conversions.mayWait(account))).toEqual([false, true, true])
     await new Promise(setImmediate)
     await end(done(1))
     await end(done(1))
     await Promise.all([bomb, page])
-    expect(conversions.hasRoomFor('a')).toBe(true)
+    expect(conversions.mayWait('a')).toBe(true)
   })
 
   it('defers events by how long conversions take, however little CPU time they get', async () => {

@@ -67,8 +67,9 @@ export class ConversionScheduler {
     return this.#threads.waiting
   }
 
-  hasRoomFor(accountId: string): boolean {
-    return this.#shares.hasRoomFor(accountId)
+  /** Whether another event of the account may wait here. */
+  mayWait(accountId: string): boolean {
+    return this.#shares.mayTakeMore(accountId)
   }
 
   /** When an event that found no room should come back. Each gets a later time than the one before. */
@@ -83,7 +84,7 @@ export class ConversionScheduler {
   async convertAll(accountId: string, documents: readonly string[]): Promise<ConversionOutcome[]> {
     const bytes = documents.reduce((sum, { length }) => sum + length, 0)
     // An event may be larger than all that may wait. Counted in full, it would keep all others out.
-    const counted = Math.max(1, Math.min(bytes / this.#bytesPerEvent, this.#shares.roomFor(accountId)))
+    const counted = Math.max(1, Math.min(bytes / this.#bytesPerEvent, this.#shares.availableTo(accountId)))
     this.#shares.add(accountId, counted)
     try {
       const outcomes: ConversionOutcome[] = []

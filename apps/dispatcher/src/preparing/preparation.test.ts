@@ -28,7 +28,7 @@ async function prepare(format: string, options: PreparationOptions) {
       },
     },
     conversions: {
-      hasRoomFor: () => false,
+      mayWait: () => false,
       deferMs: () => 700,
       convertAll: () => Promise.reject(new Error()),
     },
@@ -56,7 +56,7 @@ it('holds the content of a limited number of events in memory, and leaves room f
       measure: () => Promise.resolve(100),
       read: () => Promise.resolve({ recording: null, transcript: null, summaries: [] }),
     },
-    conversions: { hasRoomFor: () => true, deferMs: () => 0, convertAll: () => Promise.reject(new Error()) },
+    conversions: { mayWait: () => true, deferMs: () => 0, convertAll: () => Promise.reject(new Error()) },
   })
   const send = (accountId: string) =>
     preparation.run({ ...event, accountId }, {}, () => {

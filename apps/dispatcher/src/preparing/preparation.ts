@@ -12,7 +12,7 @@ export type Deferral = { deferMs: number; reason: EventDeferralReason }
 
 export type PreparationDeps = {
   parts: Pick<PartsReader, 'measure' | 'read'>
-  conversions: Pick<ConversionScheduler, 'hasRoomFor' | 'deferMs' | 'convertAll'>
+  conversions: Pick<ConversionScheduler, 'mayWait' | 'deferMs' | 'convertAll'>
   /** For tests, which add event types of their own. */
   catalogue?: EventCatalogue | undefined
 }
@@ -76,7 +76,7 @@ export class Preparation {
     const { conversions } = this.deps
     const { accountId } = request.ref
     // The last time it was read, it had HTML. Do not read it again, a mebibyte perhaps, only to find that there is still no room.
-    if (deferredFor === 'conversions_full' && !conversions.hasRoomFor(accountId))
+    if (deferredFor === 'conversions_full' && !conversions.mayWait(accountId))
       return { deferMs: conversions.deferMs(accountId), reason: 'conversions_full' }
     const { release } = await this.#loading.acquire(accountId)
     try {
@@ -106,7 +106,7 @@ export class Preparation {
     if (!content.summaries.some(isHtml))
       return bodyOf(definition.build(event, { audioId: ref.audioId, ...content }))
     release()
-    if (!conversions.hasRoomFor(event.accountId))
+    if (!conversions.mayWait(event.accountId))
       return { deferMs: conversions.deferMs(event.accountId), reason: 'conversions_full' }
     return this.#convert(request, content)
   }
