@@ -145,11 +145,11 @@ describe('an account that sends the worst it can', () => {
     }
     await waitFor(() => converted.length === 2, { describe: 'all threads busy' })
     const other = dispatcher.subscriber()
-    await other.endpoint(receiver.url('/patient'))
+    await other.endpoint(receiver.url('/turns'))
     await publish(other, 'html', 1)
     await waitFor(async () => (await queuedEventsOf(other)) === 1 && dispatcher.conversions.waiting === 5)
     conversion.open()
-    await waitFor(() => arrived('/patient') === 1)
+    await waitFor(() => arrived('/turns') === 1)
     // In order of arrival, the first document of the other account would have been the seventh, and its last one among the last.
     expect(converted.findIndex((content) => content.startsWith('html'))).toBeLessThan(5)
     await waitFor(() => arrived('/documents') === 6)

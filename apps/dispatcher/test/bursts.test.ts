@@ -24,7 +24,7 @@ afterEach(async () => {
 })
 
 /** The dispatcher's event worker, except that it gives the first events of a burst as long as they need on a busy machine. */
-function patientWorker() {
+function workerWithLongMeasuring() {
   const connection = connectRedis(redisSettings(dispatcher.config), 'worker')
   const worker = createDispatchWorker({
     ...dispatcher,
@@ -68,7 +68,7 @@ async function deferredForTheirAccount(): Promise<number> {
 }
 
 it('takes a burst to a fast receiver through the queue once, though it has permits for a few of its events only', async () => {
-  const worker = patientWorker()
+  const worker = workerWithLongMeasuring()
   try {
     await publishBurst(receiver.url('/burst'))
     await waitFor(() => receiver.deliveries({ path: '/burst' }).length > EVENTS / 2, {

@@ -44,7 +44,7 @@ it('is noticed once by each process, and only when something was lost', async ()
 })
 
 it('is told from one that did not answer, whether that was given up or waited for', async () => {
-  const impatient = new Redis(server.url)
+  const timingOut = new Redis(server.url)
   const noticed: [string, RedisOutage][] = []
   const since = new Date(0)
   const watchOf = (name: string, connection: Redis) =>
@@ -54,13 +54,13 @@ it('is told from one that did not answer, whether that was given up or waited fo
       now: () => since,
       onRecovered: (outage) => noticed.push([name, outage]),
     })
-  const watches = [watchOf('waiting', redis), watchOf('impatient', impatient)] as const
+  const watches = [watchOf('waiting', redis), watchOf('timed out', timingOut)] as const
   for (const watch of watches) await watch.check()
   await redis.client('PAUSE', 1500, 'ALL')
   const waited = watches[0].check()
-  impatient.options.commandTimeout = 100
+  timingOut.options.commandTimeout = 100
   await expect(watches[1].check()).rejects.toThrow('Command timed out')
-  delete impatient.options.commandTimeout
+  delete timingOut.options.commandTimeout
   expect(noticed).toEqual([])
   await waited
   await watches[1].check()
@@ -68,9 +68,9 @@ it('is told from one that did not answer, whether that was given up or waited fo
   const outage = { since, wasEmptied: false }
   expect(noticed).toEqual([
     ['waiting', outage],
-    ['impatient', outage],
+    ['timed out', outage],
   ])
-  impatient.disconnect()
+  timingOut.disconnect()
 })
 
 it('counts as away while it is full, although it answers', async () => {

@@ -83,8 +83,8 @@ it.each([
 )
 
 it('reads parts again when PostgreSQL ends their connections, each time', async () => {
-  const patient = new Db({ connectionString: testDatabase.url, applicationName: 'ended', max: 9 })
-  const { parts, problems } = reading({ db: patient })
+  const withoutTimeLimit = new Db({ connectionString: testDatabase.url, applicationName: 'ended', max: 9 })
+  const { parts, problems } = reading({ db: withoutTimeLimit })
   const refs = [await aRecording(), await aRecording()]
   const { reads } = await pools.db.transaction(async (tx) => {
     await tx.query('lock table transcripts in access exclusive mode')
@@ -94,7 +94,7 @@ it('reads parts again when PostgreSQL ends their connections, each time', async 
   })
   for (const { transcript } of await reads) expect(transcript?.text).toBe('Hello')
   expect(problems).toEqual([])
-  await patient.close()
+  await withoutTimeLimit.close()
 })
 
 /** Terminates the connections that wait for the lock, and returns their number. */

@@ -5,10 +5,10 @@ import { CpuLimit } from './conversion-limit.js'
 import { MarkdownConverter } from './markdown-converter.js'
 
 const converter = new MarkdownConverter()
-const hurried = new MarkdownConverter({ cpuLimitMs: 20, threads: 1 })
+const withShortLimit = new MarkdownConverter({ cpuLimitMs: 20, threads: 1 })
 /** With the usual limits, work of minutes would seem to take two seconds, and no document would finish on a busy machine. */
-const patient = new MarkdownConverter({ cpuLimitMs: 20_000, hardLimitMs: 3_600_000, threads: 1 })
-afterAll(() => Promise.all([converter.close(), hurried.close(), patient.close()]))
+const withLongLimit = new MarkdownConverter({ cpuLimitMs: 20_000, hardLimitMs: 3_600_000, threads: 1 })
+afterAll(() => Promise.all([converter.close(), withShortLimit.close(), withLongLimit.close()]))
 
 const SECTION =
   '<div class="section"><h2>Title</h2><p>The <b>quick</b> brown <a href="https://example.com/?a=1&amp;b=2">fox</a>.</p>' +
@@ -24,7 +24,7 @@ const MOST_TIMES = 24
 
 /** CPU time for one document. */
 async function cpuMsOf(html: string): Promise<number> {
-  const result = await patient.convert(html)
+  const result = await withLongLimit.convert(html)
   if ('failure' in result) expect(result.failure).toBe('empty')
   return result.cpuMs
 }
@@ -50,9 +50,9 @@ describe('MarkdownConverter', () => {
   )
 
   it('ends a conversion that has used up its CPU time, and converts the next one in the same thread', async () => {
-    const result = await hurried.convert(pageOf(1_900_000))
+    const result = await withShortLimit.convert(pageOf(1_900_000))
     expect(result).toMatchObject({ failure: 'cpu_limit' })
-    expect(await hurried.convert('<p>a</p>', 1000)).toMatchObject({ markdown: 'a' })
+    expect(await withShortLimit.convert('<p>a</p>', 1000)).toMatchObject({ markdown: 'a' })
   })
 
   it('refuses more than 2 MiB, counted in bytes', async () => {
@@ -119,7 +119,7 @@ describe('MarkdownConverter', () => {
       await cpuMsOf(part)
       const partMs = await cpuMsOf(part)
       expect(await cpuMsOf(documentOf(1))).toBeLessThan(MOST_TIMES * partMs)
-      expect(await patient.convert('<p>a</p>')).toMatchObject({ markdown: 'a' })
+      expect(await withLongLimit.convert('<p>a</p>')).toMatchObject({ markdown: 'a' })
     },
     BUSY_MS,
   )
