@@ -18,13 +18,13 @@ const database = useWebhooksDatabase()
 const { snapshotsFor, snapshotsWithOneId, rowsOf } = firstResultsIn(database)
 
 /** A pool whose statements stop waiting for a lock almost at once. */
-let impatient: Db
+let withShortWaits: Db
 beforeAll(() => {
   const { connectionString } = database.db.pool.options
   if (connectionString === undefined) throw new Error('a database by its URL')
-  impatient = new Db({ connectionString, max: 2, lockTimeoutMs: 20 })
+  withShortWaits = new Db({ connectionString, max: 2, lockTimeoutMs: 20 })
 })
-afterAll(() => impatient.close())
+afterAll(() => withShortWaits.close())
 
 const unwritten = (snapshots: readonly DeliverySnapshot[]) => {
   const [snapshot] = snapshots
@@ -163,7 +163,7 @@ function counting() {
     }
     return { statements, db: { query } }
   }
-  const [shared, apart] = [counted(database.db), counted(impatient)]
+  const [shared, apart] = [counted(database.db), counted(withShortWaits)]
   const recorder = new ResultRecorder({
     db: shared.db,
     dbApart: apart.db,
