@@ -49,6 +49,19 @@ describe('first attempts, under the job of their event', () => {
     expect(await stateOf(eventId)).toEqual({ state: 'dispatched', deliveries: 1 })
   })
 
+  it('are made by one of two jobs that have the same event', async () => {
+    await rig.subscriber.endpoint(rig.receiver.url('/twice'))
+    const eventId = await rig.subscriber.summary()
+    // They share the statement that reads the event.
+    const dispatched = await Promise.all([
+      dispatchEvent(rig.dispatcher, eventId),
+      dispatchEvent(rig.dispatcher, eventId),
+    ])
+    await Promise.all(dispatched.map((outcome) => rig.dispatcher.firstAttempts.run(eventId, outcome)))
+    expect(rig.receiver.deliveries({ path: '/twice' })).toHaveLength(1)
+    expect(await stateOf(eventId)).toEqual({ state: 'dispatched', deliveries: 1 })
+  })
+
   it('that take long show as pending, and their endpoint can be deleted meanwhile', async () => {
     const { id } = await rig.subscriber.endpoint(rig.receiver.url('/long'))
     let release = () => {}

@@ -122,7 +122,7 @@ describe('rows of slow deliveries, while a statement records results of their ev
 
   it('are not written if it wrote the last of them', async () => {
     const { statement, written, writes, event } = await recording(1)
-    event.wrote(1, true)
+    event.wrote(new Set([id(0)]), true)
     statement?.answer()
     await written
     expect(writes).toEqual([])

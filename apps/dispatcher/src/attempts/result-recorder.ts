@@ -1,5 +1,5 @@
 import { Batches, isLockTimeout, isStatementTimeout, type Queryable } from '@signet/db'
-import type { EndpointId } from '@signet/webhook-core'
+import type { DeliveryId, EndpointId } from '@signet/webhook-core'
 import {
   recordAttempts,
   recordFirstAttempts,
@@ -188,7 +188,7 @@ export class ResultRecorder {
 
   async #recordFirst(items: readonly FirstItem[], db: Queryable): Promise<RecordedAttempt[]> {
     if (items.length === 0) return []
-    const completed = [...countByEvent(items)].filter(([event, count]) => event.isCompletedBy(count))
+    const completed = [...idsByEvent(items)].filter(([event, ids]) => event.isCompletedBy(ids))
     const complete = new Set(completed.map(([event]) => event))
     const results = items.map(({ result, withoutRow: { snapshot } }) => ({
       ...result,
@@ -203,8 +203,8 @@ export class ResultRecorder {
       ),
     )
     const written = new Set(recorded.map(({ deliveryId }) => deliveryId))
-    const wrote = countByEvent(items.filter(({ result }) => written.has(result.deliveryId)))
-    for (const [event, count] of wrote) event.wrote(count, complete.has(event))
+    const wrote = idsByEvent(items.filter(({ result }) => written.has(result.deliveryId)))
+    for (const [event, ids] of wrote) event.wrote(ids, complete.has(event))
     return recorded
   }
 
@@ -257,8 +257,9 @@ const wereAllBeingWritten = (answers: ReadonlyMap<Item, Answer>): boolean =>
 const isBeingWritten = ({ withoutRow }: Item): boolean => withoutRow?.event.isBeingWritten === true
 const isWithoutRow = (item: Item): item is FirstItem => item.withoutRow?.event.isWritten === false
 
-function countByEvent(items: readonly FirstItem[]): Map<UnwrittenEvent, number> {
-  const counts = new Map<UnwrittenEvent, number>()
-  for (const { withoutRow } of items) counts.set(withoutRow.event, (counts.get(withoutRow.event) ?? 0) + 1)
-  return counts
+function idsByEvent(items: readonly FirstItem[]): Map<UnwrittenEvent, Set<DeliveryId>> {
+  const ids = new Map<UnwrittenEvent, Set<DeliveryId>>()
+  for (const { result, withoutRow } of items)
+    ids.set(withoutRow.event, (ids.get(withoutRow.event) ?? new Set()).add(result.deliveryId))
+  return ids
 }

@@ -1,4 +1,4 @@
-import type { EventId } from '@signet/webhook-core'
+import type { DeliveryId, EventId } from '@signet/webhook-core'
 import pTimeout from 'p-timeout'
 import type { DeliverySnapshot } from '../deliveries/delivery-store.js'
 
@@ -14,7 +14,7 @@ export type StoreRows = (deliveries: readonly DeliverySnapshot[]) => Promise<boo
  * (decision 0255).
  */
 export class UnwrittenEvent {
-  #withoutRow: number
+  readonly #withoutRow: Set<DeliveryId>
   #recording: Promise<unknown> = Promise.resolve()
   #written: Promise<void> | undefined
   #isBeingWritten = false
@@ -27,7 +27,7 @@ export class UnwrittenEvent {
     private readonly deliveries: readonly DeliverySnapshot[],
     private readonly store: StoreRows,
   ) {
-    this.#withoutRow = deliveries.length
+    this.#withoutRow = new Set(deliveries.map(({ id }) => id))
   }
 
   /** True once all deliveries are known to have rows, as pending ones at least. */
@@ -45,9 +45,12 @@ export class UnwrittenEvent {
     return this.#isListed
   }
 
-  /** True if no delivery would be left without a row after the results of `count` of them. */
-  isCompletedBy(count: number): boolean {
-    return count >= this.#withoutRow
+  /**
+   * True if no delivery would be left without a row after the results of these. It goes by their ids, not by their number: the result of
+   * one delivery may be recorded twice.
+   */
+  isCompletedBy(ids: ReadonlySet<DeliveryId>): boolean {
+    return [...this.#withoutRow].every((id) => ids.has(id))
   }
 
   /** True once a statement has made the event dispatched, or found it purged when it wrote the last row. */
@@ -60,9 +63,9 @@ export class UnwrittenEvent {
     this.#recording = statement.catch(() => undefined)
   }
 
-  /** `count` deliveries got their row with a result. `isComplete`: the statement knew them to be the last. */
-  wrote(count: number, isComplete: boolean): void {
-    this.#withoutRow -= count
+  /** These deliveries got their row with a result. `isComplete`: the statement knew them to be the last. */
+  wrote(ids: ReadonlySet<DeliveryId>, isComplete: boolean): void {
+    for (const id of ids) this.#withoutRow.delete(id)
     this.#isDispatched ||= isComplete
   }
 

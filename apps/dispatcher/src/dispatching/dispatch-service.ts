@@ -109,8 +109,8 @@ export class DispatchService {
       outcomes.set(id, { created: deliveries, unwritten, unfinished: [], readAt })
     }
     this.#conclude(events, byId, outcomes)
-    // An id that was submitted twice gets the same result twice.
-    return items.map(({ id }) => outcomes.get(id))
+    // Two jobs may have the same event. One of them makes its attempts, and the other has nothing to do.
+    return items.map((item) => (byId.get(item.id) === item ? outcomes.get(item.id) : NOTHING))
   }
 
   async #dispatchInRows(items: readonly DispatchItem[]): Promise<(DispatchOutcome | typeof LOCKED)[]> {

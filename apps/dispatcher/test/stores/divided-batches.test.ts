@@ -74,6 +74,37 @@ it('makes an event dispatched whose results are recorded one by one, because the
   expect(await eventStates(db, [event.id])).toEqual({ [event.id]: 'dispatched' })
 })
 
+it('leaves an event queued that lacks a delivery, when results are recorded again because a later statement failed', async () => {
+  const { db } = database
+  const { accountId } = await anEndpoint(db)
+  await anEndpoint(db, { accountId })
+  const snapshots = await snapshotsFor(accountId)
+  const event = unwritten(snapshots)
+  const [ended] = snapshots
+  if (!ended) throw new Error('a snapshot')
+  const failing: Queryable = {
+    query: (statement, values) =>
+      typeof statement !== 'string' && statement.name === 'record-attempts'
+        ? Promise.reject(new Error('refused'))
+        : db.query(statement, values),
+  }
+  const once = <T>(work: () => Promise<T>) => work()
+  const recorder = new ResultRecorder({
+    db: failing,
+    dbApart: failing,
+    retryWhileUnavailable: once,
+    retryTimeouts: once,
+  })
+  const withRow = onlyOne(await snapshotsFor((await anEndpoint(db)).accountId))
+  // Both share a batch. The result of the other account is for a delivery with a row, which takes the second statement.
+  await Promise.allSettled([
+    recorder.record(resultOf(ended, DELIVERED), accountId, { snapshot: ended, event }),
+    recorder.record(resultOf(withRow, DELIVERED), withRow.endpoint.accountId),
+  ])
+  expect(await rowsOf(accountId)).toMatchObject([{ id: ended.id, status: 1 }])
+  expect(await eventStates(db, [event.id])).toEqual({ [event.id]: 'queued' })
+})
+
 describe('a batch that times out', () => {
   it('is divided by account, and what is not blocked shares statements again', async () => {
     const { db } = database

@@ -17,7 +17,7 @@ import type { RetryWhileUnavailable } from '../../src/database/retry-while-unava
 import { listAttempts, recordAttempts, recordFirstAttempts } from '../../src/deliveries/attempt-store.js'
 import type { DeliverySnapshot } from '../../src/deliveries/delivery-store.js'
 import { findEventSnapshots, writeDeliveries } from '../../src/dispatching/first-attempt-store.js'
-import { aRecorder, retry } from '../support/deliveries.js'
+import { aRecorder, eventStates, retry } from '../support/deliveries.js'
 import { DELIVERED, firstResultsIn, onlyOne, resultOf, storeRows } from '../support/first-results.js'
 
 const database = useWebhooksDatabase()
@@ -121,6 +121,23 @@ describe('recordFirstAttempts among others', () => {
     )
     expect(recorded).toMatchObject([{ status: 0 }, null])
     expect(await endpointState(db, endpoint.id)).toMatchObject({ consecutive_failures: 1 })
+  })
+
+  it('takes two results of one delivery for no result of another, so that the event stays queued', async () => {
+    const { db } = database
+    const { accountId } = await anEndpoint(db)
+    await anEndpoint(db, { accountId })
+    const snapshots = (await snapshotsFor(accountId)) as [DeliverySnapshot, DeliverySnapshot]
+    const [twice, other] = snapshots
+    const event = new UnwrittenEvent(twice.eventId, snapshots, (all) => storeRows(db, all))
+    const recorder = aRecorder(db)
+    const record = (snapshot: DeliverySnapshot, key: number) =>
+      recorder.record({ ...resultOf(snapshot, DELIVERED), key }, accountId, { snapshot, event })
+    await Promise.all([record(twice, 1), record(twice, 2)])
+    expect(await eventStates(db, [event.id])).toEqual({ [event.id]: 'queued' })
+    await record(other, 3)
+    expect(await eventStates(db, [event.id])).toEqual({ [event.id]: 'dispatched' })
+    expect(event.isDispatched).toBe(true)
   })
 
   it.each<[string, (db: Tx, endpoint: Endpoint) => Promise<unknown>]>([
