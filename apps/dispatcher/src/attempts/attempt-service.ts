@@ -5,7 +5,7 @@ import { newAttemptKey, type AttemptResult, type RecordedAttempt } from '../deli
 import type { DeliverySnapshot } from '../deliveries/delivery-store.js'
 import type { Claim, EndpointLimiter } from '../fairness/endpoint-limiter.js'
 import type { Observer } from '../observers/observer.js'
-import type { BodyCache } from './body-cache.js'
+import type { BodyCache, LentBody } from './body-cache.js'
 import type { DeferredJobs } from './deferred-jobs.js'
 import type { DueDeliveries } from './due-deliveries.js'
 import { outcomeOf, type JobOutcome } from './job-outcome.js'
@@ -38,6 +38,9 @@ export type FirstAttempt = {
   onSent?: (() => void) | undefined
 }
 
+/** What an attempt has before it is sent. */
+type Request = { lent: LentBody; lease: PermitLease } & Pick<FirstAttempt, 'unwritten' | 'requests'>
+
 export type AttemptDeps = SendingDeps & {
   due: DueDeliveries
   lostRuns: LostRuns
@@ -50,7 +53,10 @@ export type AttemptDeps = SendingDeps & {
   observer: Observer
 }
 
-/** Makes one attempt of one delivery: acquires a permit, reads the row, sends, records the result, and says what to do with the job. */
+/**
+ * Makes one attempt of one delivery: acquires a permit, reads the row and the body, sends, records the result, and says what to do with
+ * the job.
+ */
 export class AttemptService {
   readonly #freshness = new SnapshotFreshness()
 
@@ -71,13 +77,15 @@ export class AttemptService {
   runFirst(snapshot: DeliverySnapshot, first: FirstAttempt): Promise<JobOutcome> {
     const { readAt, unwritten, requests, onSent } = first
     const { id: endpointId, accountId, deleted } = snapshot.endpoint
-    const work = async (lease: PermitLease) => {
-      const isFresh = this.#freshness.isFresh(endpointId, readAt)
-      if (isFresh && !deleted && !isBanned(snapshot, this.deps.now()))
-        return this.#attempt(snapshot, 1, lease, first)
-      await unwritten?.write()
-      return this.#readAndAttempt({ id: snapshot.id, endpointId, eventId: snapshot.eventId }, lease, requests)
-    }
+    const work = (lease: PermitLease) =>
+      this.#withBody(snapshot, async (lent) => {
+        const isFresh = this.#freshness.isFresh(endpointId, readAt)
+        if (isFresh && !deleted && !isBanned(snapshot, this.deps.now()))
+          return this.#attempt(snapshot, 1, { lent, lease, unwritten, requests })
+        await unwritten?.write()
+        const known = { id: snapshot.id, endpointId, eventId: snapshot.eventId }
+        return this.#readAndSend(known, { lent, lease, requests })
+      })
     return this.#withPermit({ endpointId, accountId }, false, work, onSent)
   }
 
@@ -106,35 +114,58 @@ export class AttemptService {
   }
 
   /** Reads the row only after the permit was acquired: nothing stale is sent, however long the wait was. */
-  async #readAndAttempt(
-    known: KnownDelivery,
-    lease: PermitLease,
-    requests?: UnrecordedRequests,
-  ): Promise<JobOutcome> {
+  async #readAndAttempt(known: KnownDelivery, lease: PermitLease): Promise<JobOutcome> {
     const due = await this.deps.due.find(known)
     if (!('snapshot' in due)) return due.outcome
-    const { attempts, nextAttemptAt } = due.snapshot
+    const readAt = performance.now()
+    return this.#withBody(due.snapshot, (lent) =>
+      this.#freshness.isFresh(known.endpointId, readAt)
+        ? this.#attemptDue(due.snapshot, { lent, lease })
+        : this.#readAndSend(known, { lent, lease }),
+    )
+  }
+
+  /**
+   * Lends the body to `work`. A large body may have to wait for room in memory, and any other for the database. What was read before
+   * may be too old by then.
+   */
+  async #withBody(
+    { id, eventId, endpoint }: DeliverySnapshot,
+    work: (lent: LentBody) => Promise<JobOutcome>,
+  ): Promise<JobOutcome> {
+    const { bodies, due, retryWhileUnavailable } = this.deps
+    const lent = await retryWhileUnavailable(() => bodies.borrow(eventId, endpoint.accountId))
+    if (!lent) return due.cancel(id, 'recording_deleted')
+    return work(lent).finally(() => lent.release())
+  }
+
+  /** Reads the row with the body in hand, so that nothing is left to wait for. */
+  async #readAndSend(known: KnownDelivery, request: Request): Promise<JobOutcome> {
+    const due = await this.deps.due.find(known)
+    return 'snapshot' in due ? this.#attemptDue(due.snapshot, request) : due.outcome
+  }
+
+  async #attemptDue(snapshot: DeliverySnapshot, request: Request): Promise<JobOutcome> {
+    const { attempts, nextAttemptAt, endpoint } = snapshot
     const startedAt = this.deps.now()
-    const outcome = await this.#attempt(due.snapshot, attempts + 1, lease, { requests })
-    this.deps.deferredJobs.attempted(known.endpointId, { dueAt: nextAttemptAt, startedAt })
+    const outcome = await this.#attempt(snapshot, attempts + 1, request)
+    this.deps.deferredJobs.attempted(endpoint.id, { dueAt: nextAttemptAt, startedAt })
     return outcome
   }
 
   async #attempt(
     snapshot: DeliverySnapshot,
     number: number,
-    lease: PermitLease,
-    { unwritten, requests }: Pick<FirstAttempt, 'unwritten' | 'requests'> = {},
+    { lent, lease, unwritten, requests }: Request,
   ): Promise<JobOutcome> {
-    const { bodies, due, retryWhileUnavailable, now } = this.deps
-    const { eventId, endpoint } = snapshot
-    const lent = await retryWhileUnavailable(() => bodies.borrow(eventId, endpoint.accountId))
-    if (!lent) return due.cancel(snapshot.id, 'recording_deleted')
-    const startedAt = now()
-    const onRecorded = requests?.add(endpoint.id)
-    const sending = await sendAttempt(this.deps, { snapshot, body: lent.body, at: startedAt, lease }).finally(
-      () => lent.release(),
-    )
+    const startedAt = this.deps.now()
+    const onRecorded = requests?.add(snapshot.endpoint.id)
+    const sending = await sendAttempt(this.deps, {
+      snapshot,
+      body: lent.body,
+      at: startedAt,
+      lease,
+    }).finally(() => lent.release())
     const withoutRow = unwritten && { snapshot, event: unwritten }
     const outcome = await this.#conclude(snapshot, { number, startedAt, ...sending }, withoutRow)
     onRecorded?.()
