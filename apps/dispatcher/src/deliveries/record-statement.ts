@@ -229,7 +229,11 @@ function textOf({ columns, delivery, states }: Rows): string {
     insert into webhook_attempts
       (delivery_id, number, started_at, duration_ms, http_status, error, url_version, exchange, answer, key)
     select delivery_id, number, started_at, duration_ms, http_status, coalesce(error, ''), url_version, exchange,
-      case when error_before <> 'recording_deleted' then answer end, key
+      case
+        when error_before = 'recording_deleted' then null
+        -- The event may have been purged after another attempt had ended the delivery.
+        when status_before = 0 or (select v.state from webhook_events v where v.id = event_id) <> 'purged' then answer
+      end, key
     from classified where not reported
     on conflict (delivery_id, number) do nothing
   )

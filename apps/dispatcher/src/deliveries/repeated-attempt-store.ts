@@ -3,16 +3,18 @@ import type { DeliveryId } from '@signet/webhook-core'
 import { exchangeJson, rowKey, type AttemptResult } from './attempt-store.js'
 import { durationMsOf } from './attempt-duration.js'
 
-// The statement sees everything except the locked row as of its start, and does not overwrite later changes: an attempt inserted
-// meanwhile has the number that this one would get, and a lost one that was replaced has a key. It then starts again.
+// The statement sees everything except the locked rows as of its start, and does not overwrite later changes: an attempt inserted
+// meanwhile has the number that this one would get, and a lost one that was replaced has a key. It then starts again. It locks the event
+// because one that is being purged must keep no response.
 const COUNT = {
   name: 'count-repeated-attempt',
   text: `
-  with delivery as materialized (
-    select id, event_id from webhook_deliveries where id = $1 for no key update
+  with kept as materialized (
+    select case when state <> 'purged' then $10::text end as answer from webhook_events
+    where id = (select event_id from webhook_deliveries where id = $1) for share
   ),
-  kept as (
-    select case when state <> 'purged' then $10::text end as answer from webhook_events where id = (select event_id from delivery)
+  delivery as materialized (
+    select id from webhook_deliveries where id = $1 and (select count(*) from kept) > 0 for no key update
   ),
   known as (
     select number from webhook_attempts where delivery_id = $1 and key = $3

@@ -12,22 +12,27 @@ import {
   NOW,
   findRecordings,
 } from '@signet/webhook-testkit'
-import { newEventId } from '@signet/webhook-core'
+import { newEventId, type DeliveryId, type EndpointId } from '@signet/webhook-core'
 import {
+  cancelBacklog,
   closeAccount,
   deleteAccountEndpoints,
   deleteAccountEvents,
   deleteEndpoint,
   listEndpoints,
   purgeRecording,
+  type Endpoint,
 } from '@signet/webhook-core/stores'
-import { recordAttempts } from '../../src/deliveries/attempt-store.js'
+import { listAttempts, recordAttempts, recordFirstAttempts } from '../../src/deliveries/attempt-store.js'
 import { findDeliverySnapshots } from '../../src/deliveries/delivery-store.js'
+import { countRepeatedAttempt } from '../../src/deliveries/repeated-attempt-store.js'
 import { dispatchEvents } from '../../src/dispatching/dispatch-store.js'
 import { findBodies } from '../../src/events/event-store.js'
-import { aResult, eventStates, pendingDeliveries } from '../support/deliveries.js'
+import { aResult, eventStates, pendingDeliveries, retry, type TestDelivery } from '../support/deliveries.js'
+import { firstResultsIn, onlyOne, resultOf } from '../support/first-results.js'
 
 const database = useWebhooksDatabase()
+const { snapshotsFor } = firstResultsIn(database)
 
 describe('purgeRecording', () => {
   it('removes mirror and bodies, ends what is pending and leaves what has ended', async () => {
@@ -75,6 +80,106 @@ describe('purgeRecording', () => {
       ))
         expect(snapshot.eventState).toBe('purged')
     }
+  })
+})
+
+describe('a purge leaves no response of a receiver', () => {
+  const ECHO = { answer: 'what was sent' }
+  const failed = (delivery: TestDelivery) => aResult(delivery, retry(), ECHO)
+  const answersOf = async (deliveryId: DeliveryId) =>
+    (await listAttempts(database.db, [deliveryId])).map(({ answer }) => answer)
+
+  async function aPending() {
+    const { db } = database
+    const endpoint = await anEndpoint(db)
+    const delivery = onlyOne(await pendingDeliveries(db, endpoint, 1))
+    const { rows } = await db.query<{ audio_id: string }>(
+      'select audio_id from webhook_events where id = $1',
+      [delivery.eventId],
+    )
+    const recording = { accountId: endpoint.accountId, audioId: rows[0]?.audio_id ?? '' }
+    return { endpoint, delivery, recording }
+  }
+  const disable = async ({ id }: { id: EndpointId }) => {
+    await database.db.query('update webhook_endpoints set status = 2, disabled_at = now() where id = $1', [
+      id,
+    ])
+    await cancelBacklog(database.db, id, null, 10)
+  }
+
+  it('of a result that was being recorded while the purge waited for it', async () => {
+    const { db } = database
+    const { delivery, recording } = await aPending()
+    await behindLock(
+      db,
+      (tx) => recordAttempts(tx, [failed(delivery)]),
+      1,
+      () => purgeRecording(db, recording),
+    )
+    expect(await answersOf(delivery.id)).toEqual([''])
+  })
+
+  it('of a first result that was being recorded while the purge waited for it', async () => {
+    const { db } = database
+    const { accountId } = await anEndpoint(db)
+    const snapshot = onlyOne(await snapshotsFor(accountId, 1, 'rec_answered'))
+    await behindLock(
+      db,
+      (tx) => recordFirstAttempts(tx, [{ ...resultOf(snapshot, retry()), ...ECHO }], [snapshot.eventId]),
+      1,
+      () => purgeRecording(db, { accountId, audioId: 'rec_answered' }),
+    )
+    expect(await answersOf(snapshot.id)).toEqual([''])
+  })
+
+  it.each<[string, (endpoint: Endpoint) => Promise<unknown>]>([
+    ['disabled', disable],
+    ['deleted', ({ accountId, id }) => deleteEndpoint(database.db, accountId, id)],
+  ])('of an attempt in flight to an endpoint that was %s before', async (_, end) => {
+    const { endpoint, delivery, recording } = await aPending()
+    await end(endpoint)
+    expect(await purgeRecording(database.db, recording)).toEqual({ purgedEvents: 1, cancelledDeliveries: 0 })
+    await recordAttempts(database.db, [failed(delivery)])
+    expect(await answersOf(delivery.id)).toEqual([''])
+    expect(await deliveryState(database.db, delivery.id)).toMatchObject({
+      status: 2,
+      last_error: 'recording_deleted',
+    })
+  })
+
+  it('of an attempt in flight to a disabled endpoint whose result waits for the purge', async () => {
+    const { db } = database
+    const { endpoint, delivery, recording } = await aPending()
+    await disable(endpoint)
+    await behindLock(
+      db,
+      (tx) => purgeRecording(tx, recording),
+      1,
+      () => recordAttempts(db, [failed(delivery)]),
+    )
+    expect(await answersOf(delivery.id)).toEqual([''])
+  })
+
+  it('of an attempt in flight when an earlier one ended the delivery', async () => {
+    const { db } = database
+    const { delivery, recording } = await aPending()
+    await recordAttempts(db, [aResult(delivery, { kind: 'delivered' })])
+    await purgeRecording(db, recording)
+    await recordAttempts(db, [aResult(delivery, retry(), { ...ECHO, number: 2, key: 2 })])
+    expect(await answersOf(delivery.id)).toEqual(['', ''])
+  })
+
+  it('of a repeated attempt whose count waits for the purge', async () => {
+    const { db } = database
+    const { delivery, recording } = await aPending()
+    await recordAttempts(db, [aResult(delivery, { kind: 'over', error: 'http_500' })])
+    await behindLock(
+      db,
+      (tx) => purgeRecording(tx, recording),
+      1,
+      () => countRepeatedAttempt(db, aResult(delivery, retry(), { ...ECHO, key: 2 })),
+    )
+    expect(await answersOf(delivery.id)).toEqual(['', ''])
   })
 })
 

@@ -6,9 +6,16 @@ import { typesOutlivingRecordings, type EventCatalogue } from '../events/catalog
 import type { RecordingRef } from '../recordings/recording-content.js'
 
 /**
+ * Which deliveries of a purged event get its reason: those that are pending, and those that were cancelled before. An attempt of either may
+ * be in flight, and the statement that records it keeps no response of a delivery with this reason.
+ */
+const ENDED_BY_PURGE = `(status = 0 or status = 2 and last_error in ('endpoint_disabled', 'endpoint_deleted'))`
+
+/**
  * Deletes a recording, purges its events except those of types that outlive it, and cancels their pending deliveries. An attempt in
- * flight still records its result. A second statement cancels deliveries that became pending while the first one waited for an event. A
- * concurrent dispatch either finds the event purged, or its new deliveries find no body and end the same way.
+ * flight still records its result. A second statement sees what was written while the first one waited for locks: it cancels deliveries
+ * that became pending, and deletes what receivers answered. A concurrent dispatch either finds the event purged, or its new deliveries
+ * find no body and end the same way.
  */
 export async function purgeRecording(
   db: Queryable,
@@ -35,37 +42,44 @@ export async function purgeRecording(
        select id from webhook_endpoints where account_id = $1 and deleted_at is null order by id for no key update
      ),
      delivery as materialized (
-       select id from webhook_deliveries
+       select id, status from webhook_deliveries
        where event_id = any (array(select id from event)) and (select count(*) from endpoint) >= 0
        order by id for no key update
      ),
-     cancelled as (
+     ended as (
        update webhook_deliveries set status = 2, last_error = 'recording_deleted', next_attempt_at = null
-       where id = any (array(select id from delivery)) and status = 0
-       returning id
-     ),
-     -- A receiver may have sent back what it got.
-     answer as (
-       update webhook_attempts set answer = null
-       where answer is not null and delivery_id = any (array(
-         select id from webhook_deliveries where event_id = any (array(select id from event))
-       ))
+       where id = any (array(select id from delivery)) and ${ENDED_BY_PURGE}
      )
-     select (select count(*)::integer from event) as purged, (select count(*)::integer from cancelled) as cancelled`,
+     select (select count(*)::integer from event) as purged,
+       (select count(*)::integer from delivery where status = 0) as cancelled`,
     [accountId, audioId, outlivingTypes],
   )
   const { purged = 0, cancelled = 0 } = rows[0] ?? {}
   if (purged === 0) return { purgedEvents: 0, cancelledDeliveries: 0 }
-  const { rowCount } = await db.query(
-    `update webhook_deliveries set status = 2, last_error = 'recording_deleted', next_attempt_at = null
-     where status = 0 and id = any (array(
-       select d.id from webhook_events v join webhook_deliveries d on d.event_id = v.id
-       where v.account_id = $1 and v.audio_id = $2 and v.type <> all ($3::text[]) and d.status = 0
-       order by d.id for no key update of d
-     ))`,
+  const later = await db.query<{ cancelled: number }>(
+    `with event as materialized (
+       select id from webhook_events where account_id = $1 and audio_id = $2 and type <> all ($3::text[])
+     ),
+     delivery as materialized (
+       select id, status from webhook_deliveries
+       where event_id = any (array(select id from event)) and ${ENDED_BY_PURGE}
+       order by id for no key update
+     ),
+     ended as (
+       update webhook_deliveries set status = 2, last_error = 'recording_deleted', next_attempt_at = null
+       where id = any (array(select id from delivery))
+     ),
+     -- A receiver may have sent back what it got.
+     answer as (
+       update webhook_attempts set answer = null
+       where answer is not null and (select count(*) from delivery) >= 0 and delivery_id = any (array(
+         select id from webhook_deliveries where event_id = any (array(select id from event))
+       ))
+     )
+     select count(*)::integer as cancelled from delivery where status = 0`,
     [accountId, audioId, outlivingTypes],
   )
-  return { purgedEvents: purged, cancelledDeliveries: cancelled + (rowCount ?? 0) }
+  return { purgedEvents: purged, cancelledDeliveries: cancelled + (later.rows[0]?.cancelled ?? 0) }
 }
 
 /**
