@@ -34,6 +34,7 @@ let at = NOW.getTime()
 /** A dispatcher's recoverer, which the test runs step by step. Time passes with every look at the clock. */
 function recoverer({ onQueue = () => Promise.resolve(), outstanding = 5, rows = 7 } = {}) {
   const queued: string[] = []
+  const errors: unknown[] = []
   const service = new Recoverer({
     db: database.db,
     queues: {
@@ -42,11 +43,22 @@ function recoverer({ onQueue = () => Promise.resolve(), outstanding = 5, rows = 
         queued.push(...due.map(({ id }) => id))
       },
     },
-    observer: { recoveryFailed: () => undefined },
+    observer: { recoveryFailed: (error) => void errors.push(error) },
     databaseNow: () => Promise.resolve(new Date((at += 1000))),
     limits: { outstanding, rows },
   })
-  return { service, queued, tick: () => service.run() }
+  return { service, queued, errors, tick: () => service.run() }
+}
+
+/** Ends the connection of a step once it holds its recovery and waits for events that the test has locked. */
+async function endWaiting(): Promise<void> {
+  const pid = await waitFor(async () => {
+    const { rows } = await database.db.query<{ pid: number }>(
+      `select pid from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
+    )
+    return rows[0]?.pid
+  })
+  await database.db.query('select pg_terminate_backend($1)', [pid])
 }
 
 /** Marks the recovery's deliveries as sent. */
@@ -151,20 +163,12 @@ describe('a recovery', () => {
     await tick()
     await send(db, id)
     const before = await stateOf(id)
-    const broken = await db.transaction(async (tx) => {
+    await db.transaction(async (tx) => {
       await tx.query('select from webhook_events where account_id = $1 for update', [endpoint.accountId])
-      const step = tick().catch((error: unknown) => error)
-      // By now the step holds its recovery, and waits for the events.
-      const pid = await waitFor(async () => {
-        const { rows } = await db.query<{ pid: number }>(
-          `select pid from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
-        )
-        return rows[0]?.pid
-      })
-      await db.query('select pg_terminate_backend($1)', [pid])
-      return step
+      const step = tick()
+      await endWaiting()
+      await step
     })
-    expect(broken).toBeInstanceOf(Error)
     expect(await stateOf(id)).toEqual(before)
     for (let round = 0; (await stateOf(id))?.state === 'running'; round += 1) {
       expect(round).toBeLessThan(10)
@@ -173,6 +177,30 @@ describe('a recovery', () => {
     }
     expect(await stateOf(id)).toEqual({ state: 'done', queued: 10 })
     expect(await eventsOf(id)).toEqual(deliveries.map(({ eventId }) => eventId).sort())
+  })
+
+  it('whose step fails lets the others have theirs, and is tried again later', async () => {
+    const { db } = database
+    const [stuck, other] = [await failures(1), await failures(3)]
+    const stuckId = await start(stuck.endpoint)
+    const otherId = await start(other.endpoint)
+    const { tick, errors } = recoverer()
+    await db.transaction(async (tx) => {
+      await tx.query('select from webhook_events where account_id = $1 for update', [
+        stuck.endpoint.accountId,
+      ])
+      // It comes first.
+      await db.query(`update webhook_recoveries set stepped_at = '-infinity' where id = $1`, [stuckId])
+      await db.query(`update webhook_recoveries set stepped_at = to_timestamp(0) where id = $1`, [otherId])
+      const run = tick()
+      await endWaiting()
+      await run
+    })
+    expect(errors).toHaveLength(1)
+    expect(await stateOf(stuckId)).toEqual({ state: 'running', queued: 0 })
+    expect(await stateOf(otherId)).toEqual({ state: 'done', queued: 3 })
+    await tick()
+    expect(await stateOf(stuckId)).toEqual({ state: 'done', queued: 1 })
   })
 
   it('stops when its endpoint is disabled, and goes with its endpoint', async () => {

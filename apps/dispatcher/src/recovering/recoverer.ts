@@ -2,7 +2,14 @@ import type { DatabaseClock, Db } from '@signet/db'
 import { Periodic } from '@signet/periodic'
 import type { WebhookQueues } from '@signet/webhook-core/queue'
 import type { Observer } from '../observers/observer.js'
-import { lockRecovery, stepRecovery, stopUnlessActive, type StepLimits } from './recovery-store.js'
+import {
+  lockRecovery,
+  postponeRecovery,
+  stepRecovery,
+  stopUnlessActive,
+  type RunningRecovery,
+  type StepLimits,
+} from './recovery-store.js'
 
 export type RecovererDeps = {
   db: Db
@@ -50,16 +57,25 @@ export class Recoverer {
 
   /** One step of the recovery that has waited longest, unless it had one since `before`; false if there is none. */
   async step(before: Date): Promise<boolean> {
-    const { db, queues, databaseNow, limits = LIMITS } = this.deps
-    const made = await db.transaction(async (tx) => {
-      const recovery = await lockRecovery(tx, before)
-      if (!recovery) return null
-      if (await stopUnlessActive(tx, recovery)) return []
-      return stepRecovery(tx, recovery, limits, await databaseNow(tx))
-    })
-    if (made === null) return false
-    // The rows are enough: without Redis the sweeper queues them.
-    await queues.addDeliveries(made).catch((error: unknown) => this.deps.observer.recoveryFailed(error))
+    const { db, queues, observer, databaseNow, limits = LIMITS } = this.deps
+    const taken: { recovery?: RunningRecovery } = {}
+    try {
+      const made = await db.transaction(async (tx) => {
+        const recovery = await lockRecovery(tx, before)
+        if (!recovery) return null
+        taken.recovery = recovery
+        if (await stopUnlessActive(tx, recovery)) return []
+        return stepRecovery(tx, recovery, limits, await databaseNow(tx))
+      })
+      if (made === null) return false
+      // The rows are enough: without Redis the sweeper queues them.
+      await queues.addDeliveries(made).catch((error: unknown) => observer.recoveryFailed(error))
+    } catch (error) {
+      if (!taken.recovery) throw error
+      // Nothing of the step is stored. Without this, its recovery would be the next one again, and all others would wait for it.
+      await postponeRecovery(db, taken.recovery.id, await databaseNow(db))
+      observer.recoveryFailed(error)
+    }
     return true
   }
 }

@@ -41,6 +41,14 @@ export async function stopUnlessActive(tx: Tx, { id, endpointId }: RunningRecove
   return rowCount === 1
 }
 
+/** Notes a step that failed, so that the other recoveries come first. */
+export async function postponeRecovery(db: Queryable, id: string, now: Date): Promise<void> {
+  await db.query(
+    `update webhook_recoveries set stepped_at = greatest(stepped_at, $2) where id = $1 and state = 'running'`,
+    [id, now],
+  )
+}
+
 /** Creates the next deliveries and notes how far it came, in one statement. */
 export async function stepRecovery(
   db: Queryable,
