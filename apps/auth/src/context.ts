@@ -8,6 +8,7 @@ import { createCaptchaVerifier, type CaptchaProvider } from './captcha/captcha-v
 import { captchaConfig, mailConfig, sendQuotaConfig, smsConfig } from './services/message-settings.js'
 import {
   allowedAudiences,
+  callBudgetMs,
   clientAddressRules,
   eventTarget,
   rateLimitRules,
@@ -59,6 +60,8 @@ export type Ports = {
   requestPauseMs: () => number
   /** How long a statement waits for a lock before its request fails with a conflict. */
   lockTimeoutMs: number
+  /** How long all calls to a provider in one sign-in may take together. */
+  providerBudgetMs: number
   /** Receives spans; without it none are created. */
   tracing: Tracing
   /** Base URLs of SMS gateways and CAPTCHA services. */
@@ -148,6 +151,7 @@ export async function createContext(config: AuthConfig, ports: Partial<Ports> = 
     limits,
     outbound,
     requestPauseMs: ports.requestPauseMs ?? randomPauseMs,
+    providerBudgetMs: ports.providerBudgetMs ?? callBudgetMs(config.apiMaxRequestDuration),
     now,
     databaseNow: ports.databaseNow ?? databaseNow,
   })

@@ -31,8 +31,7 @@ export const allowedAudiences = (config: AuthConfig): readonly string[] => [
 ]
 
 /** Time for outgoing calls within one request: the request's limit minus the time to answer (decision 0046). */
-export const callBudgetMs = ({ apiMaxRequestDuration }: AuthConfig): number =>
-  Math.max(apiMaxRequestDuration - 1000, apiMaxRequestDuration / 2)
+export const callBudgetMs = (requestMs: number): number => Math.max(requestMs - 1000, requestMs / 2)
 
 export const rateLimitRules = (config: AuthConfig): RateLimitRules => ({
   burst: config.rateLimitBurst,

@@ -24,6 +24,7 @@ export type Parts = {
   limits: RateLimits
   outbound: Outbound
   requestPauseMs: () => number
+  providerBudgetMs: number
   now: () => Date
   databaseNow: DatabaseClock
 }

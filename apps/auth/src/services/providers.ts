@@ -1,7 +1,7 @@
 import type { Db } from '@signet/db'
 import type { AuditLog } from '../audit/audit-log.js'
 import { intervalRules } from './message-settings.js'
-import { callBudgetMs, externalProviders, idTokenRules, linkingRules } from './part-settings.js'
+import { externalProviders, idTokenRules, linkingRules } from './part-settings.js'
 import type { AuthConfig } from '../config/config.js'
 import type { Mailer } from '../mail/mailer.js'
 import type { TokenHashes } from '../one-time-tokens/one-time-token.js'
@@ -46,6 +46,7 @@ type Parts = {
   hashes: TokenHashes
   departures: KeyedLimit
   keys: DerivedKeys
+  providerBudgetMs: number
   now: () => Date
 }
 
@@ -112,7 +113,7 @@ export function createProviderServices(parts: Parts) {
       sessions,
       encryption,
       flowLifeMs,
-      providerBudgetMs: callBudgetMs(config),
+      providerBudgetMs: parts.providerBudgetMs,
       now,
     }),
     idTokenSignIns: new IdTokenService({
