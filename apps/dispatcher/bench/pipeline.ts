@@ -8,7 +8,7 @@ import { Db } from '@signet/db'
 import { definitionOf, newEventId, SecretBox } from '@signet/webhook-core'
 import { connectRedis } from '@signet/redis'
 import { type EventToPublish, WebhookQueues } from '@signet/webhook-core/queue'
-import { setPaused } from '../src/operations/operator-store.js'
+import { recordDecision } from '../src/operations/operator-store.js'
 import { untilAnswers } from '@signet/testkit/bench'
 import { migrateWebhooks } from '@signet/webhook-testkit'
 import { Subscriber } from '../test/support/subscriber.js'
@@ -92,8 +92,8 @@ export async function startPipeline(name: string, options: PipelineOptions): Pro
 
   // Pauses as an operator does, because the sweeper undoes a pause that is only a flag in Redis.
   const pause = async (paused: boolean) => {
-    await setPaused(db, paused, { operator: 'bench', reason: 'a round' })
-    await queues.setPaused(paused)
+    await recordDecision(db, paused ? 'pause' : 'resume', { operator: 'bench', reason: 'a round' })
+    await (paused ? queues.pause() : queues.resume())
   }
 
   return {

@@ -6,10 +6,11 @@ import { useOperator } from './support/operator.js'
 
 const operator = useOperator()
 
-it('lists disabled endpoints with what failed, and enables one with a clean count, by name', async () => {
+it('lists disabled endpoints with the failure that disabled them, and enables one with a clean count, by name', async () => {
   const { endpoint, rows, subscriber } = await operator.failed('/enable', 1)
   await operator.dispatcher.db.query(
-    `update webhook_endpoints set status = 2, consecutive_failures = 20, disabled_at = now() where id = $1`,
+    `update webhook_endpoints set status = 2, consecutive_failures = 20, disabled_at = now(), disabled_reason = 'timeout'
+     where id = $1`,
     [endpoint.id],
   )
   expect(await operator.json('disabled', '--since', '10m')).toEqual([
@@ -17,7 +18,7 @@ it('lists disabled endpoints with what failed, and enables one with a clean coun
       endpointId: endpoint.id,
       accountId: subscriber.accountId,
       at: expect.any(String),
-      lastError: 'http_500',
+      lastError: 'timeout',
     },
   ])
   const enable = () => operator.run('enable', '--endpoint', endpoint.id, '--why', 'our proxy was down')

@@ -26,10 +26,10 @@ import {
   findSecretsOfOtherKeys,
   listDisabledEndpoints,
   listOperatorActions,
-  recordAction,
   readSwitch,
+  recordAction,
+  recordDecision,
   replaceSealedSecret,
-  setPaused,
   type BusyEndpoint,
   type DeliveryReport,
   type DisabledEndpoint,
@@ -110,8 +110,17 @@ export class Operations {
   }
 
   /** False if Redis could not be updated; every dispatcher does it once Redis is back. */
-  async setPaused(paused: boolean, author: Author): Promise<boolean> {
-    await setPaused(this.deps.db, paused, author)
+  pause(author: Author): Promise<boolean> {
+    return this.#decide('pause', author)
+  }
+
+  /** As `pause`. */
+  resume(author: Author): Promise<boolean> {
+    return this.#decide('resume', author)
+  }
+
+  async #decide(action: 'pause' | 'resume', author: Author): Promise<boolean> {
+    await recordDecision(this.deps.db, action, author)
     return this.#pauseSwitch.apply().then(
       () => true,
       () => false,

@@ -14,14 +14,12 @@ import { ENABLING } from '@signet/webhook-core/stores'
 /** Whether an operator has paused deliveries. */
 export type Switch = { paused: boolean; since: Date | null; operator: string; reason: string }
 
-/** Pauses or resumes deliveries and records who did it. Every dispatcher follows this record. */
-export async function setPaused(
+/** Records who paused or resumed deliveries. Every dispatcher follows the last of these records. */
+export const recordDecision = (
   db: Queryable,
-  paused: boolean,
+  action: 'pause' | 'resume',
   { operator, reason }: { operator: string; reason: string },
-): Promise<void> {
-  await recordAction(db, paused ? 'pause' : 'resume', operator, { reason })
-}
+): Promise<void> => recordAction(db, action, operator, { reason })
 
 export async function readSwitch(db: Queryable): Promise<Switch> {
   const { rows } = await db.query<{ paused: boolean; created_at: Date; operator: string; reason: string }>(
@@ -68,29 +66,36 @@ export async function findBusiestEndpoints(db: Queryable, limit: number): Promis
   return rows.map(({ endpoint_id, pending }) => ({ endpointId: endpoint_id, pending }))
 }
 
-export type DisabledEndpoint = { endpointId: EndpointId; accountId: string; at: Date; lastError: string }
+/** `lastError`: the failure that disabled it; empty if that was not noted. */
+export type DisabledEndpoint = {
+  endpointId: EndpointId
+  accountId: string
+  at: Date
+  lastError: FailureReason | ''
+}
 
-/** Endpoints that were disabled since a time and still are, with their last failure reason. */
+/** Endpoints that were disabled since a time and still are. */
 export async function listDisabledEndpoints(
   db: Queryable,
   since: Date,
   limit: number,
 ): Promise<DisabledEndpoint[]> {
-  const { rows } = await db.query<{ id: EndpointId; account_id: string; disabled_at: Date; error: string }>(
-    `select e.id, e.account_id, e.disabled_at, coalesce((
-       select d.last_error from webhook_deliveries d
-       where d.endpoint_id = e.id and d.last_error not in ('', 'endpoint_disabled')
-       order by d.created_at desc, d.id desc limit 1), '') as error
-     from webhook_endpoints e
-     where e.status = 2 and e.deleted_at is null and e.disabled_at >= $1
-     order by e.disabled_at desc, e.id limit $2`,
+  const { rows } = await db.query<{
+    id: EndpointId
+    account_id: string
+    disabled_at: Date
+    disabled_reason: FailureReason | null
+  }>(
+    `select id, account_id, disabled_at, disabled_reason from webhook_endpoints
+     where status = 2 and deleted_at is null and disabled_at >= $1
+     order by disabled_at desc, id limit $2`,
     [since, limit],
   )
-  return rows.map(({ id, account_id, disabled_at, error }) => ({
+  return rows.map(({ id, account_id, disabled_at, disabled_reason }) => ({
     endpointId: id,
     accountId: account_id,
     at: disabled_at,
-    lastError: error,
+    lastError: disabled_reason ?? '',
   }))
 }
 

@@ -10,12 +10,16 @@ import { readSwitch, type Switch } from './operator-store.js'
 export class PauseSwitch {
   constructor(
     private readonly db: Queryable,
-    private readonly queues: WebhookQueues,
+    private readonly queues: Pick<WebhookQueues, 'pause' | 'resume'>,
   ) {}
 
   async apply(): Promise<Switch> {
-    const decided = await readSwitch(this.db)
-    await this.queues.setPaused(decided.paused)
-    return decided
+    for (let decided = await readSwitch(this.db); ;) {
+      await (decided.paused ? this.queues.pause() : this.queues.resume())
+      // An operator may have decided otherwise since, and another process may have applied that before this one applied what it had read.
+      const latest = await readSwitch(this.db)
+      if (latest.paused === decided.paused) return latest
+      decided = latest
+    }
   }
 }

@@ -128,13 +128,16 @@ export class WebhookQueues {
     }
   }
 
-  /** Pauses or resumes all workers. Rejects if Redis is unavailable. */
-  async setPaused(paused: boolean): Promise<void> {
+  /** Pauses all workers. Rejects if Redis is unavailable. */
+  async pause(): Promise<void> {
     this.assertConnected()
-    for (const queue of [this.events, this.deliveries]) {
-      if ((await queue.isPaused()) === paused) continue
-      await (paused ? queue.pause() : queue.resume())
-    }
+    for (const queue of [this.events, this.deliveries]) if (!(await queue.isPaused())) await queue.pause()
+  }
+
+  /** Lets all workers continue. Rejects if Redis is unavailable. */
+  async resume(): Promise<void> {
+    this.assertConnected()
+    for (const queue of [this.events, this.deliveries]) if (await queue.isPaused()) await queue.resume()
   }
 
   get isConnected(): boolean {
