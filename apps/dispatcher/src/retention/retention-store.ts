@@ -1,8 +1,13 @@
-import type { Queryable } from '@signet/db'
+import type { Queryable, Tx } from '@signet/db'
 import { firstEventIdAt, type EventId } from '@signet/webhook-core'
 
-/** `last`: the newest of them, null if there are none. */
+/** `last`: the newest event that the batch looked at, null if there was none. */
 export type DeletedEvents = { count: number; last: EventId | null }
+
+/** Event `e` has no delivery that is pending or younger than $1. Not "not exists": that may become a join that reads all deliveries. */
+const IS_OVER = `(
+    select d.id from webhook_deliveries d where d.event_id = e.id and (d.status = 0 or d.created_at >= $1) limit 1
+  ) is null`
 
 /**
  * Retention: deletes up to `limit` of the oldest events created before `before`, with their deliveries and attempts. Ids start
@@ -14,26 +19,24 @@ export type DeletedEvents = { count: number; last: EventId | null }
  * to a large table every few days: a batch that began at the start would read past all of them.
  */
 export async function deleteOldEvents(
-  db: Queryable,
+  tx: Tx,
   before: Date,
   limit: number,
   after: EventId | null = null,
 ): Promise<DeletedEvents> {
-  const { rows } = await db.query<DeletedEvents>(
-    // Neither "in" nor "not exists": those may become joins that read all events and deliveries there are.
-    `with deleted as (delete from webhook_events where id = any (array(
-       select e.id from webhook_events e
-       where e.id < $1 and e.id > $4 and e.state <> 'queued'
-         and (
-           select d.id from webhook_deliveries d
-           where d.event_id = e.id and (d.status = 0 or d.created_at >= $2) limit 1
-         ) is null
-       order by e.id limit $3 for update of e skip locked
-     )) returning id)
-     select count(*)::integer as count, max(id) as last from deleted`,
-    [firstEventIdAt(before), before, limit, after ?? ''],
+  const { rows } = await tx.query<{ id: EventId }>(
+    `select e.id from webhook_events e
+     where e.id < $2 and e.id > $4 and e.state <> 'queued' and ${IS_OVER}
+     order by e.id limit $3 for update of e skip locked`,
+    [before, firstEventIdAt(before), limit, after ?? ''],
   )
-  return rows[0] ?? { count: 0, last: null }
+  const ids = rows.map(({ id }) => id)
+  // Checks again: a replay that was committed after the statement above began, and before it locked the event, is seen only from here on.
+  const { rowCount } = await tx.query(
+    `delete from webhook_events e where e.id = any ($2::text[]) and ${IS_OVER}`,
+    [before, ids],
+  )
+  return { count: rowCount ?? 0, last: ids.at(-1) ?? null }
 }
 
 /** Retention: deletes up to `limit` endpoints that were deleted before `before` and have no deliveries left. */

@@ -59,7 +59,10 @@ export class Retention {
       const before = new Date((await databaseNow(db)).getTime() - KEEP_DAYS * DAY_MS)
       let after: EventId | null = null
       const deleteEvents = async (limit: number) => {
-        const { count, last } = await deleteOldEvents(db, before, limit, after)
+        const { count, last } = await this.deps.db.transaction((tx) => {
+          lost.throwIfAborted()
+          return deleteOldEvents(tx, before, limit, after)
+        })
         after = last
         return count
       }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals'
-import type { Queryable, Tx } from '@signet/db'
+import type { Db, Tx } from '@signet/db'
 import { useWebhooksDatabase } from '@signet/webhook-testkit/jest'
 import {
   queueSummary,
@@ -21,8 +21,10 @@ import { aResult, deliveriesIn, eventStates, pendingDeliveries, retry } from '..
 const database = useWebhooksDatabase()
 
 describe('retention', () => {
-  const deleteEvents = async (db: Queryable, before: Date, limit: number) =>
-    (await deleteOldEvents(db, before, limit)).count
+  const deleteEvents = async (db: Db | Tx, before: Date, limit: number) => {
+    const deleteIn = async (tx: Tx) => (await deleteOldEvents(tx, before, limit)).count
+    return 'transaction' in db ? db.transaction(deleteIn) : deleteIn(db)
+  }
 
   /** Backdates the deliveries, as if they were as old as their events. */
   const backdate = (deliveries: readonly { id: DeliveryId }[]) =>
@@ -101,6 +103,36 @@ describe('retention', () => {
     expect(await deleteEvents(db, new Date(1000), 10)).toBe(0)
     await backdate(made)
     expect(await deleteEvents(db, new Date(1000), 10)).toBe(1)
+  })
+
+  it('keeps an event that gets a new delivery while a batch is looking for old ones', async () => {
+    const { db } = database
+    const endpoint = await anEndpoint(db)
+    const summary = aSummary({ accountId: endpoint.accountId, eventId: newEventId(new Date(12)) })
+    await queueSummary(db, summary)
+    const made = deliveriesIn(await dispatchEvents(db, [{ id: summary.eventId, body: '{}' }], NOW))
+    await recordAttempts(
+      db,
+      made.map((delivery) => aResult(delivery, { kind: 'delivered' })),
+    )
+    await backdate(made)
+    /** A replay that is committed before the batch locks the event, but after it has decided to. */
+    const replay = () =>
+      db.query(
+        `insert into webhook_deliveries (endpoint_id, event_id, event_type, next_attempt_at, replay)
+         values ($1, $2, 'summary.completed', now(), 1)`,
+        [endpoint.id, summary.eventId],
+      )
+    await db.transaction((tx) => {
+      const query: Tx['query'] = async (text, values) => {
+        const result = await tx.query<never>(text, values)
+        if (result.rows.length > 0) await replay()
+        return result
+      }
+      return deleteEvents({ ...tx, query }, new Date(1000), 10)
+    })
+    expect(await countRows(db, 'webhook_deliveries', 'event_id', summary.eventId)).toBe(2)
+    expect(Object.keys(await eventStates(db, [summary.eventId]))).toHaveLength(1)
   })
 
   it('deletes an old event whose recording was deleted before anybody dispatched it', async () => {
