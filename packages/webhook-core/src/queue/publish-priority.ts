@@ -4,8 +4,8 @@ const MEBIBYTE_COST_MS = 80
 /** How much an account may publish in one burst before it exceeds its allowance: a second's worth. */
 const BURST_MS = 1000
 const STEP_MS = 10
-/** BullMQ's lowest priority. */
-const LOWEST = 2 ** 21 - 1
+/** More excess counts no further, so that an account is in front again this long after it has ended, however long it lasted. */
+const MAX_EXCESS_MS = 60_000
 const MAX_REMEMBERED = 10_000
 
 export type PublishedEvent = { accountId: string; bytes?: number }
@@ -30,11 +30,14 @@ export class PublishPriority {
   take({ accountId, bytes = 0 }: PublishedEvent): number {
     const now = this.now()
     const costMs = EVENT_COST_MS + (bytes / 2 ** 20) * MEBIBYTE_COST_MS
-    const usedUntil = Math.max(now, this.#usedUntil.get(accountId) ?? 0) + costMs
+    const usedUntil = Math.min(
+      Math.max(now, this.#usedUntil.get(accountId) ?? 0) + costMs,
+      now + BURST_MS + MAX_EXCESS_MS,
+    )
     this.#usedUntil.set(accountId, usedUntil)
     if (this.#usedUntil.size > MAX_REMEMBERED) this.#forgetWhole(now)
     const overMs = usedUntil - now - BURST_MS
-    return Math.min(LOWEST, Math.max(0, Math.ceil(overMs / STEP_MS)))
+    return Math.max(0, Math.ceil(overMs / STEP_MS))
   }
 
   #forgetWhole(now: number): void {
