@@ -17,10 +17,13 @@ type KeyRow = { created: string; id: DeliveryId }
 const toKey = (row: KeyRow | undefined): LogKey | null =>
   row ? { createdAt: row.created, id: row.id } : null
 
-/** No transaction can still commit rows this old, so the log below them no longer changes. */
+/**
+ * Rows this old hardly ever appear anymore. Those of an outage do: a delivery has the time at which its event was read, but gets its row
+ * with the first result, which waits until PostgreSQL is back. Pages far down then start by so many rows too early or too late.
+ */
 const SETTLED = '1 minute'
 
-/** Returns the newest position in a log below which no more rows can appear, or null if there is none yet. */
+/** Returns the newest position in a log below which rows hardly ever appear, or null if there is none yet. */
 export async function findNewestSettled(
   db: Queryable,
   { accountId, endpointId }: LogOwner,
