@@ -188,7 +188,7 @@ function programOf(root: string, app: 'webhooks' | 'dispatcher', code: StackOpti
 }
 
 async function untilAlive(process: Guarded, url: string, logFile: string): Promise<void> {
-  for (const deadline = Date.now() + 45_000; Date.now() < deadline;) {
+  for (const deadline = Date.now() + 150_000; Date.now() < deadline;) {
     if (!process.running) throw new Error(`a process ended at its start; its log is ${logFile}`)
     const alive = await fetch(url, { signal: AbortSignal.timeout(1000) }).then(
       (response) => response.ok,

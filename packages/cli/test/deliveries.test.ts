@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals'
 import { waitFor } from '@signet/testkit'
 import type { Delivery, DeliveryDetail } from '../src/api/types.js'
+import { json } from './support/cli.js'
 import { useWorld } from './support/world.js'
 
 const world = useWorld()
@@ -67,7 +68,7 @@ describe('deliveries list with filters', () => {
     expect(first.stderr).toContain('--all')
     expect((await list(id, '--page-size', '1', '--page', '1')).stderr).toContain('--page 2 shows the next')
     const all = await list(id, '--page-size', '2', '--all', '--json')
-    expect((JSON.parse(all.stdout) as Delivery[]).map((one) => one.id)).toEqual(['3', '2', '1'])
+    expect(json<Delivery[]>(all).map((one) => one.id)).toEqual(['3', '2', '1'])
     expect(all.stderr).toBe('')
   })
 
@@ -96,8 +97,8 @@ describe('deliveries show', () => {
     expect(stdout).toMatch(/1 +2026-01-01 00:00:01Z +http_503 +37 +dns 1, first byte 20 +93\.184\.215\.14/)
     expect(stdout).toMatch(/2 +2026-01-01 00:01:01Z +certificate_expired +9 +- /)
     expect(stdout).toContain('Response to attempt 1\nNot \\u001b[31mnow')
-    const { stdout: text } = await world.machine.run([...args, '--json'], world.signedIn())
-    expect(JSON.parse(text)).toMatchObject({ id: '7', attempt_log: [{ number: 1 }, { number: 2 }] })
+    const shown = json(await world.machine.run([...args, '--json'], world.signedIn()))
+    expect(shown).toMatchObject({ id: '7', attempt_log: [{ number: 1 }, { number: 2 }] })
   })
 
   it('names the delivery that is not there', async () => {

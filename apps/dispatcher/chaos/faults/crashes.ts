@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { ChaosStack, ProcessName } from '../stack.js'
-import { DISPATCHERS, untilInFlight, type Fault } from './fault.js'
+import { deadlineOf, DISPATCHERS, untilInFlight, type Fault } from './fault.js'
 
 export const killDispatcher = (name: ProcessName): Fault => ({
   name: `kill ${name} in mid-attempt`,
@@ -25,7 +25,7 @@ const killDispatchersAt = (
   // Requests of other events that were sent by then are not recorded either.
   repeats: 'counted',
   async run(stack) {
-    for (const deadline = Date.now() + 120_000; !(await killedAt(stack, table, statement)); await sleep(50))
+    for (const deadline = deadlineOf(); !(await killedAt(stack, table, statement)); await sleep(50))
       if (Date.now() > deadline) throw new Error(`no dispatcher waited for ${table}`)
     await Promise.all(DISPATCHERS.map((dispatcher) => stack.start(dispatcher)))
   },
@@ -125,7 +125,7 @@ async function publishLargePage(
 
 /** Waits until an event went out, and returns why it was not converted; empty if it was. */
 async function whyUnconverted({ db }: ChaosStack, eventId: string): Promise<string> {
-  for (const deadline = Date.now() + 60_000; ; await sleep(20)) {
+  for (const deadline = deadlineOf(); ; await sleep(20)) {
     const { rows } = await db.query<{ unconverted: string | null }>(
       "select unconverted from webhook_events where id = $1 and state = 'dispatched'",
       [eventId],

@@ -1,7 +1,7 @@
 import { ServerFailureError } from '../errors.js'
 import { VERSION } from '../version.js'
 import { parseJson } from '../json/parse-json.js'
-import { networkFailure } from './network-failure.js'
+import { networkFailure, wasClosed } from './network-failure.js'
 
 export type HttpRequest = {
   method: 'GET' | 'POST' | 'PATCH' | 'DELETE'
@@ -38,14 +38,21 @@ export class HttpClient {
 
   /**
    * Calls fetch with our limits: no redirects (they would carry a token elsewhere), one deadline that includes the body, and a maximum
-   * body size.
+   * body size. Repeats a GET once if its connection was closed: the server may have ended an idle connection just before the request
+   * arrived (RFC 9112 section 9.3.1).
    */
   async fetch(url: URL, init: RequestInit): Promise<Response> {
     const headers = new Headers(init.headers)
     headers.set('user-agent', USER_AGENT)
+    const signal = AbortSignal.timeout(this.timeoutMs)
+    const send = () => fetch(url, { ...init, headers, redirect: 'manual', signal })
     try {
-      const signal = AbortSignal.timeout(this.timeoutMs)
-      return limited(await fetch(url, { ...init, headers, redirect: 'manual', signal }))
+      return limited(
+        await send().catch((error: unknown) => {
+          if (init.method === 'GET' && wasClosed(error)) return send()
+          throw error
+        }),
+      )
     } catch (error) {
       throw networkFailure(error, url, this.timeoutMs)
     }

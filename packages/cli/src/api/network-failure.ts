@@ -11,6 +11,7 @@ const REASONS: ReadonlyMap<string, (host: string) => string> = new Map(
     EHOSTUNREACH: (host) => `${host} cannot be reached from this network`,
   }),
 )
+const CLOSED: ReadonlySet<string> = new Set(['ECONNRESET', 'EPIPE', 'UND_ERR_SOCKET'])
 const CERTIFICATE = /CERT|SELF_SIGNED|UNABLE_TO_|ALTNAME/
 const ADDRESS_HINT =
   'Check the address (--url or SIGNET_URL, --auth-url or SIGNET_AUTH_URL) and that the service runs.'
@@ -35,6 +36,9 @@ export function networkFailure(error: unknown, url: URL, timeoutMs: number): Net
     REASONS.get(code)?.(host) ?? `The connection to ${host} failed${code === '' ? '' : ` (${code})`}`
   return new NetworkError(reason, { hint: ADDRESS_HINT, cause: error })
 }
+
+/** Whether a `fetch` failed because the server closed the connection. */
+export const wasClosed = (error: unknown): boolean => CLOSED.has(causeCode(error))
 
 const isTimeout = (error: unknown): boolean =>
   error instanceof Error && (error.name === 'TimeoutError' || /TIMEDOUT|TIMEOUT/.test(causeCode(error)))
