@@ -1,4 +1,4 @@
-import { AppError } from '@signet/errors'
+import { AddressFormatError } from './address.js'
 
 const MAX_EMAIL_BYTES = 255
 // The HTML standard's grammar of input[type=email].
@@ -9,7 +9,7 @@ const EMAIL =
 export function normalizeEmail(raw: string): string {
   // Validated before lower-casing: the Kelvin sign becomes an ASCII k, which could be someone else's address.
   if (raw.length <= MAX_EMAIL_BYTES && EMAIL.test(raw)) return raw.toLowerCase()
-  throw new AppError('invalid', 'validation_failed', 'Unable to validate email address: invalid format')
+  throw new AddressFormatError('email')
 }
 
 /** `ann+news@example.com` and `ann@example.com` are one mailbox. Returns anything else as it is. */

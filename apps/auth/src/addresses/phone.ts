@@ -1,8 +1,8 @@
-import { AppError } from '@signet/errors'
+import { AddressFormatError } from './address.js'
 
 /** E.164 digits without `+`, as stored and returned; throws `validation_failed` (docs/specification.md#addresses). */
 export function normalizePhone(raw: string): string {
   const phone = raw.replace(/^\+/, '').replaceAll(' ', '')
   if (/^[1-9][0-9]{1,14}$/.test(phone)) return phone
-  throw new AppError('invalid', 'validation_failed', 'Invalid phone number format (E.164 required)')
+  throw new AddressFormatError('phone')
 }

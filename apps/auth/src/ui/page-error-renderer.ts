@@ -17,7 +17,7 @@ export const pageErrorRenderer = (config: PageErrorConfig): ErrorRenderer => ({
     kind === 'too_large'
       ? new PageRefusal('too_large', 'error.large-form', 'request_entity_too_large')
       : new PageRefusal('invalid', 'error.body'),
-  notFound: () => new PageRefusal('not_found', 'error.nothing', 'not_found'),
+  notFound: () => new PageRefusal('not_found', 'refusal.not_found', 'not_found'),
   methodNotAllowed: () => new PageRefusal('method_not_allowed', 'error.method', 'method_not_allowed'),
   unexpected: (cause) => new PageRefusal('internal', 'error.unexpected', 'unexpected_failure', { cause }),
   render(error, req) {

@@ -1,7 +1,7 @@
-import type { Address } from '../addresses/address.js'
+import { AddressFormatError, type Address } from '../addresses/address.js'
 import { normalizePhone } from '../addresses/phone.js'
 import { normalizeEmail } from '../addresses/email.js'
-import { authError, invalid } from '../errors/auth-error.js'
+import { invalid } from '../errors/auth-error.js'
 import type { Slot } from '../one-time-tokens/one-time-token.js'
 
 export const EMAIL_TYPES = ['signup', 'invite', 'recovery', 'magiclink', 'email_change', 'email'] as const
@@ -89,6 +89,6 @@ function verifyEmail(email: string): string {
   try {
     return normalizeEmail(email)
   } catch {
-    throw authError('unprocessable', 'validation_failed', 'Unable to validate email address: invalid format')
+    throw new AddressFormatError('email', 'unprocessable')
   }
 }

@@ -1,6 +1,7 @@
 import { durationText } from '@signet/language'
 import { AppError, isAppError, type AppErrorOptions, type ErrorKind } from '@signet/errors'
 import { statusOf, type Answer, type RequestContext } from '@signet/http'
+import { AddressFormatError } from '../../addresses/address.js'
 import type { ErrorCode } from '../../errors/error-codes.js'
 import { isUiKey, uiTextsIn, type UiKey, type UiTexts } from '../texts.js'
 
@@ -28,21 +29,18 @@ export const waitText = (t: UiTexts, { kind, retryAfterSeconds: seconds }: AppEr
     : null
 
 function reasonText(t: UiTexts, error: AppError): string {
-  if (error instanceof PageRefusal) return t(error.key)
-  const key = keyOf(error) ?? MESSAGES.get(error.message)
-  if (key !== undefined) return t(key)
+  const key = keyOfError(error)
+  if (key !== null) return t(key)
   // The API's messages are in English. Where there is no text for a code, readers of English can use them.
   return t.language === 'en' ? error.message : t('refusal.other')
 }
 
-/** Texts for errors that people see and whose code is too general to have one. */
-const MESSAGES: ReadonlyMap<string, UiKey> = new Map(
-  Object.entries({
-    'Unable to validate email address: invalid format': 'refusal.email-format',
-    'Invalid phone number format (E.164 required)': 'refusal.phone-format',
-    'No such path': 'error.nothing',
-  }),
-)
+function keyOfError(error: AppError): UiKey | null {
+  if (error instanceof PageRefusal) return error.key
+  // Its code is too general to have a text.
+  if (error instanceof AddressFormatError) return `refusal.${error.address}-format`
+  return keyOf(error)
+}
 
 /** The text of a code from a query string: a known text or a generic one. */
 export const textOfCode = (t: UiTexts, code: string): string => t(keyOf({ code }) ?? 'refusal.other')

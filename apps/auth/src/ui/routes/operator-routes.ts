@@ -101,7 +101,7 @@ async function admit(
   const person = await progress.personOf(browser)
   if (person === null) return { answer: pages.redirect(pages.path('', { ...context, next: 'operator' })) }
   const { user, session } = person
-  if (!adminRoles.includes(user.role)) throw new PageRefusal('not_found', 'error.nothing', 'not_found')
+  if (!adminRoles.includes(user.role)) throw new PageRefusal('not_found', 'refusal.not_found', 'not_found')
   // People who requested the deletion of their own account can do nothing but keep it.
   if (user.deletionDueAt !== null) return { answer: pages.redirect(pages.path('/account/delete', context)) }
   if (session.aal !== 'aal2')
@@ -115,7 +115,7 @@ async function admit(
 const operatorWith =
   (adminRoles: readonly string[]) =>
   ({ user, session }: Live): void => {
-    if (!adminRoles.includes(user.role)) throw new PageRefusal('not_found', 'error.nothing', 'not_found')
+    if (!adminRoles.includes(user.role)) throw new PageRefusal('not_found', 'refusal.not_found', 'not_found')
     if (user.deletionDueAt !== null || session.aal !== 'aal2') throw insufficientAal()
   }
 
