@@ -1,8 +1,5 @@
 import { html, type Html } from './html.js'
 
-export const captchaProviders = ['hcaptcha', 'turnstile'] as const
-export type CaptchaProvider = (typeof captchaProviders)[number]
-
 type Widget = {
   script: string
   /** Class of the element that the script replaces with the widget. */
@@ -16,7 +13,7 @@ type Widget = {
 const HCAPTCHA = ['https://hcaptcha.com', 'https://*.hcaptcha.com']
 const TURNSTILE = ['https://challenges.cloudflare.com']
 
-const WIDGETS: Readonly<Record<CaptchaProvider, Widget>> = {
+const WIDGETS = {
   hcaptcha: {
     script: 'https://js.hcaptcha.com/1/api.js',
     marker: 'h-captcha',
@@ -29,15 +26,15 @@ const WIDGETS: Readonly<Record<CaptchaProvider, Widget>> = {
     field: 'cf-turnstile-response',
     allow: { 'script-src': TURNSTILE, 'frame-src': TURNSTILE },
   },
-}
+} satisfies Readonly<Record<string, Widget>>
 
 /** Form fields that can contain the captcha response. */
 export const captchaFields = ['captcha_token', ...Object.values(WIDGETS).map(({ field }) => field)]
 
-export type Captcha = { provider: CaptchaProvider; siteKey: string }
+export type Captcha = { provider: keyof typeof WIDGETS; siteKey: string }
 
 export const captchaWidget = ({ provider, siteKey }: Captcha): Html =>
   html`<div class="captcha ${WIDGETS[provider].marker}" data-sitekey="${siteKey}"></div>
     <script src="${WIDGETS[provider].script}" async defer></script>`
 
-export const captchaPolicy = ({ provider }: Captcha) => WIDGETS[provider].allow
+export const captchaPolicy = ({ provider }: Captcha): Widget['allow'] => WIDGETS[provider].allow

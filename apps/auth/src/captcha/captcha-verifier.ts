@@ -14,12 +14,15 @@ export type CaptchaConfig = {
   timeoutMs: number
 }
 
-export type CaptchaProvider = 'hcaptcha' | 'turnstile'
-
-const VERIFY_URLS: Readonly<Record<CaptchaProvider, string>> = {
+const VERIFY_URLS = {
   hcaptcha: 'https://hcaptcha.com/siteverify',
   turnstile: 'https://challenges.cloudflare.com/turnstile/v0/siteverify',
 }
+
+export type CaptchaProvider = keyof typeof VERIFY_URLS
+
+/** The services that a server can use. Their widgets are in packages/pages. */
+export const captchaProviders = Object.keys(VERIFY_URLS) as CaptchaProvider[]
 
 type Deps = {
   config: CaptchaConfig

@@ -1,5 +1,6 @@
 import { boolean, choice, integer, parsed, parseDuration, text } from '@signet/config'
 import { timer } from './durations.js'
+import { captchaProviders } from '../captcha/captcha-verifier.js'
 import type { SendQuota } from '../quotas/send-quotas.js'
 
 type QuotaOptions = { env: string; fallback: SendQuota; fallbackDoc: string; doc: string }
@@ -38,7 +39,7 @@ export const limitSettings = {
   }),
   captchaProvider: choice({
     env: 'AUTH_SECURITY_CAPTCHA_PROVIDER',
-    choices: ['hcaptcha', 'turnstile'],
+    choices: captchaProviders,
     fallback: 'hcaptcha',
     doc: 'CAPTCHA service.',
   }),

@@ -2,8 +2,7 @@ import { randomBytes } from 'node:crypto'
 import type { BrowserState, Browser } from './browser-state.js'
 
 /** What a message is for. */
-export const MESSAGE_KINDS = ['email', 'sign_up', 'recovery', 'sms', 'sms_sign_up'] as const
-export type MessageKind = (typeof MESSAGE_KINDS)[number]
+export type MessageKind = 'email' | 'sign_up' | 'recovery' | 'sms' | 'sms_sign_up'
 
 /** A message that someone asked for, whether or not it was sent. */
 export type SentMessage = {
