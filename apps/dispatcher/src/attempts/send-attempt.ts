@@ -1,4 +1,4 @@
-import { deliveryHeaders } from '@signet/webhook-core'
+import { signDelivery } from '@signet/webhook-core'
 import pTimeout from 'p-timeout'
 import type { DeliverySnapshot } from '../deliveries/delivery-store.js'
 import type { Observer } from '../observers/observer.js'
@@ -33,7 +33,7 @@ export async function sendAttempt(
 ): Promise<Sending> {
   const { endpoint } = snapshot
   try {
-    const headers = deliveryHeaders({
+    const headers = await signDelivery({
       ...secrets.of(endpoint),
       timestamp: Math.floor(at.getTime() / 1000),
       body,

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { describe, expect, it } from '@jest/globals'
 import { Webhook } from 'standardwebhooks'
 import type { DeliveryId } from '../ids.js'
-import { deliveryHeaders, newSigningSecret, sign } from './signature.js'
+import { deliveryHeaders, newSigningSecret, signDelivery, type DeliveryContent } from './signature.js'
 
 type Vectors = {
   secret: string
@@ -16,42 +16,46 @@ const vectors = JSON.parse(
 const { secret } = vectors
 const timestamp = Number(vectors.timestamp)
 
-describe('sign', () => {
-  it.each(vectors.accepted)('makes the documented signature: $name', ({ body, bytes, signature }) => {
+const attempt = {
+  deliveryId: '981' as DeliveryId,
+  eventId: `evt_${'0'.repeat(32)}` as const,
+  eventType: 'webhook.ping',
+}
+const sign = (content: Pick<DeliveryContent, 'secret' | 'timestamp' | 'body'>) =>
+  deliveryHeaders({ ...content, ...attempt })['x-service-signature']
+
+describe('X-Service-Signature', () => {
+  it.each(vectors.accepted)('is the documented one: $name', ({ body, bytes, signature }) => {
     expect(Buffer.byteLength(body)).toBe(bytes)
     expect(sign({ secret, timestamp, body })).toBe(signature)
     expect(sign({ secret, timestamp, body: Buffer.from(body) })).toBe(signature)
   })
 
-  it('gives a retry with the same body another signature', () => {
+  it('of a retry with the same body is another one', () => {
     const [{ body, signature }] = vectors.accepted as [(typeof vectors.accepted)[0]]
     expect(sign({ secret, timestamp: timestamp + 60, body })).not.toBe(signature)
   })
 
-  it.each([1.5, -1, Number.NaN])('signs no timestamp of %p', (bad) => {
+  it.each([1.5, -1, Number.NaN])('is not made for a timestamp of %p', (bad) => {
     expect(() => sign({ secret, timestamp: bad, body: '{}' })).toThrow(
       new RangeError('timestamp must be whole seconds'),
     )
   })
 
-  it('signs the first second of 1970, as any other', () => {
+  it('is made for the first second of 1970, as for any other', () => {
     expect(sign({ secret, timestamp: 0, body: '{}' })).toMatch(/^sha256=[0-9a-f]{64}$/)
   })
 })
 
 it('an attempt has exactly the documented headers', () => {
   const [{ body, signature }] = vectors.accepted as [(typeof vectors.accepted)[0]]
-  const deliveryId = '981' as DeliveryId
-  const eventId = `evt_${'0'.repeat(32)}` as const
-  expect(
-    deliveryHeaders({ secret, timestamp, body, deliveryId, eventId, eventType: 'webhook.ping' }),
-  ).toEqual({
+  expect(deliveryHeaders({ secret, timestamp, body, ...attempt })).toEqual({
     'content-type': 'application/json',
     'x-service-event': 'webhook.ping',
     'x-service-delivery': '981',
     'x-service-timestamp': '1767225600',
     'x-service-signature': signature,
-    'webhook-id': eventId,
+    'webhook-id': attempt.eventId,
     'webhook-timestamp': '1767225600',
     'webhook-signature': expect.stringMatching(/^v1,[A-Za-z0-9+/]{43}=$/) as unknown,
   })
@@ -93,6 +97,39 @@ describe('the published library of Standard Webhooks', () => {
     expect(earlier).toMatch(/[-_].*[-_]/)
     const standard = `whsec_${Buffer.from(earlier.slice('whsec_'.length), 'base64url').toString('base64')}`
     new Webhook(standard).verify(message.body, signed({ secret: earlier }))
+  })
+})
+
+describe('signing a body', () => {
+  const KIB = 1024
+  const content = (bytes: number) => ({
+    ...attempt,
+    secret: newSigningSecret(),
+    nextSecret: newSigningSecret(),
+    timestamp,
+    body: Buffer.alloc(bytes, '0123456789abc'),
+  })
+
+  it.each([0, 1, 1024 * KIB, 1024 * KIB + 1, 1280 * KIB, 1300 * KIB])(
+    'of %i bytes, at once or in slices, gives the same headers',
+    async (bytes) => {
+      const large = content(bytes)
+      expect(await signDelivery(large)).toEqual(deliveryHeaders(large))
+    },
+  )
+
+  it('lets other work run between the slices of a large one', async () => {
+    let isSigned = false
+    let turns = 0
+    const count = () => {
+      if (isSigned) return
+      turns += 1
+      setImmediate(count)
+    }
+    setImmediate(count)
+    await signDelivery(content(2048 * KIB))
+    isSigned = true
+    expect(turns).toBeGreaterThanOrEqual(7)
   })
 })
 
