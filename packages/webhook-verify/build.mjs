@@ -3,11 +3,11 @@
 // (decision 0064).
 import { execFileSync } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
-import { createRequire } from 'node:module'
-import { dirname, join } from 'node:path'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 
 const folder = import.meta.dirname
-const compiler = join(dirname(createRequire(import.meta.url).resolve('typescript-7/package.json')), 'bin/tsc')
+const compiler = fileURLToPath(new URL('bin/tsc', import.meta.resolve('typescript-7/package.json')))
 
 const compile = (...args) =>
   execFileSync(process.execPath, [compiler, ...args], { cwd: folder, stdio: 'inherit' })
