@@ -76,6 +76,7 @@ describe('deliveries list with filters', () => {
     ['--status', 'lost'],
     ['--since', 'yesterday'],
     ['--until', '2026-13-01'],
+    ['--since', '2026-01'],
     ['--since', '2026-02-30'],
     ['--since', '2026-02-30T09:00:00Z'],
     ['--until', '2026-04-31 09:00'],

@@ -1,3 +1,4 @@
+import { isDay } from '@signet/http/date-time'
 import { InvalidArgumentError, Option, type Command } from 'commander'
 import type { DeliveryQuery } from '../api/types.js'
 
@@ -10,6 +11,8 @@ export type FilterOptions = {
 }
 
 const STATUS = { pending: '0', delivered: '1', failed: '2' } as const
+/** `Date` also reads other forms, such as a month alone. */
+const BEGINS_WITH_DAY = /^\d{4}-\d\d-\d\d/
 const UNIT_MS = { m: 60_000, h: 3_600_000, d: 86_400_000 } as const
 
 /** Adds the options that filter deliveries, the same for every command that has them. */
@@ -37,16 +40,10 @@ export function parseTime(text: string): string {
   const [, count, unit] = /^(\d{1,6})([mhd])$/.exec(text) ?? []
   const time =
     count === undefined
-      ? new Date(isDay(text.slice(0, 10)) ? text : NaN)
+      ? new Date(BEGINS_WITH_DAY.test(text) && isDay(text.slice(0, 10)) ? text : NaN)
       : new Date(Date.now() - Number(count) * UNIT_MS[unit as keyof typeof UNIT_MS])
   if (Number.isNaN(time.getTime())) {
     throw new InvalidArgumentError('It must be like 2026-01-31T09:00:00Z, 2026-01-31, 30m, 2h or 7d.')
   }
   return time.toISOString()
-}
-
-/** Checks that the day exists: `Date` reads 30 February as 2 March. */
-function isDay(date: string): boolean {
-  const midnight = new Date(/^\d{4}-\d\d-\d\d$/.test(date) ? `${date}T00:00:00Z` : NaN)
-  return !Number.isNaN(midnight.getTime()) && midnight.toISOString().startsWith(date)
 }
