@@ -86,7 +86,7 @@ const COMMANDS = [
 ]
 const runs = fc.tuple(fc.commands(COMMANDS, { maxCommands: 8, size: 'max' }), deletions)
 
-it('lets each token do exactly what a model of a few lines allows, after any sequence of events', async () => {
+it('lets each token do exactly what a model of a few lines allows, after any sequence of steps', async () => {
   for (const { server, limits, numRuns } of servers)
     await fc.assert(
       fc.asyncProperty(runs, async ([commands, deletion]) => {

@@ -99,7 +99,7 @@ export class AccountOverviewService {
   /** Exports everything as JSON, except secrets, hashes and codes. */
   async export({ user }: Live) {
     const { db, lists, entries, recoveryCodes, credentials, now } = this.deps
-    const [held, events, codes, passkeys] = await Promise.all([
+    const [held, log, codes, passkeys] = await Promise.all([
       lists.newest(db, user.id, EXPORTED_SESSIONS),
       entries.about(db, user.id, null, EXPORTED_ENTRIES),
       recoveryCodes.count(db, user.id),
@@ -127,10 +127,10 @@ export class AccountOverviewService {
         ended_at: session.revokedAt?.toISOString() ?? null,
         ended_because: session.revokedReason,
       })),
-      audit_log: events.map((event) => ({
-        ...event.payload,
-        ip_address: event.ip_address,
-        created_at: event.created_at.toISOString(),
+      audit_log: log.map((entry) => ({
+        ...entry.payload,
+        ip_address: entry.ip_address,
+        created_at: entry.created_at.toISOString(),
       })),
     }
   }

@@ -46,7 +46,7 @@ class Facts {
   }
 }
 
-/** The rules. Each event returns the token that it issues, null if it issues none, or the reason why nothing happens. */
+/** The rules. Each step returns the token that it issues, null if it issues none, or the reason why nothing happens. */
 export class Model extends Facts {
   constructor(readonly limits: Limits) {
     super()

@@ -25,7 +25,7 @@ beforeAll(async () => {
 afterAll(() => server.close())
 
 describe('the account page', () => {
-  it('is where signing in leads who asked for it, with addresses, sessions and events', async () => {
+  it('is where signing in leads who asked for it, with addresses, sessions and activity', async () => {
     const user = await aUser(server)
     const { page } = await onAccount(server, user)
     expect(new URL(page.url).pathname).toBe('/ui/account')

@@ -20,7 +20,7 @@ describe('the texts of the pages', () => {
 
   it('are all used', () => {
     const source = new URL('../../src/ui/', import.meta.url)
-    const composed = ['refusal.', 'error.title.', 'me.event.', 'me.done.']
+    const composed = ['refusal.', 'error.title.', 'me.activity.', 'me.done.']
     const ofOperators = ['op.done.', 'op.ban.for.', 'op.audit.in.']
     expect(unusedKeys(Object.keys(uiCatalogues.en), source, [...composed, ...ofOperators])).toEqual([])
   })

@@ -33,7 +33,7 @@ export type AccountHomeView = AccountKeys & {
   sessions: readonly ShownSession[]
   /** How many sessions are not shown. */
   moreSessions: number
-  events: readonly (ShownActivity & { key: UiKey })[]
+  activity: readonly (ShownActivity & { key: UiKey })[]
   links: { export: string; delete: string | null; home: { url: string; name: string } }
   signOut: { action: string; fields: readonly Html[] }
 }
@@ -59,7 +59,7 @@ export const accountHomePage = (t: UiTexts, view: AccountHomeView): Page => ({
     <p class="soft"><bdi>${view.address}</bdi></p>
     ${view.done === undefined ? null : html`<p class="good" role="status">${view.done}</p>`}
     ${notice(view.notice)} ${signInSection(t, view)} ${passkeySection(t, view)} ${factorSection(t, view)}
-    ${providerSection(t, view)} ${sessionSection(t, view)} ${eventSection(t, view)} ${dataSection(t, view)}
+    ${providerSection(t, view)} ${sessionSection(t, view)} ${activitySection(t, view)} ${dataSection(t, view)}
     <form class="foot" method="post" action="${view.signOut.action}">
       ${view.signOut.fields}
       <button class="plain" type="submit">${t('sign-out')}</button>
@@ -171,12 +171,12 @@ function sessionSection(t: UiTexts, view: AccountHomeView): Html {
   )
 }
 
-function eventSection(t: UiTexts, { events }: AccountHomeView): Html | null {
-  if (events.length === 0) return null
+function activitySection(t: UiTexts, { activity }: AccountHomeView): Html | null {
+  if (activity.length === 0) return null
   return section(
-    t('me.events'),
+    t('me.activity'),
     entries(
-      events.map(({ key, factorType, byAdmin, ip, at }) =>
+      activity.map(({ key, factorType, byAdmin, ip, at }) =>
         line(
           factorType === null ? t(key) : `${t(key)}: ${t(FACTOR_KINDS[factorType])}`,
           [dateTimeText(t.language, at), byAdmin ? t('me.by-admin') : ip]

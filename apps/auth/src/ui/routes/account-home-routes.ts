@@ -109,7 +109,7 @@ async function showHome(
   const { pages, overviews, passkeys, recoveryCodes, ways, account, siteUrl } = deps
   const { t } = caller
   const { user } = person
-  const [signIns, events, codes, held] = await Promise.all([
+  const [signIns, activity, codes, held] = await Promise.all([
     overviews.openSignIns(user.id, person.session.signInId),
     overviews.recentActivity(user.id),
     recoveryCodes.count(user.id),
@@ -151,9 +151,9 @@ async function showHome(
       isCurrent: signInId === person.session.signInId,
     })),
     moreSessions: signIns.total - signIns.rows.length,
-    events: events.flatMap((event) => {
-      const key = eventKey(event)
-      return key === null ? [] : [{ ...event, key }]
+    activity: activity.flatMap((shown) => {
+      const key = activityKey(shown)
+      return key === null ? [] : [{ ...shown, key }]
     }),
     links: {
       export: path('/export'),
@@ -192,8 +192,8 @@ function providersOf({ account, ways }: UiDeps, { user }: Person): AccountHomeVi
   }
 }
 
-function eventKey({ action, detail }: ShownActivity): UiKey | null {
-  const plain = `me.event.${action}`
+function activityKey({ action, detail }: ShownActivity): UiKey | null {
+  const plain = `me.activity.${action}`
   const key = detail === '' ? plain : `${plain}.${detail}`
   if (isUiKey(key)) return key
   return isUiKey(plain) ? plain : null
