@@ -88,7 +88,7 @@ export class ProviderRegistry {
       (loading ??= loadProtocol(name, async () =>
         definition.protocol === 'oauth1'
           ? (await import('./strategies/oauth1.js')).oauth1(settings, oauth1Urls, outbound)
-          : (await import('./strategies/oauth2.js')).oauth2(name, definition, settings, urls, outbound),
+          : (await import('./strategies/oauth2.js')).oauth2(definition, settings, urls, outbound),
       ))
     return {
       name,

@@ -13,6 +13,7 @@ export const github: ProviderDefinition = {
     ],
   },
   scopes: ['user:email'],
+  strategy: async () => (await import('passport-github2')).Strategy,
   endpoints: (endpoint, settings) => ({
     authorize: endpoint('https://github.com/login/oauth/authorize'),
     token: endpoint('https://github.com/login/oauth/access_token'),

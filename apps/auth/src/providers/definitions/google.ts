@@ -15,6 +15,7 @@ export const google: ProviderDefinition = {
     quirks: ['The URL setting is ignored outside of tests.'],
   },
   scopes: ['email', 'profile'],
+  strategy: async () => (await import('passport-google-oauth20')).Strategy,
   fixedBaseUrl: true,
   endpoints: (endpoint) => ({
     authorize: endpoint('https://accounts.google.com/o/oauth2/v2/auth'),

@@ -1,5 +1,6 @@
 import type { JwtClaims } from '@signet/jwt'
 import type { JsonObject } from '../../users/user.js'
+import type { StrategyClass } from './strategy-class.js'
 
 /** Settings of one provider (docs/specification.md#providers). */
 export type ProviderSettings = {
@@ -109,6 +110,8 @@ export type ProviderDefinition = {
   readonly clientAuthentication?: 'basic'
   /** Signed requests of OAuth 1.0a instead of OAuth 2. */
   readonly protocol?: 'oauth1'
+  /** Loads the library that fetches and parses the profile; plain OAuth 2 if left out. */
+  strategy?(): Promise<StrategyClass>
   /** Set if the base URL has no default and must be configured. The text describes it in the documents. */
   readonly requiredBaseUrl?: string
   /** The setting for the base URL only has an effect in tests. */

@@ -1,11 +1,9 @@
 import { OAuth2, type dataCallback, type oauth2tokenCallback } from 'oauth'
-import { Strategy as GitHubStrategy } from 'passport-github2'
-import { Strategy as GoogleStrategy } from 'passport-google-oauth20'
 import OAuth2Strategy from 'passport-oauth2'
 import type { Outbound } from '../../outbound/outbound.js'
-import type { JsonObject } from '../../users/user.js'
 import { textAt } from '../model/foreign-json.js'
 import type { ProviderDefinition, ProviderSettings } from '../model/provider.js'
+import type { StrategyClass } from '../model/strategy-class.js'
 import { jsonObject, profileText } from './profile-call.js'
 import { exchangeCode } from './token-exchange.js'
 import { failureOf, type Protocol, type StrategyOptions, type StrategyRequest } from './strategy.js'
@@ -62,19 +60,10 @@ class OutboundOAuth2 extends OAuth2 {
   }
 }
 
-/** Strategies from libraries, by provider. All other providers use plain OAuth 2. */
-const LIBRARIES = { github: GitHubStrategy, google: GoogleStrategy } as unknown as Readonly<
-  Record<string, typeof OAuth2Strategy>
->
-
-function strategyClass(Base: typeof OAuth2Strategy) {
+function strategyClass(Base: StrategyClass) {
   return class extends Base {
-    constructor(
-      client: OAuth2,
-      options: OAuth2Strategy.StrategyOptions,
-      verify: OAuth2Strategy.VerifyFunction,
-    ) {
-      super(options, verify)
+    constructor(client: OAuth2, ...given: ConstructorParameters<StrategyClass>) {
+      super(...given)
       this._oauth2 = client
     }
 
@@ -85,13 +74,12 @@ function strategyClass(Base: typeof OAuth2Strategy) {
 }
 
 /** Passport's strategy for a provider. */
-export function oauth2(
-  name: string,
+export async function oauth2(
   definition: ProviderDefinition,
   settings: ProviderSettings,
   urls: Urls,
   outbound: Outbound,
-): Protocol {
+): Promise<Protocol> {
   const authentication = definition.clientAuthentication ?? 'post'
   const options = {
     authorizationURL: urls.authorize,
@@ -105,17 +93,12 @@ export function oauth2(
     // The profile is fetched later, and only if no id token contains it.
     skipUserProfile: true,
   }
-  const Class = strategyClass(LIBRARIES[name] ?? OAuth2Strategy)
+  const Class = strategyClass((await definition.strategy?.()) ?? OAuth2Strategy)
   const strategy = new Class(
     new OutboundOAuth2({ outbound, settings, urls, authentication }),
     options,
-    (
-      accessToken: string,
-      refreshToken: string | undefined,
-      response: JsonObject,
-      _profile: unknown,
-      done: OAuth2Strategy.VerifyCallback,
-    ) => done(null, { accessToken, refreshToken, response }),
+    (accessToken, refreshToken, response, _profile, done) =>
+      done(null, { accessToken, refreshToken, response }),
   )
   return {
     strategy,
