@@ -157,10 +157,10 @@ export class AccountDeletionService {
     // Spends the nonce, and voids links that were sent before.
     await tokens.removeAll(tx, user.id)
     await ends.all(tx, user.id, 'deletion_requested')
-    const { email, userMetadata: data } = user
+    const to = user.email ?? ''
     const deletionDate = dueAt.toISOString()
-    const variables = { email: email ?? '', deletionDate, confirmationUrl: rules.keepUrl, data }
-    await mailer.notify(tx, 'account_deletion_requested_notification', email ?? '', variables, meta)
+    const variables = { email: to, deletionDate, confirmationUrl: rules.keepUrl, data: user.userMetadata }
+    await mailer.notify(tx, { kind: 'account_deletion_requested_notification', to, variables }, meta)
     return dueAt
   }
 
@@ -173,8 +173,9 @@ export class AccountDeletionService {
   async #remove(tx: Tx, user: User, meta: MessageOrigin): Promise<void> {
     const { users, mailer } = this.deps
     await users.remove(tx, user.id)
-    const email = user.email ?? ''
-    await mailer.notify(tx, 'account_deleted_notification', email, { email, data: user.userMetadata }, meta)
+    const to = user.email ?? ''
+    const variables = { email: to, data: user.userMetadata }
+    await mailer.notify(tx, { kind: 'account_deleted_notification', to, variables }, meta)
   }
 
   /** The answer reveals whether a password is right, so it counts as a guess. */

@@ -116,15 +116,10 @@ export class UserUpdateService {
   /** Sends notices about changes already made. The notice about a pending address is sent once the address is confirmed. */
   async #tell(tx: Tx, before: User, user: User, change: Change, meta: RequestMeta): Promise<void> {
     const { mailer } = this.deps
-    const { email, userMetadata: data } = user
+    const to = user.email ?? ''
+    const variables = { email: to, data: user.userMetadata }
     if (change.password !== null)
-      await mailer.notify(
-        tx,
-        'password_changed_notification',
-        email ?? '',
-        { email: email ?? '', data },
-        meta,
-      )
+      await mailer.notify(tx, { kind: 'password_changed_notification', to, variables }, meta)
     await notifyPhoneChanged(tx, mailer, before, user, meta)
   }
 

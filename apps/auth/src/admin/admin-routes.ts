@@ -203,7 +203,8 @@ function userRoutes({ bearer, guard, adminUsers, userRemovals }: Deps): Route[] 
       ...gate,
       body: jsonBody({ should_soft_delete: 'boolean' }, { optional: true }),
       async handle({ caller, body, req }) {
-        await userRemovals.remove(caller, userIdOf(req), body.should_soft_delete === true, guard.metaOf(req))
+        const softly = body.should_soft_delete === true
+        await userRemovals.remove(caller, { id: userIdOf(req), softly }, guard.metaOf(req))
         return { body: {} }
       },
     }),

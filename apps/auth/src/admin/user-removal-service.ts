@@ -27,7 +27,11 @@ type Deps = {
 export class UserRemovalService {
   constructor(private readonly deps: Deps) {}
 
-  async remove(admin: Admin, id: string, softly: boolean, meta: RequestMeta): Promise<void> {
+  async remove(
+    admin: Admin,
+    { id, softly }: { id: string; softly: boolean },
+    meta: RequestMeta,
+  ): Promise<void> {
     const { acts, users, bounds } = this.deps
     // Not in one transaction: the rows of ended sessions may be too many for one statement.
     const removeSome = () => acts.transaction(admin, {}, meta, ({ tx }) => bounds.removeEnded(tx, id))

@@ -57,7 +57,7 @@ export class AdminFactorService {
       const email = user.email ?? ''
       const variables = { email, factorType: factor.factorType, data: user.userMetadata }
       if (factor.status === 'verified')
-        await mailer.notify(tx, 'mfa_factor_unenrolled_notification', email, variables, meta)
+        await mailer.notify(tx, { kind: 'mfa_factor_unenrolled_notification', to: email, variables }, meta)
       return factor
     })
   }

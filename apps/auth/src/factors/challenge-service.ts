@@ -61,6 +61,7 @@ type Deps = {
 
 type Locked = { held: Held; factor: StoredFactor; challenge: Challenge }
 type SendCode = (tx: Tx, challengeId: string) => Promise<void>
+type NewChallenge = { user: User; factor: StoredFactor; code: { text: string } | null; at: Date }
 
 type Accepted = { usedStep: number | null }
 
@@ -91,7 +92,7 @@ export class ChallengeService {
     const code = factor.phone === null ? null : this.#codeFor(factor.phone)
     const at = now()
     const expiresAt = new Date(at.getTime() + rules.challengeMs)
-    const insert = (send: SendCode) => this.#insert(user, factor, code, at, send, meta)
+    const insert = (send: SendCode) => this.#insert({ user, factor, code, at }, send, meta)
     if (factor.phone === null || code === null || !code.isSent) {
       const issued = { id: await insert(() => Promise.resolve()), type: factor.factorType, expiresAt }
       if (factor.factorType !== 'webauthn') return issued
@@ -162,10 +163,7 @@ export class ChallengeService {
 
   /** Stores the stamp and the challenge in one transaction. The stamp lets only one of two concurrent requests send an SMS. */
   async #insert(
-    user: User,
-    factor: StoredFactor,
-    code: { text: string } | null,
-    at: Date,
+    { user, factor, code, at }: NewChallenge,
     send: SendCode,
     meta: RequestMeta,
   ): Promise<string> {
@@ -279,7 +277,11 @@ export class ChallengeService {
   #notifyEnrolled(tx: Tx, user: User, { factorType }: StoredFactor, meta: RequestMeta): Promise<void> {
     const email = user.email ?? ''
     const variables = { email, factorType, data: user.userMetadata }
-    return this.deps.mailer.notify(tx, 'mfa_factor_enrolled_notification', email, variables, meta)
+    return this.deps.mailer.notify(
+      tx,
+      { kind: 'mfa_factor_enrolled_notification', to: email, variables },
+      meta,
+    )
   }
 }
 

@@ -108,7 +108,7 @@ export class RecoveryCodeService {
   #notify(tx: Tx, kind: NoticeKind, user: User, left: number, meta: RequestMeta): Promise<void> {
     const email = user.email ?? ''
     const variables = { email, recoveryCodesLeft: String(left), data: user.userMetadata }
-    return this.deps.mailer.notify(tx, kind, email, variables, meta)
+    return this.deps.mailer.notify(tx, { kind, to: email, variables }, meta)
   }
 
   #hashOf(userId: string, code: string): Buffer {

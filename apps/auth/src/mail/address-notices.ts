@@ -12,8 +12,9 @@ export async function notifyEmailChanged(
   meta: MessageOrigin,
 ): Promise<void> {
   const { email: oldEmail, userMetadata: data } = before
-  if (oldEmail !== null && oldEmail !== email)
-    await mailer.notify(tx, 'email_changed_notification', oldEmail, { email, oldEmail, data }, meta)
+  if (oldEmail === null || oldEmail === email) return
+  const variables = { email, oldEmail, data }
+  await mailer.notify(tx, { kind: 'email_changed_notification', to: oldEmail, variables }, meta)
 }
 
 export async function notifyPhoneChanged(
@@ -26,5 +27,6 @@ export async function notifyPhoneChanged(
   const { phone: oldPhone } = before
   const { email, phone, userMetadata: data } = after
   if (oldPhone === null || phone === null || oldPhone === phone || email === null) return
-  await mailer.notify(tx, 'phone_changed_notification', email, { email, phone, oldPhone, data }, meta)
+  const variables = { email, phone, oldPhone, data }
+  await mailer.notify(tx, { kind: 'phone_changed_notification', to: email, variables }, meta)
 }

@@ -19,6 +19,15 @@ export type SecretMail = {
   secrets: readonly Withdrawable[]
 }
 
+/** An email about something that has happened. */
+export type Notice = {
+  kind: NoticeKind
+  to: string
+  variables: MailVariables
+  /** The sign-up that the notice is about, if it is about one. */
+  signUpId?: string | undefined
+}
+
 type Deps = {
   config: Pick<MailConfig, 'smtp' | 'notices' | 'authorizedAddresses' | 'lifeMs'>
   outbox: Outbox
@@ -55,14 +64,7 @@ export class Mailer {
    * Adds a notice if it is enabled and the address can receive it. A notice about a sign-up has as much time as a confirmation, and the
    * sign-up ends if it is never delivered.
    */
-  async notify(
-    tx: Tx,
-    kind: NoticeKind,
-    to: string,
-    variables: MailVariables,
-    meta: MessageOrigin,
-    signUpId?: string,
-  ): Promise<void> {
+  async notify(tx: Tx, { kind, to, variables, signUpId }: Notice, meta: MessageOrigin): Promise<void> {
     const { notices, lifeMs } = this.deps.config
     if (!notices.has(kind) || to === '') return
     // Notices are not subject to the quota. Someone who exhausts it must not keep the owner from being notified.

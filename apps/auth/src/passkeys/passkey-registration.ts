@@ -70,7 +70,7 @@ export class PasskeyRegistration {
       record('passkey_created', held.user, passkeyTraits(owner))
       const email = held.user.email ?? ''
       const variables = { email, provider: PASSKEY_PROVIDER, data: held.user.userMetadata }
-      await mailer.notify(tx, 'identity_linked_notification', email, variables, meta)
+      await mailer.notify(tx, { kind: 'identity_linked_notification', to: email, variables }, meta)
       return { ...owner, ...made, createdAt: at, lastUsedAt: null }
     })
   }

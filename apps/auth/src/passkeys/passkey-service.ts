@@ -89,6 +89,6 @@ export class PasskeyService {
     await ends.byPasskey(tx, user.id, id, keptSession)
     const email = user.email ?? ''
     const variables = { email, provider: PASSKEY_PROVIDER, data: user.userMetadata }
-    await mailer.notify(tx, 'identity_unlinked_notification', email, variables, meta)
+    await mailer.notify(tx, { kind: 'identity_unlinked_notification', to: email, variables }, meta)
   }
 }

@@ -72,7 +72,7 @@ export class CallbackService {
           redirectTo: flow.referrer,
         },
         meta,
-        (tx, audit, user) => this.#finish(tx, audit, flow, user, tokens, meta),
+        (tx, audit, user) => this.#finish(tx, audit, { flow, user, tokens }, meta),
       )
     } catch (error) {
       throw databaseError(error) ?? error
@@ -134,9 +134,7 @@ export class CallbackService {
   async #finish(
     tx: Tx,
     audit: Audit,
-    flow: OAuthFlow,
-    user: User,
-    tokens: ProviderTokens,
+    { flow, user, tokens }: { flow: OAuthFlow; user: User; tokens: ProviderTokens },
     meta: RequestMeta,
   ): Promise<CallbackResult> {
     const { flows, sessions, encryption, now } = this.deps

@@ -50,7 +50,7 @@ export class IdentityService {
       // Goes to the previous address, because the person who lost a sign-in method must be notified.
       const email = locked.email ?? ''
       const variables = { email, provider: found.provider, data: locked.userMetadata }
-      await mailer.notify(tx, 'identity_unlinked_notification', email, variables, meta)
+      await mailer.notify(tx, { kind: 'identity_unlinked_notification', to: email, variables }, meta)
     })
   }
 

@@ -86,7 +86,7 @@ export class RefreshService {
     const nonce = refreshTokens.newNonce()
     const exchanges = requests.map((request) => this.#exchangeOf(request, nonce))
     const at = now()
-    return store.exchange(db, exchanges, nonce, this.#rulesAt(at), how, at)
+    return store.exchange(db, { exchanges, nonce, how }, this.#rulesAt(at), at)
   }
 
   async #advanced({ presented, meta }: Request, found: StoredSession, begunAt: Date): Promise<void> {

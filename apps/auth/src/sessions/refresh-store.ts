@@ -10,6 +10,8 @@ import { STORED_COLUMNS, toStoredSession, type StoredSessionRow } from './stored
 /** A token, and what the exchange stores in its session. */
 export type Exchange = { presented: PresentedToken; check: MacCheck; userAgent: string; ip: string }
 
+export type Exchanges = { exchanges: readonly Exchange[]; nonce: Buffer; how: 'waiting' | 'passing' }
+
 export type RefreshRules = LimitTimes & {
   /** Whether audit entries are stored in the database. */
   audited: boolean
@@ -163,10 +165,8 @@ export class RefreshStore {
    */
   async exchange(
     db: Queryable,
-    exchanges: readonly Exchange[],
-    nonce: Buffer,
+    { exchanges, nonce, how }: Exchanges,
     rules: RefreshRules,
-    how: 'waiting' | 'passing',
     now: Date,
   ): Promise<Map<string, StoredSession>> {
     const { rows } = await db.query<StoredSessionRow>(

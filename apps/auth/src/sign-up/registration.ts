@@ -182,8 +182,9 @@ export class RegistrationService {
     if (address.kind !== 'email') return
     const { mailer, rules } = this.deps
     const { signIn: confirmationUrl, recovery: recoveryUrl } = rules.accountPages
-    const variables = { email: address.value, confirmationUrl, recoveryUrl, data }
-    await mailer.notify(tx, 'account_exists_notification', address.value, variables, meta, signUpId)
+    const { value: to } = address
+    const variables = { email: to, confirmationUrl, recoveryUrl, data }
+    await mailer.notify(tx, { kind: 'account_exists_notification', to, variables, signUpId }, meta)
   }
 
   /**

@@ -113,6 +113,6 @@ export class ExternalSignIn {
   #notifyLinked(tx: Tx, user: User, { provider }: External, meta: RequestMeta): Promise<void> {
     const email = user.email ?? ''
     const variables = { email, provider, data: user.userMetadata }
-    return this.deps.mailer.notify(tx, 'identity_linked_notification', email, variables, meta)
+    return this.deps.mailer.notify(tx, { kind: 'identity_linked_notification', to: email, variables }, meta)
   }
 }
