@@ -102,6 +102,15 @@ describe('first attempts, under the job of their event', () => {
     expect(await isOpen(eventId)).toBe(false)
   })
 
+  it('wait for a minute, uncounted, while the key of a secret is not configured', async () => {
+    const { id } = await rig.subscriber.endpoint(rig.receiver.url('/key'))
+    await rig.dispatcher.db.query(`update webhook_endpoints set secret_key_id = 'gone' where id = $1`, [id])
+    const row = await rowOf(await run())
+    expect(row).toMatchObject({ status: 0, attempts: 0, last_error: '' })
+    expect(await jobs()).toMatchObject([{ id: `dlv_${row.id}`, opts: { delay: 60_000 } }])
+    expect(rig.receiver.deliveries({ path: '/key' })).toEqual([])
+  })
+
   it('leave the body in memory only if an attempt is left', async () => {
     await rig.subscriber.endpoint(rig.receiver.url('/well'))
     const before = rig.dispatcher.bodies.bytes

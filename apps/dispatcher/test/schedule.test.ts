@@ -200,11 +200,30 @@ describe('the schedule of attempts', () => {
     expect(rows).toEqual([{ consecutive_failures: 0 }])
   })
 
+  it('uses up no attempt while the key of a secret is not configured', async () => {
+    const { row, endpoint } = await oneDelivery('/key')
+    const { rows } = await dispatcher.db.query<{ secret_key_id: string }>(
+      'select secret_key_id from webhook_endpoints where id = $1',
+      [endpoint.id],
+    )
+    const setKey = (id: string | undefined) =>
+      dispatcher.db.query('update webhook_endpoints set secret_key_id = $2 where id = $1', [endpoint.id, id])
+    await setKey('gone')
+    await dispatcher.attempt(row)
+    expect(receiver.deliveries({ path: '/key' })).toEqual([])
+    expect(await dispatcher.row(row.id)).toEqual(row)
+    await setKey(rows[0]?.secret_key_id)
+    await dispatcher.attempt(row)
+    expect(await dispatcher.row(row.id)).toMatchObject({ status: 1, attempts: 1 })
+  })
+
   it('does not blame the receiver when a secret cannot be opened, and follows the schedule', async () => {
     const { row, endpoint } = await oneDelivery('/secret')
-    await dispatcher.db.query(`update webhook_endpoints set secret_key_id = 'gone' where id = $1`, [
-      endpoint.id,
-    ])
+    await dispatcher.db.query(
+      `update webhook_endpoints set secret_ciphertext = set_byte(secret_ciphertext, 0, get_byte(secret_ciphertext, 0) # 1)
+       where id = $1`,
+      [endpoint.id],
+    )
     await dispatcher.attempt(row)
     expect(await dispatcher.row(row.id)).toMatchObject({
       status: 0,

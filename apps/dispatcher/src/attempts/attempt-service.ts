@@ -53,6 +53,9 @@ export type AttemptDeps = SendingDeps & {
   observer: Observer
 }
 
+/** Our own mistake must not use up a customer's attempts, so the delivery waits until an operator configures the key of its secret. */
+const KEY_MISSING: JobOutcome = { kind: 'defer', delayMs: 60_000 }
+
 /**
  * Makes one attempt of one delivery: acquires a permit, reads the row and the body, sends, records the result, and says what to do with
  * the job.
@@ -149,6 +152,7 @@ export class AttemptService {
     const { attempts, nextAttemptAt, endpoint } = snapshot
     const startedAt = this.deps.now()
     const outcome = await this.#attempt(snapshot, attempts + 1, request)
+    if (outcome === KEY_MISSING) return outcome
     this.deps.deferredJobs.attempted(endpoint.id, { dueAt: nextAttemptAt, startedAt })
     return outcome
   }
@@ -158,7 +162,12 @@ export class AttemptService {
     number: number,
     { lent, lease, unwritten, requests }: Request,
   ): Promise<JobOutcome> {
-    const startedAt = this.deps.now()
+    const { secrets, observer, now } = this.deps
+    if (!secrets.hasKeysOf(snapshot.endpoint)) {
+      observer.keyMissing(snapshot.id)
+      return KEY_MISSING
+    }
+    const startedAt = now()
     const onRecorded = requests?.add(snapshot.endpoint.id)
     const sending = await sendAttempt(this.deps, {
       snapshot,

@@ -15,6 +15,7 @@ const box = SecretBox.parse(`k1:${randomBytes(32).toString('base64')}`)
 function setUp(max?: number) {
   let opens = 0
   const counted = {
+    hasKeyOf: (sealed: SealedSecret) => box.hasKeyOf(sealed),
     open: (sealed: SealedSecret, context: string) => {
       opens += 1
       return box.open(sealed, context)

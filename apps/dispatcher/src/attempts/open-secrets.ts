@@ -22,10 +22,15 @@ export class OpenSecrets {
   readonly #opened: LRUCache<string, Opened>
 
   constructor(
-    private readonly box: Pick<SecretBox, 'open'>,
+    private readonly box: Pick<SecretBox, 'hasKeyOf' | 'open'>,
     max = DEFAULT_MAX,
   ) {
     this.#opened = new LRUCache({ max })
+  }
+
+  /** False if the key of one of its secrets is not configured. */
+  hasKeysOf({ secret, nextSecret }: DeliverySnapshot['endpoint']): boolean {
+    return [secret, nextSecret].every((sealed) => sealed === null || this.box.hasKeyOf(sealed))
   }
 
   /** The secrets of an endpoint; throws `SecretUnreadableError`. */

@@ -23,6 +23,7 @@ export function createObserver(log: Logger, registry: Registry) {
   // Prometheus sees no increase in a series that begins at 1.
   for (const reason of ['wrong', 'limited']) metrics.operatorRefusals.inc({ reason }, 0)
   for (const result of ['delivered', 'internal_error']) metrics.attempts.inc({ result }, 0)
+  metrics.deferred.inc({ reason: 'key_missing' }, 0)
   for (const queue of Object.values(queueNames)) metrics.jobsDropped.inc({ queue }, 0)
   const queueWarnings = new RepeatedWarning(log, 'queue error')
   return {
@@ -59,6 +60,12 @@ export function createObserver(log: Logger, registry: Registry) {
         delivery_id: snapshot.id,
         result: label,
       })
+    },
+
+    /** The delivery waits. */
+    keyMissing(deliveryId: DeliveryId): void {
+      metrics.deferred.inc({ reason: 'key_missing' })
+      log.error('the key of a signing secret is not configured', { delivery_id: deliveryId })
     },
 
     attemptImpossible(deliveryId: DeliveryId, error: unknown): void {
@@ -227,7 +234,7 @@ function createMetrics(registry: Registry) {
     skipped: counter('skipped_total', 'Jobs that ended without an attempt', 'reason'),
     deferred: counter(
       'deferred_total',
-      'Jobs deferred because their endpoint had no permit, their account has enough events in the process, or too many conversions wait',
+      'Jobs deferred because their endpoint had no permit, their account has enough events in the process, too many conversions wait, or the key of a signing secret is not configured',
       'reason',
     ),
     endpointsDisabled: counter('endpoints_disabled_total', 'Endpoints disabled after consecutive failures'),

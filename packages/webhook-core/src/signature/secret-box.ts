@@ -79,6 +79,11 @@ export class SecretBox {
     return { keyId: this.#sealingKeyId, ciphertext: Buffer.concat([nonce, cipher.getAuthTag(), encrypted]) }
   }
 
+  /** False if `open` cannot succeed until an operator configures the key. */
+  hasKeyOf({ keyId }: SealedSecret): boolean {
+    return this.#keys.has(keyId)
+  }
+
   open({ keyId, ciphertext }: SealedSecret, context: string): string {
     const key = this.#key(keyId)
     try {
