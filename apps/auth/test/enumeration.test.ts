@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { holdsInSomeRun, waitFor } from '@signet/testkit'
+import { median } from '@signet/testkit/bench'
 import {
   anEmail,
   aPhone,
@@ -17,9 +18,6 @@ import { NO_EMAIL_GAPS, startServer, type TestServer } from './support/server.js
 import { startSmsServer } from './support/sms-gateway.js'
 import { serviceToken } from './support/tokens.js'
 import { createPasswordHasher, type PasswordHasher } from '../src/passwords/password-hasher.js'
-
-const median = (values: readonly number[]): number =>
-  [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)] ?? NaN
 
 describe('what strangers learn about accounts', () => {
   let server: TestServer
@@ -133,48 +131,55 @@ describe('what strangers learn about accounts', () => {
 
   describe('from the password of a sign-up, however long it is tried and whatever the owner of an account does:', () => {
     const mine = 'the password of a stranger'
-    let patient: TestServer
+    /** Keeps unconfirmed sign-ups for 30 days. */
+    let retaining: TestServer
     beforeAll(async () => {
-      patient = await startServer({
+      retaining = await startServer({
         ...NO_EMAIL_GAPS,
         AUTH_MAILER_MAGIC_LINK_MAX_FREQUENCY: '0',
         AUTH_UNCONFIRMED_USER_RETENTION: '720h',
       })
     })
-    afterAll(() => patient.close())
+    afterAll(() => retaining.close())
     const attempt = async (email: string) =>
-      (await post(patient, '/token?grant_type=password', { email, password: mine })).text
+      (await post(retaining, '/token?grant_type=password', { email, password: mine })).text
     const follow = async (email: string, send: () => Promise<ApiAnswer>) => {
-      const before = patient.inbox.messages({ to: email }).at(-1)
+      const before = retaining.inbox.messages({ to: email }).at(-1)
       expect((await send()).status).toBe(200)
-      const { token } = await mailTo(patient, email, before)
-      const answer = await post(patient, '/verify', { type: 'email', token_hash: token })
+      const { token } = await mailTo(retaining, email, before)
+      const answer = await post(retaining, '/verify', { type: 'email', token_hash: token })
       expect(answer.status).toBe(200)
       return answer
     }
 
     it.each<[string, (user: SignedUp) => Promise<{ status: number }>]>([
-      ['signs in', ({ email }) => post(patient, '/token?grant_type=password', { email, password: PASSWORD })],
+      [
+        'signs in',
+        ({ email }) => post(retaining, '/token?grant_type=password', { email, password: PASSWORD }),
+      ],
       [
         'refreshes',
-        ({ refresh_token }) => post(patient, '/token?grant_type=refresh_token', { refresh_token }),
+        ({ refresh_token }) => post(retaining, '/token?grant_type=refresh_token', { refresh_token }),
       ],
-      ['follows a sign-in link', ({ email }) => follow(email, () => post(patient, '/magiclink', { email }))],
+      [
+        'follows a sign-in link',
+        ({ email }) => follow(email, () => post(retaining, '/magiclink', { email })),
+      ],
       [
         'recovers and chooses a password',
         async ({ email }) => {
-          const before = patient.inbox.messages({ to: email }).at(-1)
-          await post(patient, '/recover', { email })
-          const { token: link } = await mailTo(patient, email, before)
-          const { body } = await post(patient, '/verify', { type: 'recovery', token: link })
-          return put(patient, '/user', { password: 'another one' }, { token: String(body['access_token']) })
+          const before = retaining.inbox.messages({ to: email }).at(-1)
+          await post(retaining, '/recover', { email })
+          const { token: link } = await mailTo(retaining, email, before)
+          const { body } = await post(retaining, '/verify', { type: 'recovery', token: link })
+          return put(retaining, '/user', { password: 'another one' }, { token: String(body['access_token']) })
         },
       ],
       [
         'gets another address',
         ({ user }) =>
           put(
-            patient,
+            retaining,
             `/admin/users/${user.id}`,
             { email: anEmail(), email_confirm: true },
             { token: serviceToken() },
@@ -182,31 +187,31 @@ describe('what strangers learn about accounts', () => {
       ],
       [
         'is deleted',
-        ({ user }) => call(patient, 'DELETE', `/admin/users/${user.id}`, { token: serviceToken() }),
+        ({ user }) => call(retaining, 'DELETE', `/admin/users/${user.id}`, { token: serviceToken() }),
       ],
     ])('one who %s', async (_, act) => {
-      const [user, unknown] = [await aUser(patient), anEmail()]
-      for (const email of [user.email, unknown]) await post(patient, '/signup', { email, password: mine })
+      const [user, unknown] = [await aUser(retaining), anEmail()]
+      for (const email of [user.email, unknown]) await post(retaining, '/signup', { email, password: mine })
       const first = await attempt(unknown)
       expect(first).toContain('email_not_confirmed')
       expect(await attempt(user.email)).toBe(first)
       expect((await act(user)).status).toBe(200)
       expect(await attempt(user.email)).toBe(first)
-      patient.clock.advance(719 * 3_600_000)
-      await patient.context.cleanup.run()
+      retaining.clock.advance(719 * 3_600_000)
+      await retaining.context.cleanup.run()
       expect([await attempt(user.email), await attempt(unknown)]).toEqual([first, first])
-      patient.clock.advance(2 * 3_600_000)
-      await patient.context.cleanup.run()
+      retaining.clock.advance(2 * 3_600_000)
+      await retaining.context.cleanup.run()
       const last = await attempt(unknown)
       expect(last).toContain('invalid_credentials')
       expect(await attempt(user.email)).toBe(last)
     })
 
     it('nor which address an account has now', async () => {
-      const [user, next] = [await aUser(patient), anEmail()]
-      await post(patient, '/signup', { email: user.email, password: mine })
+      const [user, next] = [await aUser(retaining), anEmail()]
+      await post(retaining, '/signup', { email: user.email, password: mine })
       const change = { email: next, email_confirm: true }
-      await put(patient, `/admin/users/${user.user.id}`, change, { token: serviceToken() })
+      await put(retaining, `/admin/users/${user.user.id}`, change, { token: serviceToken() })
       expect(await attempt(next)).toContain('invalid_credentials')
     })
   })

@@ -2,7 +2,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/glob
 import {
   expectOtherTimes,
   expectSameTimes,
-  PATIENCE_MS,
+  MEASURING_MS,
   ROUNDS,
   STATES,
   type Measurement,
@@ -125,7 +125,7 @@ describe('what strangers learn about an email address from time', () => {
   it(
     'is found out if the answer waits for the email',
     () => expectOtherTimes(waitingFor(measurementOf(['/recover', {}, 200]))),
-    PATIENCE_MS,
+    MEASURING_MS,
   )
 
   describe.each([
@@ -140,7 +140,7 @@ describe('what strangers learn about an email address from time', () => {
         server.inbox.fail(fault)
         await expectSameTimes({ ...measurementOf(request), settle: fault === null })
       },
-      PATIENCE_MS,
+      MEASURING_MS,
     )
   })
 })
@@ -179,7 +179,7 @@ describe('what strangers learn about a phone number from time', () => {
     'is found out if the answer waits for the gateway',
     // Without a version, this sends nothing to a number that has no account (docs/specification.md#versions).
     () => expectOtherTimes(waitingFor(measurementOf(['/otp', { create_user: true }, 200]))),
-    PATIENCE_MS,
+    MEASURING_MS,
   )
 
   describe.each([
@@ -193,7 +193,7 @@ describe('what strangers learn about a phone number from time', () => {
         gateway.refuse(fault)
         await expectSameTimes({ ...measurementOf(request), settle: fault === false })
       },
-      PATIENCE_MS,
+      MEASURING_MS,
     )
   })
 })

@@ -22,7 +22,7 @@ describe('a comparison', () => {
     ['the service made the hash', MINE, [10]],
     ['there is no hash', null, [10]],
     ['the hash is cheaper', aHash(8, 'old'), [8, 10]],
-    ['the hash is dearer', aHash(12, 'imported'), [12]],
+    ['the hash costs more', aHash(12, 'imported'), [12]],
     ['what is stored is no hash', 'secret', [10]],
   ])('with a wrong password costs a hash of the service, and not less where %s', async (_, stored, costs) => {
     expect(await compared(stored)).toEqual({ matches: false, costs })

@@ -5,6 +5,7 @@ import { promisify } from 'node:util'
 import { hashSync as argon2HashSync } from '@node-rs/argon2'
 import { afterAll, describe, expect, it } from '@jest/globals'
 import { holdsInSomeRun } from '@signet/testkit'
+import { median } from '@signet/testkit/bench'
 import type { BcryptChoice } from './bcrypt.js'
 import { createPasswordHasher, type DirectHasher } from './password-hasher.js'
 
@@ -201,5 +202,3 @@ async function timeOf(work: () => Promise<unknown>): Promise<number> {
   await work()
   return performance.now() - startedAt
 }
-
-const median = (values: number[]) => values.sort((a, b) => a - b)[Math.floor(values.length / 2)] ?? NaN

@@ -22,7 +22,7 @@ const MOST = 9
 /** Next to other tests, some runs fail by chance. A broken rule fails every run. */
 const RUNS = 6
 /** Timeout of tests whose measurements may have to be repeated on a busy machine. */
-export const PATIENCE_MS = 240_000
+export const MEASURING_MS = 240_000
 
 type Pair = (typeof PAIRS)[number]
 const roundsSlower = ({ slow, fast }: Pair, rounds: readonly Round[]): number =>
