@@ -1,7 +1,8 @@
 // Shared by the raw limit and the BullMQ comparison: only the product's own signing and sending.
 import { randomBytes } from 'node:crypto'
 import { AddressGuard, guardedAgent } from '@signet/address-guard'
-import { deliveryHeaders, newEventId, newSigningSecret, type DeliveryId } from '@signet/webhook-core'
+import { newEventId, newSigningSecret, type DeliveryId } from '@signet/webhook-core'
+import { deliveryHeaders } from '@signet/webhook-core/signature'
 import type { Dispatcher } from 'undici'
 import { post } from '../src/sending/http-sender.js'
 import type { SendAsk, SendTell } from './messages.js'

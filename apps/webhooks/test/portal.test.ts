@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals'
 import { html } from '@signet/pages'
-import { deliveryHeaders, type DeliveryId } from '@signet/webhook-core'
+import type { DeliveryId } from '@signet/webhook-core'
+import { deliveryHeaders } from '@signet/webhook-core/signature'
 import { textsIn } from '../src/pages/texts.js'
 import { portalPage } from '../src/portal/portal-page.js'
 import { aDelivery, anEndpoint, aVisitor, sent } from './support/portal.js'

@@ -23,7 +23,7 @@ export type { EventDefinition, EventHeader } from './events/event-definition.js'
 export { isHtml } from './events/html.js'
 export { PAYLOAD_TARGET_BYTES } from './recordings/target-size.js'
 
-export { deliveryHeaders, newSigningSecret, signDelivery } from './signature/signature.js'
+export { newSigningSecret } from './signature/signature.js'
 export {
   endpointSecretContext,
   SecretBox,

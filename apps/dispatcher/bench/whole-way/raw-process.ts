@@ -5,13 +5,8 @@ import { createServer, type IncomingMessage } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { AddressGuard, guardedAgent } from '@signet/address-guard'
 import { Batches, Db } from '@signet/db'
-import {
-  deliveryHeaders,
-  newEventId,
-  newSigningSecret,
-  type DeliveryId,
-  type EventId,
-} from '@signet/webhook-core'
+import { newEventId, newSigningSecret, type DeliveryId, type EventId } from '@signet/webhook-core'
+import { deliveryHeaders } from '@signet/webhook-core/signature'
 import type { Agent } from 'undici'
 import { post } from '../../src/sending/http-sender.js'
 import type { RawAsk, RawTell } from './messages.js'

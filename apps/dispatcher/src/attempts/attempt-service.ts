@@ -142,7 +142,7 @@ export class AttemptService {
     return work(lent).finally(() => lent.release())
   }
 
-  /** Reads the row with the body in hand, so that nothing is left to wait for. */
+  /** Reads the row again after the wait for the body, so that nothing is left to wait for. */
   async #readAndSend(known: KnownDelivery, request: Request): Promise<JobOutcome> {
     const due = await this.deps.due.find(known)
     return 'snapshot' in due ? this.#attemptDue(due.snapshot, request) : due.outcome

@@ -1,4 +1,4 @@
-import { signDelivery } from '@signet/webhook-core'
+import { signDelivery } from '@signet/webhook-core/signature'
 import pTimeout from 'p-timeout'
 import type { DeliverySnapshot } from '../deliveries/delivery-store.js'
 import type { Observer } from '../observers/observer.js'

@@ -1,5 +1,6 @@
 import type { JsonSchema } from '@signet/http'
-import { eventTypes, type deliveryHeaders } from '@signet/webhook-core'
+import { eventTypes } from '@signet/webhook-core'
+import type { deliveryHeaders } from '@signet/webhook-core/signature'
 import { id, ref, text } from '../schemas/schema-parts.js'
 import { eventComponent } from '../samples/sample-schemas.js'
 

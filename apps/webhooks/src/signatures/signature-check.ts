@@ -1,4 +1,5 @@
-import { deliveryHeaders, parseEventId, type DeliveryId, type EventId } from '@signet/webhook-core'
+import { parseEventId, type DeliveryId, type EventId } from '@signet/webhook-core'
+import { deliveryHeaders } from '@signet/webhook-core/signature'
 import { sameDigest } from '../credentials/credential.js'
 
 /** The result of checking one signature. */
