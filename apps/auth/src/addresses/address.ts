@@ -6,7 +6,7 @@ export type Address = { readonly kind: 'email' | 'phone'; readonly value: string
 export const isSameAddress = (one: Address, other: Address): boolean =>
   one.kind === other.kind && one.value === other.value
 
-/** `validation_failed`: this is no email address, or no phone number. */
+/** `validation_failed`: the text is not an email address, or not a phone number. */
 export class AddressFormatError extends AppError {
   constructor(
     readonly address: Address['kind'],
