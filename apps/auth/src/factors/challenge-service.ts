@@ -275,13 +275,9 @@ export class ChallengeService {
   }
 
   #notifyEnrolled(tx: Tx, user: User, { factorType }: StoredFactor, meta: RequestMeta): Promise<void> {
-    const email = user.email ?? ''
-    const variables = { email, factorType, data: user.userMetadata }
-    return this.deps.mailer.notify(
-      tx,
-      { kind: 'mfa_factor_enrolled_notification', to: email, variables },
-      meta,
-    )
+    const to = user.email ?? ''
+    const variables = { email: to, factorType, data: user.userMetadata }
+    return this.deps.mailer.notify(tx, { kind: 'mfa_factor_enrolled_notification', to, variables }, meta)
   }
 }
 
