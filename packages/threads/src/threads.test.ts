@@ -86,7 +86,7 @@ describe.each([
     expect(await end).toEqual(expected)
   })
 
-  it('can be terminated, which is no error', async () => {
+  it('can be terminated, which is not an error', async () => {
     const thread = start()
     const end = endOf(thread)
     expect(await answerOf(thread, 'Ada')).toBe('Hello, Ada')
