@@ -23,7 +23,7 @@ import { ConnectionService } from './grants/connection-service.js'
 import { RevocationService } from './grants/revocation-service.js'
 import { TokenService } from './grants/token-service.js'
 import { REQUEST_TIMEOUT_MS } from './http/time-limit.js'
-import { IdentityClient } from './identity/identity-client.js'
+import { IdentityClient, type TimeLimit } from './identity/identity-client.js'
 import { identityKeys } from './identity/identity-keys.js'
 import { UserJwtVerifier } from './identity/user-jwt.js'
 import { createLimits } from './limits/limits.js'
@@ -44,7 +44,13 @@ import { createWebhookServices } from './webhook-services.js'
 import { component } from './version.js'
 
 /** External dependencies that tests can replace; everything else is built from them. */
-export type Ports = { log: Logger; registry: Registry; now: () => Date; resolver: Resolver }
+export type Ports = {
+  log: Logger
+  registry: Registry
+  now: () => Date
+  resolver: Resolver
+  identityTimeLimit: TimeLimit
+}
 
 /** The composition root: the only place that constructs connections and services. */
 export function createContext(config: WebhooksConfig, ports: Partial<Ports> = {}) {
@@ -69,7 +75,15 @@ export function createContext(config: WebhooksConfig, ports: Partial<Ports> = {}
   const limits = createLimits(config, redis)
   const queues = new WebhookQueues({ connection: redis, prefix: config.queuePrefix })
   const accounts = new AccountService({ db, queues, observer, now })
-  const oauth = createOAuth(config, { db, observer, limits, accounts, log, now })
+  const oauth = createOAuth(config, {
+    db,
+    observer,
+    limits,
+    accounts,
+    log,
+    now,
+    timeLimit: ports.identityTimeLimit,
+  })
   const webhookObserver = createWebhookObserver(log, registry)
   const webhooks = createWebhookServices({
     db,
@@ -132,6 +146,7 @@ export function createContext(config: WebhooksConfig, ports: Partial<Ports> = {}
 export type Context = ReturnType<typeof createContext>
 
 type Base = Pick<Ports, 'log' | 'now'> & {
+  timeLimit: TimeLimit | undefined
   db: Db
   observer: ReturnType<typeof createObserver>
   limits: ReturnType<typeof createLimits>
@@ -139,7 +154,8 @@ type Base = Pick<Ports, 'log' | 'now'> & {
 }
 
 /** The OAuth server: clients, sessions, pages, tokens, Bearer authentication. */
-function createOAuth(config: WebhooksConfig, { db, observer, limits, accounts, log, now }: Base) {
+function createOAuth(config: WebhooksConfig, base: Base) {
+  const { db, observer, limits, accounts, log, now, timeLimit } = base
   const { baseUrl, identityUrl, identityPublicUrl = identityUrl } = config
   const allowList = new RedirectAllowList(config.redirectAllowList)
   const resources = new ResourcePolicy(baseUrl, config.oauthResources)
@@ -152,6 +168,7 @@ function createOAuth(config: WebhooksConfig, { db, observer, limits, accounts, l
     clientIpHeader: config.identityClientIpHeader,
     serviceToken: config.identityServiceToken,
     now,
+    timeLimit,
   })
   const users = new UserJwtVerifier({
     keys: identityKeys(config, log),

@@ -221,7 +221,8 @@ describe('the number of tokens', () => {
 
   it('gives the last place to one of several that would all find it free', async () => {
     const token = jwt(harness.identity.addUser())
-    await Promise.all(Array.from({ length: 19 }, () => create(token)))
+    const first = await Promise.all(Array.from({ length: 19 }, () => create(token)))
+    expect(first.every(({ status }) => status === 201)).toBe(true)
     const requests: ReturnType<typeof create>[] = []
     await harness.db.transaction(async (tx) => {
       // With this lock, others can still read, but inserts wait.

@@ -13,6 +13,9 @@ const { harness: strict, oauth } = useOAuth({
   },
 })
 
+/** How long a refresh waits for what the identity server says of the user. */
+const USER_STATE_LIMIT_MS = 2000
+
 describe('a grace of 0', () => {
   it('treats a replay right after the rotation as theft', async () => {
     const { client, tokens } = await oauth.connect(strict.identity.addUser())
@@ -71,6 +74,7 @@ describe('a grace of 0', () => {
     const at = await rotatedAt(
       'update oauth_refresh_tokens set rotated_at = clock_timestamp() where token_hash = $1 returning rotated_at::text as at',
     )
+    strict.timeLimits.pass(USER_STATE_LIMIT_MS)
     expect((await refreshing).status).toBe(200)
     expect(
       await rotatedAt('select rotated_at::text as at from oauth_refresh_tokens where token_hash = $1'),
@@ -134,8 +138,12 @@ describe('with a credential for the identity server', () => {
     'a failing question (%j) lets the refresh pass and is logged',
     async (failure) => {
       const { client, tokens } = await oauth.connect(strict.identity.addUser())
+      const asked = strict.identity.asked.length
       strict.identity.failWith(failure)
-      const { status } = await oauth.refresh(client, tokens.refresh_token)
+      const refreshing = oauth.refresh(client, tokens.refresh_token)
+      await waitFor(() => strict.identity.asked.length > asked)
+      if (failure.hang) strict.timeLimits.pass(USER_STATE_LIMIT_MS)
+      const { status } = await refreshing
       strict.identity.failWith(null)
       expect(status).toBe(200)
       expect(strict.logLines.some((line) => line.includes('identity server call failed'))).toBe(true)

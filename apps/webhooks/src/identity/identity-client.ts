@@ -23,6 +23,8 @@ export type Mailbox = { readonly address: string; readonly locale: unknown }
 
 export type UserState = 'active' | 'gone' | 'banned'
 
+export type TimeLimit = (ms: number) => AbortSignal
+
 export type IdentityClientOptions = {
   url: string
   /** Header in which the server expects the address of the browser. */
@@ -30,6 +32,8 @@ export type IdentityClientOptions = {
   /** Admin JWT for requests about users. */
   serviceToken?: string | undefined
   now: () => Date
+  /** The signal that ends a call after this many milliseconds; `AbortSignal.timeout` by default. */
+  timeLimit?: TimeLimit | undefined
 }
 
 const TIMEOUT_MS = 5000
@@ -121,7 +125,7 @@ export class IdentityClient {
 
   async #call(call: Call): Promise<Reply> {
     const { path, method = 'POST', body, bearer, apiVersion, clientIp, timeoutMs = TIMEOUT_MS } = call
-    const { url, clientIpHeader } = this.options
+    const { url, clientIpHeader, timeLimit = (ms) => AbortSignal.timeout(ms) } = this.options
     const headers: Record<string, string> = { accept: 'application/json' }
     if (body) headers['content-type'] = 'application/json'
     if (bearer !== undefined) headers['authorization'] = `Bearer ${bearer}`
@@ -131,7 +135,7 @@ export class IdentityClient {
       method,
       headers,
       redirect: 'error',
-      signal: AbortSignal.timeout(timeoutMs),
+      signal: timeLimit(timeoutMs),
       ...(body ? { body: JSON.stringify(body) } : {}),
     })
     if (reply.status === 429) throw new IdentityBusyError(reply.retryAfterSeconds)

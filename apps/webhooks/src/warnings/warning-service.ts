@@ -2,7 +2,7 @@ import type { Db } from '@signet/db'
 import { DEFAULT_LANGUAGE, languageOfLocale } from '@signet/language'
 import { MailRefusedError, MailUnansweredError, type OutgoingMail, type SmtpTransport } from '@signet/mail'
 import { Periodic } from '@signet/periodic'
-import pTimeout, { TimeoutError } from 'p-timeout'
+import pTimeout, { TimeoutError, type Options } from 'p-timeout'
 import type { IdentityClient } from '../identity/identity-client.js'
 import type { WebhookObserver } from '../observers/webhook-observer.js'
 import { warningMail, type WarningMailDeps } from './warning-mail.js'
@@ -20,7 +20,8 @@ type Deps = WarningMailDeps & {
   transport: SmtpTransport
   webhookObserver: WebhookObserver
   pollMs?: number
-  attemptMs?: number
+  /** The timers of the time limit of an attempt; Node's by default. */
+  timers?: Options<never>['customTimers']
   /** How long `close` waits for the outcomes of emails that are being sent, in milliseconds. */
   closeMs?: number
 }
@@ -121,9 +122,9 @@ export class WarningService {
   }
 
   async #submit(mail: OutgoingMail): Promise<void> {
-    const { transport, attemptMs = ATTEMPT_MS } = this.deps
+    const { transport, timers: customTimers } = this.deps
     const given = new AbortController()
-    const limits = { milliseconds: attemptMs, signal: this.#cutOff.signal }
+    const limits = { milliseconds: ATTEMPT_MS, signal: this.#cutOff.signal, customTimers }
     try {
       await pTimeout(transport.send(mail, given.signal), limits)
     } finally {

@@ -6,6 +6,7 @@ import { createLogger, createRegistry } from '@signet/telemetry'
 import { createTestDatabase, migrationsKey, testRedis, waitFor, type TestDatabase } from '@signet/testkit'
 import type { Resolver } from '@signet/address-guard'
 import { readConfig } from '../../src/config/read-config.js'
+import { HeldTimeLimits } from './held-time-limits.js'
 import { watchDocumented } from './documented-answers.js'
 import { serve } from '../../src/serve.js'
 import { JWT_SECRET, startIdentityDouble } from './identity-double.js'
@@ -63,10 +64,12 @@ export async function startHarness({
     WEBHOOKS_RATE_LIMITS_ENABLED: 'false',
     ...env,
   })
+  const timeLimits = new HeldTimeLimits()
   const log = createLogger({ level: 'debug', component: 'webhooks', sink: (line) => logLines.push(line) })
   const service = await serve(config, {
     log,
     registry: createRegistry({ runtime: false }),
+    identityTimeLimit: timeLimits.start,
     ...(usesSharedClock ? {} : { now }),
     ...ports,
   })
@@ -86,6 +89,8 @@ export async function startHarness({
     origin,
     internal: `http://127.0.0.1:${service.internalPort}`,
     identity,
+    /** Of the service's calls to the identity server. */
+    timeLimits,
     service,
     ctx: service.ctx,
     db: service.ctx.db,
