@@ -36,7 +36,7 @@ const DELIVERY = 'by the tools of /mcp to a verified delivery'
 const VERIFIES = 'verifies deliveries, also while a secret is replaced'
 const GENERATES = 'generates a client from the OpenAPI document'
 const GENERATES_FOR_AUTH = `${GENERATES} of apps/auth`
-const SUBSCRIPTION = 'which creates, lists and deletes a subscription'
+const WEBHOOK = 'which creates, lists and deletes a webhook'
 const USER = 'which creates a user, signs in, reads and deletes the user'
 const GENERATED_CLIENT = 'a client that openapi-typescript generates'
 
@@ -83,7 +83,7 @@ const ROWS = [
   { ...crate('standardwebhooks'), does: VERIFIES, file: LANGUAGES, tests: 'standardwebhooks for Rust' },
   {
     ...npm('openapi-typescript', 'packages/testkit'),
-    does: `${GENERATES}, ${SUBSCRIPTION}`,
+    does: `${GENERATES}, ${WEBHOOK}`,
     file: GENERATED,
     tests: GENERATED_CLIENT,
   },
@@ -93,7 +93,7 @@ const ROWS = [
     file: AUTH_GENERATED,
     tests: GENERATED_CLIENT,
   },
-  { ...python('openapi-python-client'), does: `${GENERATES}, ${SUBSCRIPTION}`, file: DOCUMENT },
+  { ...python('openapi-python-client'), does: `${GENERATES}, ${WEBHOOK}`, file: DOCUMENT },
   {
     ...python('schemathesis'),
     does: 'finds no answer of /v1 that deviates from the OpenAPI document',

@@ -13,7 +13,7 @@ import {
   readRecording,
   sendTestEvent,
   setHook,
-  subscribe,
+  createWebhook,
 } from '../src/walkthrough/deliveries.js'
 import { signUp } from '../src/walkthrough/sign-up.js'
 import { Journey, LAPTOP, PASSWORD, PHONE } from './support/journey.js'
@@ -212,10 +212,10 @@ describeInBrowser('an operator', () => {
     const { world } = journey.stack
     const person = await signUp(world, 'followed')
     const accessToken = await connectApplication(world, person)
-    const subscription = await subscribe(world, accessToken, 'followed')
-    const { endpointId, path, secret } = subscription
+    const webhook = await createWebhook(world, accessToken, 'followed')
+    const { endpointId, path, secret } = webhook
     await setHook(world, path, { secret, otherwise: { status: 503, body: 'the disk is full' } })
-    const eventId = await sendTestEvent({ world, accessToken, subscription })
+    const eventId = await sendTestEvent({ world, accessToken, webhook })
 
     await page.goto(`${base}/admin`)
     await page.fill('[name=q]', eventId)

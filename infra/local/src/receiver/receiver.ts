@@ -23,7 +23,7 @@ export interface Answer {
 
 /** What a path expects and how it responds. */
 export interface Hook {
-  /** Signing secret of the subscription. Deliveries that do not verify are answered with 401. */
+  /** Signing secret of the webhook. Deliveries that do not verify are answered with 401. */
   secret?: string
   /** One answer per request, in order; afterwards 200. With a secret, only deliveries with a valid signature get them. */
   answers?: readonly Answer[]

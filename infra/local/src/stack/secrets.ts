@@ -4,7 +4,7 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 /** Secrets of one developer's machine. They are random, created once, and never leave the data folder. */
 export const newSecrets = () => ({
   jwtSecret: randomBytes(48).toString('base64url'),
-  /** Encrypts the subscriptions' signing secrets. */
+  /** Encrypts the webhooks' signing secrets. */
   encryptionKey: randomBytes(32).toString('base64'),
   internalToken: randomBytes(32).toString('base64url'),
   adminToken: randomBytes(32).toString('base64url'),

@@ -17,7 +17,7 @@ export interface Walk {
   person: Person
   /** The application's access token. */
   accessToken: string
-  subscription: Awaited<ReturnType<typeof subscribe>>
+  webhook: Awaited<ReturnType<typeof createWebhook>>
 }
 
 /** A finished recording as the recorder reports it, without its owner. */
@@ -34,7 +34,7 @@ export const readRecording = (name: RecordingName): Recording =>
   JSON.parse(readFileSync(new URL(`../../recordings/${name}.json`, import.meta.url), 'utf8')) as Recording
 
 /** Creates a webhook for the local HTTPS receiver. */
-export async function subscribe(world: World, bearer: string, name: string) {
+export async function createWebhook(world: World, bearer: string, name: string) {
   const path = `/hooks/${name}`
   const url = await setHook(world, path, {})
   const request = { bearer, json: { url, events: ['summary.completed'] } }
@@ -49,8 +49,8 @@ export async function subscribe(world: World, bearer: string, name: string) {
 
 /** Asks for a test event. Returns its id. */
 export async function sendTestEvent(walk: Omit<Walk, 'person'>): Promise<string> {
-  const { world, accessToken: bearer, subscription } = walk
-  const url = `${world.webhooks}/v1/webhooks/${subscription.endpointId}/test`
+  const { world, accessToken: bearer, webhook } = walk
+  const url = `${world.webhooks}/v1/webhooks/${webhook.endpointId}/test`
   const answer = await call<{ event_id: string; queued: boolean }>(world, 'POST', url, { bearer })
   check(answer.queued, 'the test event is queued')
   return answer.event_id
@@ -110,7 +110,7 @@ const mib = (bytes: number): string => (bytes / ONE_MIB).toFixed(2)
 /** Makes the receiver fail once, checks that the retry succeeds, and shows both in the delivery log. */
 export async function retry(walk: Walk): Promise<void> {
   const { world, person, accessToken: bearer } = walk
-  const { path, secret, endpointId } = walk.subscription
+  const { path, secret, endpointId } = walk.webhook
   await setHook(world, path, { secret, answers: [{ status: 500 }] })
   tell('The receiver will answer 500 to the next request.')
   const eventId = await publishRecording(world, person, readRecording('product-review'), 'retry')
@@ -150,14 +150,14 @@ export async function publishRecording(
   return (await call<{ event_id: string }>(world, 'POST', url, request)).event_id
 }
 
-/** Tells the receiver what a path expects and how to respond. Returns the address for a subscription. */
+/** Tells the receiver what a path expects and how to respond. Returns the address for a webhook. */
 export async function setHook(world: World, path: string, hook: Hook): Promise<string> {
   const json = { path, ...hook }
   return (await call<{ url: string }>(world, 'PUT', `${world.inbox}/api/hooks`, { json })).url
 }
 
 /** Waits for the delivery of an event, the first or a later attempt, and requires that it verifies. */
-const arrival = ({ world, subscription: { path } }: Walk, eventId: string, attempt = 1) =>
+const arrival = ({ world, webhook: { path } }: Walk, eventId: string, attempt = 1) =>
   waitUntil(
     async () => {
       const url = `${world.inbox}/api/deliveries?path=${path}`

@@ -1,6 +1,6 @@
 import { bold, cyan, green, red, say, secondsSince } from '../terminal.js'
 import { connectApplication } from './connect.js'
-import { ping, retry, subscribe, summaries, type Walk } from './deliveries.js'
+import { createWebhook, ping, retry, summaries, type Walk } from './deliveries.js'
 import type { World } from './http.js'
 import { signOutEverywhere, signUp } from './sign-up.js'
 
@@ -18,9 +18,9 @@ export async function walkThrough(world: World): Promise<WalkthroughResult | und
     const accessToken = await step('b', 'She connects an application', () =>
       connectApplication(world, person),
     )
-    const register = () => subscribe(world, accessToken, name)
-    const subscription = await step('c', 'The application registers a webhook', register)
-    const walk = { world, person, accessToken, subscription }
+    const register = () => createWebhook(world, accessToken, name)
+    const webhook = await step('c', 'The application registers a webhook', register)
+    const walk = { world, person, accessToken, webhook }
     await step('d', 'A test event arrives', () => ping(walk))
     await step('e', 'Recordings are summed up', () => summaries(walk))
     await step('f', 'The receiver fails once, and the event is sent again', () => retry(walk))
