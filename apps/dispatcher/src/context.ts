@@ -38,6 +38,8 @@ export type Ports = {
   convert: Convert
   /** Definitions of event types, for bodies that are built here. */
   catalogue: EventCatalogue
+  /** How old a snapshot of an endpoint may be when a request is sent, in milliseconds. */
+  freshMs: number
   /** Certificate authorities of receivers in tests, instead of Node's. */
   ca: string
 }
@@ -82,7 +84,7 @@ export function createContext(config: DispatcherConfig, ports: Partial<Ports> = 
     now,
   }
   const pauseSwitch = new PauseSwitch(db, queues)
-  const attempts = createAttempts(parts, { agent, random: ports.random })
+  const attempts = createAttempts(parts, { agent, random: ports.random, freshMs: ports.freshMs })
   const dispatching = createDispatching(parts, attempts, { ...ports, convert })
   const workers = createWorkers(
     parts,

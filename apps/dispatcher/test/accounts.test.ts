@@ -13,7 +13,8 @@ const DAY = 86_400_000
 const AT_ONCE = '1970-01-01T00:00:00Z'
 
 /** Dependencies of an attempt that this file does not need, because nothing is sent. */
-const notUsed = () => ({}) as Pick<AttemptDeps, 'lostRuns' | 'recorder' | 'secrets' | 'schedule' | 'send'>
+const notUsed = () =>
+  ({}) as Pick<AttemptDeps, 'freshness' | 'lostRuns' | 'recorder' | 'secrets' | 'schedule' | 'send'>
 
 /** Bans an account as the webhooks API does when the identity server tells it to. */
 async function ban(db: Db, accountId: string, until: Date | null): Promise<void> {

@@ -15,7 +15,7 @@ import { attemptOf, recordResult } from './record-result.js'
 import type { ResultRecorder, WithoutRow } from './result-recorder.js'
 import { decideRetry } from './retry-decision.js'
 import { sendAttempt, type Sending, type SendingDeps } from './send-attempt.js'
-import { SnapshotFreshness } from './snapshot-freshness.js'
+import type { SnapshotFreshness } from './snapshot-freshness.js'
 import { isBanned, type KnownDelivery } from './snapshot-rules.js'
 import type { UnrecordedRequests } from './unrecorded-requests.js'
 import type { UnwrittenEvent } from './unwritten-event.js'
@@ -48,6 +48,7 @@ export type AttemptDeps = SendingDeps & {
   deferredJobs: Pick<DeferredJobs, 'deferred' | 'attempted'>
   bodies: BodyCache
   recorder: ResultRecorder
+  freshness: SnapshotFreshness
   schedule: RetrySchedule
   retryWhileUnavailable: RetryWhileUnavailable
   observer: Observer
@@ -61,8 +62,6 @@ const KEY_MISSING: JobOutcome = { kind: 'defer', delayMs: 60_000 }
  * the job.
  */
 export class AttemptService {
-  readonly #freshness = new SnapshotFreshness()
-
   constructor(private readonly deps: AttemptDeps) {}
 
   /** Runs a job of the `deliveries` queue. */
@@ -82,7 +81,7 @@ export class AttemptService {
     const { id: endpointId, accountId, deleted } = snapshot.endpoint
     const work = (lease: PermitLease) =>
       this.#withBody(snapshot, async (lent) => {
-        const isFresh = this.#freshness.isFresh(endpointId, readAt)
+        const isFresh = this.deps.freshness.isFresh(endpointId, readAt)
         if (isFresh && !deleted && !isBanned(snapshot, this.deps.now()))
           return this.#attempt(snapshot, 1, { lent, lease, unwritten, requests })
         await unwritten?.write()
@@ -122,7 +121,7 @@ export class AttemptService {
     if (!('snapshot' in due)) return due.outcome
     const readAt = performance.now()
     return this.#withBody(due.snapshot, (lent) =>
-      this.#freshness.isFresh(known.endpointId, readAt)
+      this.deps.freshness.isFresh(known.endpointId, readAt)
         ? this.#attemptDue(due.snapshot, { lent, lease })
         : this.#readAndSend(known, { lent, lease }),
     )
@@ -200,7 +199,7 @@ export class AttemptService {
       answer,
     }
     const recorded = await recordResult(recorder, result, accountId, withoutRow)
-    if (recorded && isEndpointStopped(result, recorded)) this.#freshness.endpointStopped(endpointId)
+    if (recorded && isEndpointStopped(result, recorded)) this.deps.freshness.endpointStopped(endpointId)
     observer.attemptEnded({ snapshot, result, recorded })
     return outcomeOf(recorded, now())
   }

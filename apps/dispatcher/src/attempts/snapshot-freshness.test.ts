@@ -1,12 +1,12 @@
 import { expect, it } from '@jest/globals'
 import type { EndpointId } from '@signet/webhook-core'
-import { SnapshotFreshness } from './snapshot-freshness.js'
+import { FRESH_MS, SnapshotFreshness } from './snapshot-freshness.js'
 
 const [one, other] = ['1', '2'] as unknown as [EndpointId, EndpointId]
 
 it('accepts a snapshot for a moment, unless it was read before its endpoint was stopped', () => {
   let now = 1000
-  const snapshots = new SnapshotFreshness(() => now)
+  const snapshots = new SnapshotFreshness(FRESH_MS, () => now)
   expect(snapshots.isFresh(one, 900)).toBe(true)
   expect(snapshots.isFresh(one, 799)).toBe(false)
   snapshots.endpointStopped(one)
@@ -18,7 +18,7 @@ it('accepts a snapshot for a moment, unless it was read before its endpoint was 
 
 it('remembers the latest time of an endpoint that was stopped twice', () => {
   let now = 1000
-  const snapshots = new SnapshotFreshness(() => now)
+  const snapshots = new SnapshotFreshness(FRESH_MS, () => now)
   snapshots.endpointStopped(one)
   now = 1150
   snapshots.endpointStopped(other)

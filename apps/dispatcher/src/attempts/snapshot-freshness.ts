@@ -14,17 +14,20 @@ export class SnapshotFreshness {
   /** When an endpoint was last seen disabled or deleted, oldest first. Entries older than any fresh snapshot are dropped. */
   readonly #stoppedAt = new Map<EndpointId, number>()
 
-  constructor(private readonly now: () => number = () => performance.now()) {}
+  constructor(
+    private readonly freshMs: number = FRESH_MS,
+    private readonly now: () => number = () => performance.now(),
+  ) {}
 
   /** `readAt`: when the statement that read the snapshot began, by the clock of this process. */
   isFresh(endpointId: EndpointId, readAt: number): boolean {
-    return this.now() - readAt <= FRESH_MS && readAt > (this.#stoppedAt.get(endpointId) ?? -Infinity)
+    return this.now() - readAt <= this.freshMs && readAt > (this.#stoppedAt.get(endpointId) ?? -Infinity)
   }
 
   endpointStopped(endpointId: EndpointId): void {
     const now = this.now()
     for (const [id, since] of this.#stoppedAt) {
-      if (now - since <= FRESH_MS) break
+      if (now - since <= this.freshMs) break
       this.#stoppedAt.delete(id)
     }
     // Reinserted at the end, so that the map stays in order of time.

@@ -8,6 +8,7 @@ import { DueDeliveries } from '../attempts/due-deliveries.js'
 import { LostRuns } from '../attempts/lost-runs.js'
 import { OpenSecrets } from '../attempts/open-secrets.js'
 import { ResultRecorder } from '../attempts/result-recorder.js'
+import { SnapshotFreshness } from '../attempts/snapshot-freshness.js'
 import { createSnapshotLoader } from '../attempts/snapshot-loader.js'
 import { retryWhileUnavailable } from '../database/retry-while-unavailable.js'
 import { findBody } from '../events/event-store.js'
@@ -19,12 +20,13 @@ type AttemptPorts = {
   /** The connections to receivers. */
   agent: Dispatcher
   random?: (() => number) | undefined
+  freshMs?: number | undefined
 }
 
 export type Attempts = ReturnType<typeof createAttempts>
 
 /** Creates what makes attempts, records their results and decides what follows. */
-export function createAttempts(parts: Parts, { agent, random }: AttemptPorts) {
+export function createAttempts(parts: Parts, { agent, random, freshMs }: AttemptPorts) {
   const { config, pools, queues, observer, retryWhileUnavailable: retry, now } = parts
   const { db } = pools
   const limiter = new EndpointLimiter({
@@ -55,6 +57,7 @@ export function createAttempts(parts: Parts, { agent, random }: AttemptPorts) {
     now,
     secrets: new OpenSecrets(config.secretBox),
     schedule,
+    freshness: new SnapshotFreshness(freshMs),
     send: (request) => post(agent, request, config.timeoutMs),
   })
   return { limiter, bodies, canceller, lostRuns, deferredJobs, attempts }
