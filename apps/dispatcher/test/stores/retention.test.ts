@@ -32,6 +32,20 @@ describe('retention', () => {
       deliveries.map(({ id }) => id),
     ])
 
+  /** An event of that many milliseconds after 1970 whose only delivery was dispatched and has ended now. */
+  async function anEndedEvent(ms: number) {
+    const { db } = database
+    const endpoint = await anEndpoint(db)
+    const summary = aSummary({ accountId: endpoint.accountId, eventId: newEventId(new Date(ms)) })
+    await queueSummary(db, summary)
+    const made = deliveriesIn(await dispatchEvents(db, [{ id: summary.eventId, body: '{}' }], NOW))
+    await recordAttempts(
+      db,
+      made.map((delivery) => aResult(delivery, { kind: 'over', error: 'http_500' })),
+    )
+    return { endpoint, summary, made }
+  }
+
   it('deletes the oldest events with deliveries and attempts, in batches, and none younger', async () => {
     const { db } = database
     const endpoint = await anEndpoint(db)
@@ -92,14 +106,7 @@ describe('retention', () => {
 
   it('keeps the log of an old event that was dispatched late as long as that of any other', async () => {
     const { db } = database
-    const endpoint = await anEndpoint(db)
-    const summary = aSummary({ accountId: endpoint.accountId, eventId: newEventId(new Date(10)) })
-    await queueSummary(db, summary)
-    const made = deliveriesIn(await dispatchEvents(db, [{ id: summary.eventId, body: '{}' }], NOW))
-    await recordAttempts(
-      db,
-      made.map((delivery) => aResult(delivery, { kind: 'over', error: 'http_500' })),
-    )
+    const { made } = await anEndedEvent(10)
     expect(await deleteEvents(db, new Date(1000), 10)).toBe(0)
     await backdate(made)
     expect(await deleteEvents(db, new Date(1000), 10)).toBe(1)
@@ -107,14 +114,7 @@ describe('retention', () => {
 
   it('keeps an event that gets a new delivery while a batch is looking for old ones', async () => {
     const { db } = database
-    const endpoint = await anEndpoint(db)
-    const summary = aSummary({ accountId: endpoint.accountId, eventId: newEventId(new Date(12)) })
-    await queueSummary(db, summary)
-    const made = deliveriesIn(await dispatchEvents(db, [{ id: summary.eventId, body: '{}' }], NOW))
-    await recordAttempts(
-      db,
-      made.map((delivery) => aResult(delivery, { kind: 'delivered' })),
-    )
+    const { endpoint, summary, made } = await anEndedEvent(12)
     await backdate(made)
     /** A replay that is committed before the batch locks the event, but after it has decided to. */
     const replay = () =>
