@@ -102,6 +102,16 @@ describe('applications', () => {
       false,
     ])
   })
+
+  it('ends the access of the command-line tool, whose id is shorter than others', async () => {
+    const { user, browser, open } = await visitor()
+    const redirect_uris = ['http://127.0.0.1/callback']
+    const tool = { client_id: 'svcl_cli', redirect_uris, token_endpoint_auth_method: 'none' }
+    const { access_token } = (await oauth.exchange(tool, await oauth.authorize(tool, user))).body
+    const revoked = await sent(browser, await open('/applications'), '/revoke')
+    expect(revoked.text).toContain('Access was revoked')
+    expect(await oauth.works(access_token)).toBe(false)
+  })
 })
 
 describe('personal tokens', () => {

@@ -1,6 +1,6 @@
 import type { Db } from '@signet/db'
 import type { RequestMeta } from '@signet/telemetry'
-import { hasFormOf } from '../credentials/credential.js'
+import { isClientId } from '../clients/client.js'
 import { notFound } from '../errors/api-errors.js'
 import type { Observer } from '../observers/observer.js'
 import { listConnections, revokeConnection, type Connection } from './connection-store.js'
@@ -14,7 +14,7 @@ export class ConnectionService {
   }
 
   async revoke(accountId: string, clientId: string, meta: RequestMeta): Promise<void> {
-    if (!hasFormOf('clientId', clientId)) throw notFound()
+    if (!isClientId(clientId)) throw notFound()
     const grants = await revokeConnection(this.deps.db, { accountId, clientId })
     if (grants.length === 0) throw notFound()
     for (const grantId of grants)
