@@ -234,6 +234,17 @@ describe('id_token grant (docs/specification.md#tokens)', () => {
     expect((await grant({ provider: 'apple', id_token: token })).status).toBe(200)
   })
 
+  it.each([false, 'false'])(
+    'apple: an address that Apple did not verify, where email_verified is %j, lets nobody into the account of its owner',
+    async (email_verified) => {
+      const owner = await aUser(server)
+      const id_token = await idToken(issuerOf('apple'), { email: owner.email, email_verified })
+      expectError(await grant({ provider: 'apple', id_token }), 422, 'provider_email_needs_verification')
+      const { body } = await get(server, '/user', { token: owner.access_token })
+      expect((body['identities'] as Json[]).map(({ provider: name }) => name)).toEqual(['email'])
+    },
+  )
+
   it('another issuer must be allowed, is held to the named client, and cannot speak for a provider', async () => {
     const token = await idToken(customIssuer(), {}, { audience: 'app-1' })
     const ask = (client_id: string, issuer = customIssuer()) =>

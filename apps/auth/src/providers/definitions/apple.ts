@@ -12,10 +12,11 @@ export const apple: ProviderDefinition = {
     register:
       'developer.apple.com, Identifiers: a Services ID with Sign in with Apple, its domain and return URL. The secret is a client secret JWT (ES256, signed with the key of the team).',
     returns:
-      'Claims of the id token: `sub`, `email`, `is_private_email`. The name is in a form field of the first consent only.',
+      'Claims of the id token: `sub`, `email` with `email_verified`, `is_private_email`. The name is in a form field of the first consent only.',
     tests: ['open-id', 'id-token'],
     quirks: [
       'The callback is a form POST.',
+      'An address counts as verified unless `email_verified` says otherwise, as it does for accounts that a company or school manages (Sign in with Apple at Work & School).',
       'The secret is valid for six months at most; nobody renews it for you.',
       'Id tokens of an iOS app are accepted, too, if AUTH_EXTERNAL_IOS_BUNDLE_ID names it.',
     ],
@@ -46,10 +47,16 @@ export const apple: ProviderDefinition = {
 function profileOf(claims: JwtClaims): ProviderProfile {
   return {
     subject: subjectAt(claims, 'sub'),
-    // All addresses from Apple are verified, including private relay addresses.
-    emails: oneEmail(textAt(claims, 'email'), true),
+    // Apple verifies the addresses of its own accounts, and private relay addresses, but not those of accounts that an organization manages.
+    emails: oneEmail(textAt(claims, 'email'), !saysUnverified(claims)),
     data: { iss: textAt(claims, 'iss'), custom_claims: otherMembers(claims, STANDARD) },
   }
+}
+
+/** Whoever manages the accounts of a company or school can name any address. Apple says so by `false`, which may be text. */
+function saysUnverified(claims: JwtClaims): boolean {
+  const verified = at(claims, 'email_verified')
+  return verified === false || verified === 'false'
 }
 
 /** Apple sends the name only once, in a form field of the first consent. */
