@@ -103,6 +103,10 @@ describe('POST /admin/users', () => {
     ['a bad phone', { phone: 'nonsense' }],
     ['password and hash together', { email: 'a@b.co', password: 'x', password_hash: '$2a$10$x' }],
     ['an unusable hash', { email: 'a@b.co', password_hash: 'plain' }],
+    [
+      'a hash that the library cannot read',
+      { email: 'a@b.co', password_hash: '$argon2id$v=19$m=19456,t=2,p=1$c29tZXNhbHR0a$aGFzaGhhc2g' },
+    ],
     ['an id that is no UUID', { email: 'a@b.co', id: 'x' }],
     ['the nil UUID', { email: 'a@b.co', id: '00000000-0000-0000-0000-000000000000' }],
     ['a ban of a bare number', { email: 'a@b.co', ban_duration: '24' }],

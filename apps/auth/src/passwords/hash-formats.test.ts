@@ -33,9 +33,18 @@ describe('isUsableHash (docs/specification.md#passwords)', () => {
     ['argon2 with no memory', argon2('argon2id$v=19$m=0,t=2,p=1')],
     ['argon2 with less than 8 KiB for each lane', argon2('argon2id$v=19$m=16,t=2,p=4')],
     ['argon2 with too short a salt', argon2('argon2id$v=19$m=19456,t=2,p=1', 'c2FsdA$aGFzaGhhc2g')],
+    [
+      'argon2 with a salt that is not base64',
+      argon2('argon2id$v=19$m=19456,t=2,p=1', 'c29tZXNhbHR0a$aGFzaGhhc2g'),
+    ],
+    [
+      'argon2 with bits after the last byte',
+      argon2('argon2id$v=19$m=19456,t=2,p=1', 'c29tZXNhbHQ$aGFzaGhhc2h'),
+    ],
     ['argon2 with a key id', argon2('argon2id$v=19$m=19456,t=2,p=1,keyid=Zm9v')],
     ['Firebase scrypt without signer key', firebase('v=1,n=14,r=8,p=1,ss=Bw==')],
     ['Firebase scrypt with too much memory', firebase('v=1,n=20,r=64,p=1,sk=a2V5cw==')],
+    ['Firebase scrypt with a cost too high for its blocks', firebase('v=1,n=16,r=1,p=1,sk=a2V5cw==')],
     ['Firebase scrypt with no cost', firebase('v=1,n=0,r=8,p=1,sk=a2V5cw==')],
     ['Firebase scrypt whose hash has another length', firebase('v=1,n=14,r=8,p=1,sk=a2V5')],
     ['Firebase scrypt of another version', firebase('v=2,n=14,r=8,p=1,sk=a2V5cw==')],

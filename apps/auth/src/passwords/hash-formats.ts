@@ -45,12 +45,11 @@ function parseArgon2(hash: string): HashFormat | null {
   const match = ARGON2.exec(hash)
   if (!match) return null
   const [memoryKib, passes, parallelism] = match.slice(1, 4).map(Number)
-  const saltBytes = decodedLength(match[4])
-  const hashBytes = decodedLength(match[5])
+  const [salt, digest] = [unpadded(match[4]), unpadded(match[5])]
   // RFC 9106 section 3.1 does not allow values below these minimums.
   if (!within(parallelism, 1, MAX_PARALLELISM) || !within(passes, 1, MAX_ARGON2_PASSES)) return null
   if (!within(memoryKib, 8 * (parallelism ?? 1), GIBIBYTE / 1024)) return null
-  return within(saltBytes, 8, 64) && within(hashBytes, 4, 128) ? { algorithm: 'argon2' } : null
+  return within(salt?.length, 8, 64) && within(digest?.length, 4, 128) ? { algorithm: 'argon2' } : null
 }
 
 function parseFirebaseScrypt(hash: string): HashFormat | null {
@@ -63,6 +62,8 @@ function parseFirebaseScrypt(hash: string): HashFormat | null {
   if (!within(memoryCost, 1, 20) || !within(rounds, 1, 64) || !within(parallelism, 1, MAX_PARALLELISM))
     return null
   if (128 * 2 ** memoryCost * rounds > GIBIBYTE) return null
+  // scrypt has no higher cost for blocks of this size (RFC 7914 section 2).
+  if (memoryCost >= 16 * rounds) return null
   if (!separator || !signerKey?.length || !salt?.length || digest?.length !== signerKey.length) return null
   const parameters = {
     memoryCost,
@@ -78,4 +79,8 @@ function parseFirebaseScrypt(hash: string): HashFormat | null {
 const within = (value: number | undefined, min: number, max: number) =>
   value !== undefined && value >= min && value <= max
 
-const decodedLength = (base64 = '') => Math.floor((base64.length * 3) / 4)
+/** The bytes of base64 without padding; undefined for text that no encoder makes, which the library refuses to read. */
+function unpadded(base64 = ''): Buffer | undefined {
+  const bytes = Buffer.from(base64, 'base64')
+  return bytes.toString('base64').replace(/=+$/, '') === base64 ? bytes : undefined
+}
