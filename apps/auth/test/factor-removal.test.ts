@@ -90,6 +90,20 @@ describe('factors of users, for administrators', () => {
     ])
   })
 
+  it('refuses a name that is longer than its owner could give', async () => {
+    const user = await aUser(server)
+    const { id } = await enroll(user)
+    const rename = (length: number) =>
+      put(
+        server,
+        `/admin/users/${user.user.id}/factors/${id}`,
+        { friendly_name: 'x'.repeat(length) },
+        asAdmin(),
+      )
+    expect((await rename(255)).status).toBe(200)
+    expectError(await rename(256), 400, 'validation_failed', /friendly_name must not be longer than 255/)
+  })
+
   it('removes and returns a factor, and lowers the sessions that used it', async () => {
     const user = await aUser(server)
     const factor = await enroll(user)

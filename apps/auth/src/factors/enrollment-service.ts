@@ -11,6 +11,7 @@ import type { User } from '../users/user.js'
 import {
   factorNotFound,
   factorTraits,
+  limitedText,
   needsFactorFirst,
   requireFreeName,
   visibleName,
@@ -44,8 +45,6 @@ type Deps = {
   now: () => Date
 }
 
-const MAX_TEXT = 255
-
 /** Enrolls and removes second factors (docs/specification.md#factors). */
 export class EnrollmentService {
   constructor(private readonly deps: Deps) {}
@@ -54,7 +53,7 @@ export class EnrollmentService {
     const { gate, audit, factors, encryption, now } = this.deps
     const { id: userId } = caller.user
     const type = this.#typeOf(request)
-    const friendlyName = visibleName(text('friendly_name', request.friendly_name))
+    const friendlyName = visibleName(request.friendly_name)
     const phone = type === 'phone' ? normalizePhone(request.phone ?? '') : null
     const id = randomUUID()
     const secret = newTotpSecret()
@@ -76,7 +75,7 @@ export class EnrollmentService {
 
   /** Called before anything is stored, because an issuer with many characters that a URL has to encode may not fit into a QR code. */
   #authenticatorCode(secret: string, { id, email, phone }: User, request: EnrollRequest) {
-    const issuer = text('issuer', request.issuer)
+    const issuer = limitedText('issuer', request.issuer)
     const uri = totpUri({
       secret,
       issuer: issuer === '' ? this.deps.rules.siteHost : issuer,
@@ -89,7 +88,7 @@ export class EnrollmentService {
   /** Owners choose which factor to remove by its name, so changing the name needs a second factor. */
   async rename({ user, session }: Live, id: string, name: string, meta: RequestMeta): Promise<void> {
     const { gate, factors, audit, now } = this.deps
-    const friendlyName = visibleName(text('friendly_name', name))
+    const friendlyName = visibleName(name)
     if (friendlyName === '') throw invalid('friendly_name is required')
     await audit.transaction(meta, async (tx, record) => {
       const held = await gate.hold(tx, { userId: user.id, sessionId: session.id })
@@ -156,9 +155,4 @@ export class EnrollmentService {
         'A verified phone factor with this number already exists, unenroll it to continue',
       )
   }
-}
-
-function text(name: string, value = ''): string {
-  if (value.length > MAX_TEXT) throw invalid(`${name} must not be longer than ${MAX_TEXT} characters`)
-  return value
 }

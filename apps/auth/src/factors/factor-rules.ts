@@ -1,6 +1,6 @@
 import { isAppError, type AppError } from '@signet/errors'
 import { withoutInvisible } from '@signet/pages/visible'
-import { authError } from '../errors/auth-error.js'
+import { authError, invalid } from '../errors/auth-error.js'
 import type { Factor, User } from '../users/user.js'
 
 export type FactorType = Factor['factorType']
@@ -21,8 +21,18 @@ export type FactorRules = {
 
 export const factorNotFound = () => authError('not_found', 'mfa_factor_not_found', 'Factor not found')
 
+/** The most characters of a name, and of an issuer. */
+const MAX_TEXT = 255
+
+/** Refuses text that is too long for its column. */
+export function limitedText(name: string, value = ''): string {
+  if (value.length > MAX_TEXT) throw invalid(`${name} must not be longer than ${MAX_TEXT} characters`)
+  return value
+}
+
 /** People compare these names, and do not see characters that reorder or hide text. */
-export const visibleName = (name: string): string => withoutInvisible(name).trim()
+export const visibleName = (name?: string): string =>
+  withoutInvisible(limitedText('friendly_name', name)).trim()
 
 const nameTaken = () =>
   authError('unprocessable', 'mfa_factor_name_conflict', 'A factor with this friendly name already exists')
