@@ -152,6 +152,16 @@ describe('personal tokens', () => {
       skewMs = 0
     }
   })
+
+  it('need a proof of that time: a sign-in that the sign-in page passes on can be older', async () => {
+    const { user, browser, open } = await visitor()
+    const fresh = await open('/tokens')
+    const earlier = `update login_sessions set proved_at = proved_at - interval '16 minutes' where account_id = $1`
+    await harness.db.query(earlier, [user.id])
+    expect((await open('/tokens')).text).toContain('You signed in too long ago')
+    const refused = await sent(browser, fresh, '/tokens', { name: 'late', days: '30' })
+    expect([refused.status, refused.text.includes('svp_')]).toEqual([400, false])
+  })
 })
 
 describe('endpoints', () => {

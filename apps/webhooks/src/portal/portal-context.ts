@@ -32,6 +32,8 @@ type Opened = {
 export class PortalContext {
   readonly accountId: string
   readonly authenticatedAt: Date
+  /** When the person proved who they are. Null for a session from before that was recorded. */
+  readonly provedAt: Date | null
   readonly req: Request
   readonly meta: RequestContext
   readonly now: Date
@@ -48,6 +50,7 @@ export class PortalContext {
       throw new Error('the portal needs a signed-in person')
     this.accountId = session.accountId
     this.authenticatedAt = session.authenticatedAt
+    this.provedAt = session.provedAt
     this.req = req
     this.meta = meta
     this.now = now

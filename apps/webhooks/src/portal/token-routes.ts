@@ -17,8 +17,11 @@ type Deps = PortalDeps & {
   now: () => Date
 }
 
-/** The same as for user JWTs at `/account/tokens`: nobody must be able to create a lasting credential in a session that was left open. */
-const MAX_SIGN_IN_AGE_MS = 15 * 60 * 1000
+/**
+ * Nobody must be able to create a lasting credential in a session that was left open. What counts is the proof: the sign-in page of the
+ * identity server passes an older sign-in on at the press of a button, unless it is asked not to, and anyone can change that address.
+ */
+const MAX_PROOF_AGE_MS = 15 * 60 * 1000
 const LIFETIMES = [30, 90, 180, 365] as const
 
 /** Pages to create personal API tokens, which show them once, and to list and revoke them. */
@@ -72,8 +75,8 @@ function showCreated(portal: PortalContext): Answer {
   })
 }
 
-const isRecent = ({ now }: Deps, { authenticatedAt }: PortalContext): boolean =>
-  now().getTime() - authenticatedAt.getTime() <= MAX_SIGN_IN_AGE_MS
+const isRecent = ({ now }: Deps, { provedAt }: PortalContext): boolean =>
+  provedAt !== null && now().getTime() - provedAt.getTime() <= MAX_PROOF_AGE_MS
 
 const lastUse = (t: Texts, at: Date | null): Html =>
   at === null ? html`<span class="soft">${t('portal.tokens.never')}</span>` : timeOf(t, at)
