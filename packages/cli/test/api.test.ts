@@ -45,6 +45,7 @@ describe('api', () => {
     ['a space', ['GET', '/v1/web hooks']],
     ['a method that it does not have', ['TRACE', '/v1/webhooks']],
     ['a body that is no JSON', ['POST', '/v1/webhooks', '--data', '{']],
+    ['a body where none can be sent', ['GET', '/v1/webhooks', '--data', '{}']],
     ['a file that is not there', ['POST', '/v1/webhooks', '--data', '@/no/such/file']],
   ])('sends nothing for %s', async (_what, args) => {
     expect((await signet(args)).code).toBe(2)

@@ -39,6 +39,9 @@ async function call(
   { method, path }: { method: Method; path: string },
   { stdin }: Host,
 ): Promise<void> {
+  // `fetch` refuses it, which would look like a failed connection.
+  if (method === 'GET' && data !== undefined)
+    throw new UsageError('A GET request has no body: leave out --data, or use another method')
   const body = data === undefined ? {} : { body: await jsonOf(data, stdin) }
   const answer = await (await signedInApi(context)).call({ method, path, ...body })
   context.output.line(printableJson(answer, 2))
