@@ -42,6 +42,18 @@ describe('how old a sign-in may be', () => {
     expect((await browser.follow(asked)).text).toContain('Approve')
   })
 
+  it('is asked for again if the sign-in was not completed, and of another account', async () => {
+    const { browser, ask } = await signedIn(provedAgo(600))
+    const asked = await ask('&max_age=300')
+    const cancelled = new URL(answerTo(asked))
+    cancelled.searchParams.delete('code')
+    await browser.get(cancelled.href)
+    const again = await browser.get(`/oauth/authorize/sign-in?txn=${oauth.txnOf(asked)}`)
+    expect(new URL(again.location ?? '').searchParams.get('max_age')).toBe('300')
+    const other = await browser.submit(await ask('&max_age=900'), '/logout')
+    expect(new URL(other.location ?? '').searchParams.get('max_age')).toBe('900')
+  })
+
   it('prompt=select_account wants a choice, not a new proof', async () => {
     const { browser, ask } = await signedIn({})
     const chosen = await browser.get(answerTo(await ask('&prompt=select_account'), undefined, provedAgo(600)))

@@ -59,7 +59,8 @@ export const authorizationRoutes = (deps: Deps): Route[] => [
     limit: deps.limit,
     async handle({ req }) {
       const context = await openedContext(deps, req)
-      return deps.pages.toSignIn(context, context.authorization.freshLogin ? { prompt: 'login' } : {})
+      const prompt = context.authorization.freshLogin ? 'login' : undefined
+      return deps.pages.toSignIn(context, { prompt, maxAge: maxAgeFor(context) })
     },
   }),
   route<undefined, PageForm>({
@@ -74,7 +75,8 @@ export const authorizationRoutes = (deps: Deps): Route[] => [
         const { authorization } = await findContext(deps, session, txn)
         const signedOut = (await deps.sessions.signOut(session)) ?? session
         const context = { txn, session: signedOut, authorization }
-        return deps.pages.toSignIn(context, { prompt: 'select_account' }, 303)
+        const wish = { prompt: 'select_account', maxAge: maxAgeFor(context) } as const
+        return deps.pages.toSignIn(context, wish, 303)
       })
     },
   }),
@@ -144,5 +146,9 @@ async function findContext(
   if (!authorization) throw requestIsOver()
   return { txn, session, authorization }
 }
+
+/** Without it, the sign-in page would pass on an older sign-in, and the person would have to sign in again and again. */
+const maxAgeFor = ({ authorization }: AuthorizationContext): number | undefined =>
+  authorization.maxAge ?? undefined
 
 const requestIsOver = () => new PageError('invalid', 'invalid_request', 'error.over')

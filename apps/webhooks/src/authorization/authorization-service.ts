@@ -164,7 +164,7 @@ export class AuthorizationService {
       kind: 'page',
       txn,
       session,
-      authorization: { clientName: client.clientName, redirectUri, scope, needsSignIn, freshLogin },
+      authorization: { clientName: client.clientName, redirectUri, scope, needsSignIn, freshLogin, maxAge },
       wish: {
         prompt: prompts.has('login') ? 'login' : freshLogin ? 'select_account' : undefined,
         maxAge: maxAge ?? undefined,

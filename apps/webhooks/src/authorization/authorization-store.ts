@@ -25,6 +25,8 @@ export type PendingAuthorization = {
   /** True if nobody is signed in, or if the sign-in does not count for this request (prompt, max_age). */
   needsSignIn: boolean
   freshLogin: boolean
+  /** As in {@link NewAuthorization}. */
+  maxAge: number | null
 }
 
 export type Decision = {
@@ -84,9 +86,11 @@ export async function findPendingAuthorization(
     scope: string
     needs_sign_in: boolean
     fresh_login: boolean
+    max_age: number | null
   }>(
     `select c.client_name, a.redirect_uri, a.scope,
-            ${NEEDS_SIGN_IN} as needs_sign_in, a.fresh_login
+            ${NEEDS_SIGN_IN} as needs_sign_in, a.fresh_login,
+            extract(epoch from a.created_at - a.proved_after - ${CLOCK_SKEW})::integer as max_age
        from oauth_authorizations a
        join oauth_clients c on c.client_id = a.client_id
        join login_sessions s on s.id_hash = a.session_hash
@@ -102,6 +106,7 @@ export async function findPendingAuthorization(
         scope: row.scope,
         needsSignIn: row.needs_sign_in,
         freshLogin: row.fresh_login,
+        maxAge: row.max_age,
       }
     : null
 }
