@@ -1,4 +1,4 @@
-import { createHash, randomUUID } from 'node:crypto'
+import { createHash, randomBytes, randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { exportJWK, generateKeyPair, SignJWT, type CryptoKey } from 'jose'
 import { azure } from '../../src/providers/definitions/azure.js'
@@ -138,6 +138,13 @@ describe('id_token grant (docs/specification.md#tokens)', () => {
     [
       'an empty subject',
       async () => ({ provider: 'google', id_token: await idToken(issuerOf('google'), { sub: '' }) }),
+    ],
+    [
+      'a subject that is too long',
+      async () => ({
+        provider: 'google',
+        id_token: await idToken(issuerOf('google'), { sub: randomBytes(3000).toString('hex') }),
+      }),
     ],
     [
       'the hash of another access token',

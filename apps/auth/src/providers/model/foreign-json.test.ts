@@ -24,4 +24,9 @@ describe('the subject of a profile', () => {
   ])('is missing in %s', (profile) => {
     expect(() => subjectAt(JSON.parse(profile), 'id')).toThrow('the profile has no subject')
   })
+
+  it('has at most 255 characters', () => {
+    expect(subjectAt({ id: 'x'.repeat(255) }, 'id')).toHaveLength(255)
+    expect(() => subjectAt({ id: 'x'.repeat(256) }, 'id')).toThrow('no subject')
+  })
 })

@@ -1,6 +1,9 @@
 import type { JsonObject } from '../../users/user.js'
 import { ProviderError, type ProviderEmail } from './provider.js'
 
+/** OpenID Connect Core section 2 allows no longer one, and the index of identities does not take much longer ones. */
+export const MAX_SUBJECT = 255
+
 /** The member at a path of a provider's JSON; undefined if the path does not exist. */
 export function at(value: unknown, ...path: readonly (string | number)[]): unknown {
   return path.reduce<unknown>(
@@ -37,7 +40,8 @@ export function flagAt(value: unknown, ...path: readonly (string | number)[]): b
 export function subjectAt(value: unknown, ...path: readonly (string | number)[]): string {
   const isRounded = typeof at(value, ...path) === 'number' && !Number.isSafeInteger(at(value, ...path))
   const subject = isRounded ? undefined : textAt(value, ...path)
-  if (subject === undefined) throw new ProviderError('the profile has no subject')
+  if (subject === undefined || subject.length > MAX_SUBJECT)
+    throw new ProviderError('the profile has no subject that could be stored')
   return subject
 }
 

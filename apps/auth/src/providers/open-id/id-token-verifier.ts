@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { JwksClient, JwksUnavailableError, JwtError, verifyJwt, type JwtClaims } from '@signet/jwt'
 import { LRUCache } from 'lru-cache'
 import type { Outbound } from '../../outbound/outbound.js'
-import { textAt } from '../model/foreign-json.js'
+import { MAX_SUBJECT, textAt } from '../model/foreign-json.js'
 import { ProviderError } from '../model/provider.js'
 
 export type IdTokenCheck = {
@@ -41,7 +41,8 @@ export class IdTokenVerifier {
     }).catch((error: unknown) => {
       throw error instanceof JwksUnavailableError ? new ProviderError(error.message, { cause: error }) : error
     })
-    if ((claims.sub ?? '') === '') throw new JwtError('malformed')
+    const { sub = '' } = claims
+    if (sub === '' || sub.length > MAX_SUBJECT) throw new JwtError('malformed')
     if (
       accessToken !== undefined &&
       claims['at_hash'] !== undefined &&
