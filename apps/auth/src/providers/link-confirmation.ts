@@ -1,4 +1,5 @@
 import { randomBytes, timingSafeEqual, type KeyObject } from 'node:crypto'
+import { AppError } from '@signet/errors'
 import { keyedHash, sha256 } from '../secrets/derived-keys.js'
 import { seal, unseal } from '../secrets/sealed-box.js'
 import type { Departure } from './authorize-service.js'
@@ -6,12 +7,29 @@ import type { Departure } from './authorize-service.js'
 /** A sign-in method that someone is about to add. The browser carries it. */
 export type PendingLink = Departure & {
   readonly provider: string
-  /** The address of the account, by which the person recognizes it. */
-  readonly account: string
+  /** The address of the account, by which the person recognizes it; null for a guest. */
+  readonly account: string | null
 }
 
 type Sealed = PendingLink & { until: number }
 type Deps = { key: KeyObject; externalUrl: string; lifeMs: number; now: () => Date }
+
+/** Why the confirmation page cannot go on. Pages have a text for each reason. */
+export class LinkRefusal extends AppError {
+  constructor(readonly reason: keyof typeof REFUSALS) {
+    const { kind, message } = REFUSALS[reason]
+    super(kind, 'validation_failed', message)
+  }
+}
+
+const REFUSALS = {
+  over: { kind: 'invalid', message: 'This link no longer works. Start again in the application.' },
+  foreign: {
+    kind: 'forbidden',
+    message:
+      'This form did not come from a page open in this browser. Go back, reload the page and try again.',
+  },
+} as const
 
 const CONTEXT = 'pending link'
 export const CONFIRM_PATH = '/authorize/confirm'

@@ -9,7 +9,7 @@ const textsIn = pageTextsOf(linkCatalogues)
 
 export type LinkView = {
   provider: string
-  account: string
+  account: string | null
   action: string
   fields: Readonly<Record<string, string>>
 }
@@ -21,7 +21,7 @@ export function linkPage(language: Language, { provider: name, account, action, 
   return {
     title: t('title', { provider }),
     body: html`<h1>${t('heading', { provider })}</h1>
-      <p>${t.html('text', { provider, account })}</p>
+      <p>${t.html('text', { provider, account: account ?? t('guest') })}</p>
       <p>${t('not-yours')}</p>
       <form method="post" action="${action}">
         ${hidden(fields)}

@@ -1,14 +1,13 @@
 import { brandOf, type BrandConfig } from '@signet/brand'
 import { route, type Route } from '@signet/http'
 import { pageAnswer } from '@signet/pages'
-import { authError, invalid } from '../errors/auth-error.js'
 import type { Cookies } from '../requests/cookies.js'
 import { docs, query } from '../requests/docs.js'
 import { requestLanguage } from '../requests/request-language.js'
 import { isSameOrigin } from '../requests/same-origin.js'
 import { redirect } from './callback-answer.js'
 import type { FlowCookies } from './flow-cookies.js'
-import { CONFIRM_PATH, type LinkConfirmation, type PendingLink } from './link-confirmation.js'
+import { CONFIRM_PATH, LinkRefusal, type LinkConfirmation, type PendingLink } from './link-confirmation.js'
 import { linkPage } from './link-page.js'
 import { textsOf } from './provider-routes.js'
 
@@ -26,7 +25,7 @@ export function linkRoutes({ linkConfirmation, flowCookies, cookies, config }: D
   const { pathname, origin, protocol } = new URL(`${config.apiExternalUrl}${CONFIRM_PATH}`)
   const linkOf = (values: Readonly<Record<string, string>>): PendingLink => {
     const link = linkConfirmation.read(values['link'] ?? '')
-    if (link === null) throw invalid('This link no longer works. Start again in the application.')
+    if (link === null) throw new LinkRefusal('over')
     return link
   }
   return [
@@ -73,7 +72,7 @@ export function linkRoutes({ linkConfirmation, flowCookies, cookies, config }: D
         const link = linkOf(values)
         const browserId = cookies.read(req, cookieOf(link)) ?? ''
         const isOurs = linkConfirmation.isFormToken(values['csrf'] ?? '', browserId, link)
-        if (!isOurs || !isSameOrigin(req, origin)) throw foreignForm()
+        if (!isOurs || !isSameOrigin(req, origin)) throw new LinkRefusal('foreign')
         cookies.clear(res, cookieOf(link))
         flowCookies.give(res, link)
         return redirect(303, link.url)
@@ -83,10 +82,3 @@ export function linkRoutes({ linkConfirmation, flowCookies, cookies, config }: D
 }
 
 const cookieOf = ({ state }: PendingLink): string => `signet_link_${state}`
-
-const foreignForm = () =>
-  authError(
-    'forbidden',
-    'validation_failed',
-    'This form did not come from a page open in this browser. Go back, reload the page and try again.',
-  )

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
-import { anEmail, aUser, call, get, type ApiAnswer } from '../support/api.js'
+import { anEmail, aUser, call, get, post, type ApiAnswer } from '../support/api.js'
 import { cookiesOf, depart, providerEnv, targetOf } from '../support/fake-provider.js'
 import {
   anId,
@@ -150,6 +150,24 @@ describe('a sign-in method is added only by the person in front of the browser',
     )
     expect(targetOf(await callback(state, cookie)).fragment).toHaveProperty('access_token')
     expect(await shownTo(user.access_token)).toEqual(['email', 'figma'])
+  })
+
+  it('and asks, or says why it cannot, in the language of the reader', async () => {
+    const headers = { 'accept-language': 'de', accept: 'text/html' }
+    const guest = await post(site.server, '/signup', {})
+    const link = await linkAddress(site.server, String(guest.body['access_token']), 'figma')
+    expect((await get(site.server, link, { headers })).text).toContain('<strong>einem Gast</strong>')
+    expect((await get(site.server, '/authorize/confirm?link=x', { headers })).text).toContain(
+      'Dieser Link funktioniert nicht mehr. Beginnen Sie in der Anwendung noch einmal.',
+    )
+    const foreign = await call(site.server, 'POST', '/authorize/confirm', {
+      body: String(formOf(await get(site.server, link))),
+      headers: { ...headers, 'Content-Type': 'application/x-www-form-urlencoded' },
+    })
+    expect([foreign.status, foreign.text]).toEqual([
+      403,
+      expect.stringContaining('Dieses Formular kam nicht von einer Seite'),
+    ])
   })
 
   it('not by an expired link', async () => {

@@ -76,6 +76,21 @@ describe('the language of a page', () => {
     }
   })
 
+  it('reaches what is said of a password that is too long, at its field', async () => {
+    for (const [headers, words] of [
+      [GERMAN, 'Dieses Passwort ist zu lang.'],
+      [{}, 'This password is too long.'],
+    ] as const) {
+      const browser = aBrowser(server)
+      const page = await browser.get('/ui/sign-up', headers)
+      const typed = { identifier: anEmail(), password: 'x'.repeat(73) }
+      const answer = await browser.submit(page, '/ui/sign-up', typed, headers)
+      expect(answer.status).toBe(400)
+      expect(noticeOf(answer)).toContain(words)
+      expect(/<input[^>]*aria-invalid="true"[^>]*>/.exec(answer.text)?.[0]).toContain('name="password"')
+    }
+  })
+
   it('reaches refusals that the API words in English', async () => {
     const browser = aBrowser(server, GERMAN)
     const sent = await browser.submit(await browser.get('/ui/sign-up'), '/ui/sign-up', {

@@ -3,6 +3,8 @@ import { AppError, isAppError, type AppErrorOptions, type ErrorKind } from '@sig
 import { statusOf, type Answer, type RequestContext } from '@signet/http'
 import { AddressFormatError } from '../../addresses/address.js'
 import type { ErrorCode } from '../../errors/error-codes.js'
+import { LinkRefusal } from '../../providers/link-confirmation.js'
+import { PasswordTooLongError } from '../../users/new-password.js'
 import { isUiKey, uiTextsIn, type UiKey, type UiTexts } from '../texts.js'
 
 /** A refusal by the pages themselves. The reader gets it in their language, and the log in English. */
@@ -37,8 +39,11 @@ function reasonText(t: UiTexts, error: AppError): string {
 
 function keyOfError(error: AppError): UiKey | null {
   if (error instanceof PageRefusal) return error.key
-  // Its code is too general to have a text.
+  // Their code is too general to have a text.
   if (error instanceof AddressFormatError) return `refusal.${error.address}-format`
+  if (error instanceof PasswordTooLongError) return 'refusal.password-too-long'
+  if (error instanceof LinkRefusal)
+    return error.reason === 'over' ? 'refusal.link-over' : 'error.foreign-form'
   return keyOf(error)
 }
 
@@ -83,12 +88,15 @@ export async function orShow(
     return show({
       status: statusOf(error),
       notice: refusalText(t, error),
-      code: error.code,
+      code: error instanceof PasswordTooLongError ? TOO_LONG : error.code,
       retryAfterSeconds,
       headers: retryAfterSeconds === undefined ? {} : { 'Retry-After': String(Math.ceil(retryAfterSeconds)) },
     })
   }
 }
+
+/** Tells a password that is too long from other bad values, all of which have one code. */
+const TOO_LONG = 'password_too_long'
 
 type Subject = 'address' | 'password' | 'current_password' | 'code'
 
@@ -97,6 +105,7 @@ const SUBJECTS: ReadonlyMap<string, Subject> = new Map(
   Object.entries({
     invalid_credentials: 'password',
     weak_password: 'password',
+    [TOO_LONG]: 'password',
     same_password: 'password',
     current_password_required: 'current_password',
     current_password_invalid: 'current_password',
@@ -112,7 +121,7 @@ const SUBJECTS: ReadonlyMap<string, Subject> = new Map(
     mfa_verification_failed: 'code',
     mfa_challenge_expired: 'code',
     reauthentication_not_valid: 'code',
-  } satisfies Partial<Record<ErrorCode, Subject>>),
+  } satisfies Partial<Record<ErrorCode | typeof TOO_LONG, Subject>>),
 )
 
 /** The form field that a refusal is about. `fields` names the fields of the form. */
