@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { randomUUID } from 'node:crypto'
 import { decodeJwt } from 'jose'
 import { formOf, type Seen } from '@signet/testkit'
-import { anEmail, aUser, expectError, mailTo, PASSWORD, post, put } from '../support/api.js'
+import { anEmail, aUser, expectError, mailTo, PASSWORD, post, put, type SignedUp } from '../support/api.js'
 import type { TestServer } from '../support/server.js'
 import { activityOn, onAccount, startAccount, statusOf } from './account-support.js'
 import {
@@ -193,6 +193,30 @@ describe('a second factor that is not there', () => {
     const answer = await browser.post('/ui/account/factor/remove', { ...fields, factor })
     expect([answer.status, noticeOf(answer)]).toEqual([404, 'This second factor was already removed.'])
     expect(answer.text).toContain('my app')
+  })
+})
+
+describe('ways to sign in', () => {
+  const home = async (browser: ReturnType<typeof aBrowser>) => browser.get('/ui/account')
+  const linked = async (user: SignedUp) => {
+    const { db } = server.context
+    const id = randomUUID()
+    await db.query(
+      `insert into identities (id, user_id, provider, provider_id, identity_data, created_at, updated_at)
+       values ($1::uuid, $2, 'gitlab', $1::text, '{}', $3, $3)`,
+      [id, user.user.id, server.clock.now()],
+    )
+    return id
+  }
+
+  it('that were disconnected in another tab are not said to be the only one', async () => {
+    const user = await aUser(server)
+    const identity = await linked(user)
+    const { browser } = await onAccount(server, user)
+    const [one, other] = [await home(browser), await home(browser)]
+    expect(statusOf(await submitted(browser, one, '/ui/account/unlink', { identity }))).toBe('Disconnected.')
+    const late = await browser.submit(other, '/ui/account/unlink', { identity })
+    expect([late.status, noticeOf(late)]).toEqual([404, 'This way to sign in was already disconnected.'])
   })
 })
 

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
-import { anEmail } from '../support/api.js'
+import { anEmail, aUser } from '../support/api.js'
 import { providerEnv, startFakeProvider, type FakeProvider } from '../support/fake-provider.js'
 import type { TestServer } from '../support/server.js'
-import { aBrowser, APPLICATION, noticeOf, settle, startUi, uiPath } from './support.js'
+import { aBrowser, APPLICATION, noticeOf, settle, signIn, startUi, uiPath } from './support.js'
 
 let server: TestServer
 let provider: FakeProvider
@@ -56,6 +56,32 @@ describe('providers', () => {
     const seen = await settle(browser, back)
     expect(noticeOf(seen)).toBe('Something went wrong. Please try again.')
     expect(seen.text).not.toContain('EVIL')
+  })
+
+  it('that refuse to be added lead back to the account page', async () => {
+    const own = await startUi({
+      ...providerEnv('gitlab', provider.url),
+      AUTH_SECURITY_MANUAL_LINKING_ENABLED: 'true',
+    })
+    try {
+      const [taken, browser] = [anEmail(), aBrowser(own)]
+      profile(taken)
+      const owner = aBrowser(own)
+      const out = await owner.submit(await owner.get('/ui'), '/ui/provider', { provider: 'gitlab' })
+      const first = new URL(out.location ?? '').searchParams.get('state') ?? ''
+      await settle(owner, await owner.get(`/callback?state=${first}&code=the-code`))
+      const user = await aUser(own)
+      await settle(browser, await signIn(browser, user, { next: 'account' }))
+      const page = await browser.get('/ui/account')
+      const link = await browser.submit(page, '/ui/account/link', { provider: 'gitlab' })
+      const state = new URL(link.location ?? '').searchParams.get('state') ?? ''
+      const back = await settle(browser, await browser.get(`/callback?state=${state}&code=the-code`))
+      expect(noticeOf(back)).toBe('This sign-in belongs to another account.')
+      expect(back.text).toContain(user.email)
+      expect(back.text).not.toContain('name="password"')
+    } finally {
+      await own.close()
+    }
   })
 
   it('that could only end in an error, because callers must say more, are not offered', async () => {

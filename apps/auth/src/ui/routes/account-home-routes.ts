@@ -67,7 +67,10 @@ export const accountHomeRoutes = (deps: UiDeps): Route[] => [
 
 const linkingRoutes = (deps: UiDeps): Route[] => [
   homeForm(deps, '/ui/account/unlink', 'Remove a sign-in method', async ({ sent, person, meta }) => {
-    await deps.identities.unlink(person, sent.text('identity'), meta)
+    const identity = sent.text('identity')
+    if (!person.user.identities.some(({ id }) => id === identity))
+      throw new PageRefusal('not_found', 'refusal.identity_not_found', 'identity_not_found')
+    await deps.identities.unlink(person, identity, meta)
     return backToAccount(deps, sent, 'unlinked')
   }),
   homeForm(deps, '/ui/account/link', 'Add a sign-in method', ({ sent, person, meta, res }) =>
@@ -100,7 +103,8 @@ export const homeForm = (
 
 type Shown = { done?: UiKey | undefined; notice?: string; status?: number; headers?: Record<string, string> }
 
-async function showHome(
+/** Shows the account page, also after a refusal. */
+export async function showHome(
   deps: UiDeps,
   caller: Caller,
   person: Person,

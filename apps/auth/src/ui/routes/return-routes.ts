@@ -1,10 +1,12 @@
 import { isAppError } from '@signet/errors'
 import { route, statusOf, type Route } from '@signet/http'
 import { pageDocs, pageForm, type PageForm } from '../context/sign-in-pages.js'
+import { forPerson } from '../context/account-person.js'
 import { outcomeIn } from '../context/outcome.js'
 import { LEFT, ownFlow } from '../context/own-flow.js'
 import { orShow, refusalText, textOfCode } from '../context/refusals.js'
 import type { UiDeps } from '../context/ui-deps.js'
+import { showHome } from './account-home-routes.js'
 import { showSignIn } from './sign-in-routes.js'
 
 /** Redirects to a provider, and handles the return from a provider or an emailed link. */
@@ -45,6 +47,9 @@ export const returnRoutes = (deps: UiDeps): Route[] => [
         // Never show the description, and show the code only if the flow began here: anyone can forge a link with them.
         const isOwn = outcomeIn(deps, caller.browser, req) === LEFT
         const notice = textOfCode(caller.t, isOwn && typeof errorCode === 'string' ? errorCode : '')
+        // People who add a sign-in method are signed in already.
+        if (caller.context.next === 'account' && (await deps.progress.personOf(caller.browser)) !== null)
+          return forPerson(deps, caller, (person) => showHome(deps, caller, person, { status: 400, notice }))
         return showSignIn(deps, caller, { status: 400, notice })
       }
       if (typeof code !== 'string') return deps.pages.redirect(deps.pages.path('', caller.context))
