@@ -60,7 +60,55 @@ describe('htmlToMarkdown', () => {
 
   it('drops attributes, and lets no text become a tag or an autolink', () => {
     expect(htmlToMarkdown('<p onclick="alert(1)">a &lt;script&gt;alert(1)&lt;/script&gt; 1 &lt; 2</p>')).toBe(
-      'a \\<script>alert(1)\\</script> 1 < 2',
+      'a &lt;script>alert(1)&lt;/script> 1 < 2',
+    )
+  })
+
+  // Each of these became HTML in at least one of marked, markdown-it, commonmark and micromark.
+  it.each([
+    [
+      'behind an address, which takes in a backslash',
+      '<p>http://x&lt;img src=x&gt;</p>',
+      'http://x&lt;img src=x>',
+    ],
+    [
+      'in code behind an address, which takes in a fence',
+      '<p>www.x.example<b><code>&lt;img&gt;</code></b> http://x<code>c</code></p>',
+      'www.x.example **`<img>`** http://x`c`',
+    ],
+    ['in code beside other code', '<code>&lt;img&gt;`y</code><code>z</code>', '``<img>`y`` `z`'],
+    [
+      'in code behind a mail link with a backtick',
+      '<a href="mailto:a b`&quot;">x</a> <code>&lt;img&gt;</code>',
+      '[x](mailto:a%20b%60%22) `<img>`',
+    ],
+    [
+      'in code in a table, behind an escaped separator',
+      '<table><tr><th>a</th></tr><tr><td><code>b\\|&lt;img&gt;</code></td></tr></table>',
+      '| a   |\n| --- |\n| b\\\\\\|&lt;img> |',
+    ],
+    [
+      'in a fence whose list begins with another number than 1 after text',
+      '<ul><li>a<ol start="2"><li><pre>&lt;img&gt;\n\nb</pre></li></ol></li></ul>',
+      '-   a\n\n    2.  ```\n        <img>\n        \n        b\n        ```',
+    ],
+    [
+      'in a fence whose item is not the first, and comes after text',
+      '<ol><li><pre>a</pre></li>b<li><pre>&lt;img&gt;\n\nc</pre></li></ol>',
+      '1.  ```\n    a\n    ```\nb\n\n2.  ```\n    <img>\n    \n    c\n    ```',
+    ],
+    [
+      'in a fence whose item has a number with too many digits',
+      '<ol start="999999999"><li>a</li> <li><pre>b\n\n&lt;img&gt;</pre></li></ol>',
+      '999999999. a\n999999999. ```\n           b\n           \n           <img>\n           ```',
+    ],
+  ])('leaves text that looks like HTML text: %s', (_name, html, markdown) => {
+    expect(htmlToMarkdown(html)).toBe(markdown)
+  })
+
+  it('lets no code in the text of a link end that text', () => {
+    expect(htmlToMarkdown('<a href="https://e.example/"><code>`](javascript:a)</code></a>')).toBe(
+      '[\\`\\](javascript:a)](https://e.example/)',
     )
   })
 

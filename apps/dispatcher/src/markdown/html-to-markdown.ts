@@ -109,7 +109,7 @@ class Conversion {
     if (text === '') return
     const fence = fenceFor(text, 1)
     const pad = text.startsWith('`') || text.endsWith('`') ? ' ' : ''
-    writer.verbatim(fence + pad + text + pad + fence)
+    writer.code(text, fence + pad + text + pad + fence)
   }
 
   #preformatted(element: HtmlElement, writer: MarkdownWriter): void {
@@ -126,16 +126,20 @@ class Conversion {
     const inItem = isElement(element.parentNode) && element.parentNode.tagName === 'li'
     writer.block(inItem ? 1 : 2)
     let number = element.tagName === 'ol' ? startOf(element) : null
+    let followsItem = false
     for (const node of element.childNodes) {
       if (!isElement(node) || node.tagName !== 'li') {
         if (isElement(node)) this.#element(node, writer)
         else if (isText(node)) writer.text(node.value)
+        followsItem &&= isBlank(node)
         continue
       }
       this.check()
-      const marker = number === null ? '-   ' : `${number++}.`.padEnd(4)
+      // After a line of text only 1 begins a list, so that any other number, and a fence behind it, would be text.
+      writer.block(number === null || number === 1 || followsItem ? 1 : 2)
+      followsItem = true
+      const marker = number === null ? '-   ' : `${Math.min(number++, MAX_NUMBER)}.`.padEnd(4)
       const first = marker.endsWith(' ') ? marker : `${marker} `
-      writer.block(1)
       writer.container(first, ' '.repeat(first.length), () => this.children(node, writer))
       writer.endItem()
     }
@@ -182,6 +186,8 @@ function isText(node: HtmlNode): node is Extract<HtmlNode, { value: string }> {
   return node.nodeName === '#text'
 }
 
+const isBlank = (node: HtmlNode): boolean => isText(node) && node.value.trim() === ''
+
 const isElement = (node: HtmlNode | HtmlParent | null): node is HtmlElement =>
   node !== null && 'tagName' in node
 
@@ -192,7 +198,7 @@ function safeHref(href: string): string | null {
   const url = parseUrl(href)
   if (url === null || !LINK_PROTOCOLS.has(url.protocol)) return null
   return url.href
-    .replace(/[()<>\\|]/g, (char) => `%${char.charCodeAt(0).toString(16).toUpperCase()}`)
+    .replace(/[()<>\\|`" ]/g, (char) => `%${char.charCodeAt(0).toString(16).toUpperCase()}`)
     .replace(/&(?=#?[a-z0-9]{1,32};)/gi, '\\&')
 }
 
@@ -205,9 +211,12 @@ function fenceFor(text: string, atLeast: number): string {
 const languageOf = (code: HtmlElement): string =>
   /(?:^|\s)language-([\w+#.-]{1,40})(?=\s|$)/.exec(attribute(code, 'class') ?? '')?.[1] ?? ''
 
+/** A longer number is no longer that of a list item. */
+const MAX_NUMBER = 999_999_999
+
 function startOf(list: HtmlElement): number {
   const start = Number(attribute(list, 'start') ?? 1)
-  return Number.isInteger(start) && start >= 0 && start < 1e9 ? start : 1
+  return Number.isInteger(start) && start >= 0 && start <= MAX_NUMBER ? start : 1
 }
 
 type Row = { cells: HtmlElement[]; isHeading: boolean }

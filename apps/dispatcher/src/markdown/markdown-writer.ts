@@ -20,6 +20,12 @@ export class MarkdownWriter {
   #inlines: Inline[] = []
   readonly #containers: Container[] = []
   #lineDepth = 0
+  /** Where the last code span ends. */
+  #codeEnd = -1
+  /** The text since the last white space contains the beginning of an address. */
+  #isInAddress = false
+  /** The end of that text, in which an address may begin. */
+  #lastCharacters = ''
 
   /** A table cell is a single line, in which `|` is escaped. */
   constructor(private readonly inCell = false) {}
@@ -42,6 +48,19 @@ export class MarkdownWriter {
   /** Inline Markdown, written as it is. */
   verbatim(markdown: string): void {
     this.#write(this.inCell ? markdown.replaceAll('|', '\\|') : markdown, false)
+  }
+
+  /**
+   * A code span that shows `text`. Nothing in it is markup as long as its fences are where it begins and ends: those of two spans side by
+   * side would be read as one, and an address that readers turn into a link takes in everything up to a white space or `<`.
+   */
+  code(text: string, span: string): void {
+    // Readers disagree on whether `\\|` separates the cells of a table, and whether `]` in a code span ends the text of a link.
+    const isAmbiguous = this.inCell ? text.includes('\\|') : this.#isInLink() && text.includes(']')
+    if (isAmbiguous) return this.text(text)
+    if (this.#codeEnd === this.#out.length || (this.#isInAddress && text.includes('<'))) this.#space = true
+    this.verbatim(span)
+    this.#codeEnd = this.#out.length
   }
 
   /** White space before what comes next. */
@@ -161,6 +180,10 @@ export class MarkdownWriter {
     return prefix
   }
 
+  #isInLink(): boolean {
+    return this.#inlines.some(({ open }) => open === '[')
+  }
+
   #closeInlines(): void {
     for (const inline of [...this.#inlines].reverse()) {
       if (inline.started) this.#append(inline.close)
@@ -170,20 +193,36 @@ export class MarkdownWriter {
 
   #append(markdown: string): void {
     this.#out += markdown
+    this.#followAddress(markdown)
     if (this.#out.length > MAX_LENGTH) throw new LimitExceededError('too_large')
+  }
+
+  #followAddress(added: string): void {
+    const from = Math.max(added.lastIndexOf(' '), added.lastIndexOf('\n')) + 1
+    if (from > 0) {
+      this.#isInAddress = false
+      this.#lastCharacters = ''
+    }
+    const text = this.#lastCharacters + added.slice(from)
+    this.#isInAddress ||= ADDRESS.test(text)
+    this.#lastCharacters = text.slice(-'https://'.length)
   }
 }
 
+/** What readers take for the beginning of an address (GitHub Flavored Markdown, extended autolinks). */
+const ADDRESS = /(?:https?|ftp):\/\/|www\./i
+
 /**
  * `&lt;script>` is text in HTML, but as `<script>` in Markdown it would be a tag; at the end of a piece of text the rest of the
- * tag may follow in the next one. `&amp;lt;` is the text `&lt;`, which in Markdown would be a character reference. `!` before a
- * link would make an image of it. NUL stands for `|` in a table cell.
+ * tag may follow in the next one. A backslash is not enough, because behind an address it is part of that. `&amp;lt;` is the text
+ * `&lt;`, which in Markdown would be a character reference. `!` before a link would make an image of it. NUL stands for `|` in a
+ * table cell.
  */
 const escapeMarkdown = (text: string): string =>
   text
     .replace(/[\\*`[\]_~]/g, '\\$&')
-    .replace(/<(?=[a-z/!?]|$)/gi, '\\<')
     .replace(/&(?=#?[a-z0-9]{1,32};|#?[a-z0-9]{0,32}$)/gi, '\\&')
+    .replace(/<(?=[a-z/!?]|$)/gi, '&lt;')
     .replace(/!$/, '\\!')
     .replaceAll('\u0000', '\\|')
 
