@@ -6,6 +6,7 @@ export {
   isLockTimeout,
   isStatementTimeout,
   isDeadlock,
+  isForeignKeyViolation,
 } from './pg-errors.js'
 export { migrate, type MigrationLog } from './migrate.js'
 export { databaseNow, type DatabaseClock } from './database-time.js'

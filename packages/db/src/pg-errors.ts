@@ -9,6 +9,10 @@ const codeOf = (error: unknown): string => {
 export const isUniqueViolation = (error: unknown, constraint?: string): boolean =>
   codeOf(error) === '23505' && (constraint === undefined || (error as PgError).constraint === constraint)
 
+/** True for a violation of the foreign key of this name. */
+export const isForeignKeyViolation = (error: unknown, constraint: string): boolean =>
+  codeOf(error) === '23503' && (error as PgError).constraint === constraint
+
 /** True for a violation of the check constraint of this name. */
 export const isCheckViolation = (error: unknown, constraint: string): boolean =>
   codeOf(error) === '23514' && (error as PgError).constraint === constraint

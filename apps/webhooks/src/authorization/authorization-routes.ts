@@ -107,6 +107,7 @@ async function authorize(
 ): Promise<Answer> {
   const parameters = Parameters.fromQuery(req.originalUrl)
   const begun = await authorizations.begin(parameters, cookie.read(req), meta)
+  if (begun.kind === 'again') return responder.redirect(302, req.originalUrl)
   if (begun.kind === 'redirect') return responder.redirect(302, begun.location)
   return begun.authorization.needsSignIn
     ? pages.toSignIn(begun, begun.wish)

@@ -12,6 +12,7 @@ import type { Observer } from '../observers/observer.js'
 import { OAuthError } from '../oauth/oauth-error.js'
 import type { Parameters } from '../oauth/parameters.js'
 import type { ResourcePolicy } from '../oauth/resource-policy.js'
+import { isSessionGone } from '../sessions/session-gone.js'
 import type { OpenSession, SessionService } from '../sessions/session-service.js'
 import type { Session } from '../sessions/session-store.js'
 import type { SignInWish } from '../sign-in/sign-in-service.js'
@@ -29,6 +30,8 @@ type Target = { client: Client; redirectUri: string; redirectUriSent: boolean; s
 
 export type Begun =
   | { kind: 'redirect'; location: string }
+  /** The browser got another session since it sent the request, and should send it again. */
+  | { kind: 'again' }
   | {
       kind: 'page'
       txn: string
@@ -67,6 +70,7 @@ export class AuthorizationService {
     try {
       return await this.#store(parameters, target, sessionId)
     } catch (error) {
+      if (isSessionGone(error)) return { kind: 'again' }
       const parameters = errorParameters(error)
       this.deps.observer.authorizationRefused(parameters.error, error, meta)
       return { kind: 'redirect', location: this.#answer(target, parameters) }
