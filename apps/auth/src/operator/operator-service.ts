@@ -1,4 +1,5 @@
 import type { Db } from '@signet/db'
+import { AppError } from '@signet/errors'
 import type { Transact } from '../account-requests/account-requests.js'
 import { traitsOf, userNotFound, type AdminActs } from '../administrators/admin-acts.js'
 import type { AdminUserService } from '../admin/admin-user-service.js'
@@ -41,6 +42,19 @@ type Deps = {
   recoveries: RecoveryService
   /** Where links lead in emails that people did not request themselves. */
   siteUrl: string
+}
+
+const REFUSALS = {
+  'own-ban': 'You cannot ban your own account',
+  confirmed: 'This address is confirmed',
+  'no-email': 'This account has no email address',
+} as const
+
+/** What operators cannot do. The page has a text for each reason. */
+export class OperatorRefusal extends AppError {
+  constructor(readonly reason: keyof typeof REFUSALS) {
+    super('unprocessable', 'validation_failed', REFUSALS[reason])
+  }
 }
 
 /** A person as operators see them. */
@@ -100,8 +114,7 @@ export class OperatorService {
 
   /** `duration` has the format of the admin API; `none` lifts the ban. */
   async ban(operator: Operator, id: string, duration: string, meta: RequestMeta): Promise<void> {
-    if (id === operator.live.user.id && duration !== 'none')
-      throw authError('unprocessable', 'validation_failed', 'You cannot ban your own account')
+    if (id === operator.live.user.id && duration !== 'none') throw new OperatorRefusal('own-ban')
     await this.deps.adminUsers.update(operator, id, { ban_duration: duration }, undefined, meta)
   }
 
@@ -122,8 +135,7 @@ export class OperatorService {
   async resendConfirmation(operator: Operator, id: string, meta: RequestMeta): Promise<void> {
     const { resends, siteUrl } = this.deps
     const user = await this.#withEmail(id)
-    if (user.emailConfirmedAt !== null)
-      throw authError('unprocessable', 'validation_failed', 'This address is confirmed')
+    if (user.emailConfirmedAt !== null) throw new OperatorRefusal('confirmed')
     const act = this.#noted(operator, 'user_confirmation_requested', user, meta)
     await resends.resend({ type: 'signup', email: user.email }, { redirectTo: siteUrl }, meta, act)
   }
@@ -141,8 +153,7 @@ export class OperatorService {
     const user = await users.findById(db, id)
     if (user === null) throw userNotFound()
     const { email } = user
-    if (email === null)
-      throw authError('unprocessable', 'validation_failed', 'This account has no email address')
+    if (email === null) throw new OperatorRefusal('no-email')
     return { ...user, email }
   }
 

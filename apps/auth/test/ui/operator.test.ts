@@ -136,7 +136,7 @@ describe('the operator page', () => {
     const refused = await operator.browser.submit(await open(), pathOf(user.user.id), {
       action: 'confirmation',
     })
-    expect([refused.status, noticeOf(refused)]).toEqual([422, 'This address is confirmed'])
+    expect([refused.status, noticeOf(refused)]).toEqual([422, 'This address is confirmed.'])
     const email = `late-${user.email}`
     await post(server, '/signup', { email, password: user.password })
     const before = (await mailTo(server, email)).mail
@@ -163,8 +163,11 @@ describe('the operator page', () => {
   it('refuses to ban the operator, and what no form has', async () => {
     const path = pathOf(operator.user.id)
     const page = await operator.browser.get(path)
-    const self = await operator.browser.submit(page, path, { action: 'ban', duration: '1h' })
-    expect([self.status, noticeOf(self)]).toEqual([422, 'You cannot ban your own account'])
+    const ban = { action: 'ban', duration: '1h' }
+    const self = await operator.browser.submit(page, path, ban)
+    expect([self.status, noticeOf(self)]).toEqual([422, 'You cannot ban your own account.'])
+    const german = await operator.browser.submit(page, path, ban, { 'accept-language': 'de' })
+    expect(noticeOf(german)).toBe('Sie können Ihr eigenes Konto nicht sperren.')
     for (const fields of [
       { action: 'ban', duration: '5s' },
       { action: 'ban', duration: 'none' },

@@ -3,6 +3,7 @@ import { AppError, isAppError, type AppErrorOptions, type ErrorKind } from '@sig
 import { statusOf, type Answer, type RequestContext } from '@signet/http'
 import { AddressFormatError } from '../../addresses/address.js'
 import type { ErrorCode } from '../../errors/error-codes.js'
+import { OperatorRefusal } from '../../operator/operator-service.js'
 import { LinkRefusal } from '../../providers/link-confirmation.js'
 import { PasswordTooLongError } from '../../users/new-password.js'
 import { isUiKey, uiTextsIn, type UiKey, type UiTexts } from '../texts.js'
@@ -42,6 +43,7 @@ function keyOfError(error: AppError): UiKey | null {
   // Their code is too general to have a text.
   if (error instanceof AddressFormatError) return `refusal.${error.address}-format`
   if (error instanceof PasswordTooLongError) return 'refusal.password-too-long'
+  if (error instanceof OperatorRefusal) return `refusal.operator.${error.reason}`
   if (error instanceof LinkRefusal)
     return error.reason === 'over' ? 'refusal.link-over' : 'error.foreign-form'
   return keyOf(error)
