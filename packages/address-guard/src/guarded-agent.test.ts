@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { createServer, type RequestListener, type Server } from 'node:http'
 import { createServer as createTlsServer } from 'node:https'
-import {
+import net, {
   createServer as createTcpServer,
   type AddressInfo,
   type Server as TcpServer,
@@ -125,6 +125,15 @@ describe('guardedAgent', () => {
       ])
     const guard = new AddressGuard({ allowPrivateTargets: true, resolver })
     expect(await post(agent({ guard }), `http://hook.example.com:${receiver.port}/`)).toBe(200)
+  })
+
+  it('gives an address enough time for a receiver on another continent before it goes on to the next one', async () => {
+    const receiver = await start(createServer(answer))
+    const connect = jest.spyOn(net, 'connect')
+    cleanups.push(() => connect.mockRestore())
+    await post(agent(), `http://hook.example.com:${receiver.port}/`)
+    const [options] = connect.mock.calls[0] as unknown as [net.TcpNetConnectOpts]
+    expect(options.autoSelectFamilyAttemptTimeout).toBe(1500)
   })
 
   it('follows no redirect', async () => {

@@ -16,6 +16,12 @@ export type GuardedAgentOptions = {
   ca?: string | Buffer | (string | Buffer)[]
 }
 
+/**
+ * The part of the time limit that each of several addresses has, except the last. Node's default of 250 ms is shorter than the way to
+ * another continent and back: a receiver there would be given up for its IPv6 address, even where no IPv6 works.
+ */
+const SHARE_OF_ADDRESS = 0.3
+
 /** `undici` passes the host of IPv6 literals without brackets. */
 type Connector = buildConnector.connector
 type CallbackArguments = Parameters<buildConnector.Callback>
@@ -38,6 +44,7 @@ function guardedConnector({ guard, connectTimeoutMs = 5000, ca }: GuardedAgentOp
     minVersion: 'TLSv1.2',
     rejectUnauthorized: true,
     autoSelectFamily: true,
+    autoSelectFamilyAttemptTimeout: Math.max(10, Math.round(connectTimeoutMs * SHARE_OF_ADDRESS)),
     ca,
   })
   return (options, callback) => {
