@@ -88,6 +88,8 @@ describe('UrlPolicy', () => {
     ['https://LOCALHOST./', /host name/],
     ['https://receiver/', /host name/],
     ['https://a..example.com/', /host name/],
+    ['https://example.com../', /host name/],
+    ['https://hooks.signet.example../', /host name/],
     ['https://a.localhost/', /host name/],
     ['https://printer.local/', /host name/],
     ['https://metadata.google.internal/', /host name/],

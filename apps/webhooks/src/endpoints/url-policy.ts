@@ -92,7 +92,8 @@ export class UrlPolicy {
     if (this.#ownHosts.has(host)) throw new UrlRefusedError('url.own')
     if (isIP(host) !== 0) return // checked with the resolved addresses
     const reserved = RESERVED_SUFFIXES.some((suffix) => host === suffix || host.endsWith(`.${suffix}`))
-    if (!host.includes('.') || host.includes('..') || reserved) throw new UrlRefusedError('url.host')
+    // Two dots at the end are one too many as well.
+    if (!host.includes('.') || url.hostname.includes('..') || reserved) throw new UrlRefusedError('url.host')
   }
 
   async #checkAddresses(url: URL): Promise<void> {
