@@ -84,7 +84,17 @@ describe('the settings of the dispatcher', () => {
     ],
     ['a time limit beyond the job lock', { DISPATCHER_TIMEOUT_MS: '8001' }, 'DISPATCHER_TIMEOUT_MS'],
     ['a schedule of words', { DISPATCHER_RETRY_DELAYS_SECONDS: '1,soon' }, 'DISPATCHER_RETRY_DELAYS_SECONDS'],
+    [
+      'a retry without a delay',
+      { DISPATCHER_RETRY_DELAYS_SECONDS: '60,0' },
+      'DISPATCHER_RETRY_DELAYS_SECONDS',
+    ],
     ['a proxy without a scheme', { DISPATCHER_PROXY_URL: 'proxy:3128' }, 'DISPATCHER_PROXY_URL'],
+    [
+      'a password of a proxy that is not percent-encoded',
+      { DISPATCHER_PROXY_URL: 'http://egress:50%@proxy:3128' },
+      'DISPATCHER_PROXY_URL',
+    ],
     ['a prefix with a colon', { WEBHOOKS_QUEUE_PREFIX: 'a:b' }, 'WEBHOOKS_QUEUE_PREFIX'],
     ['a yes for a switch', { WEBHOOKS_ALLOW_PRIVATE_TARGETS: 'yes' }, 'WEBHOOKS_ALLOW_PRIVATE_TARGETS'],
   ])('refuse %s', (_name, env, variable) => {

@@ -86,7 +86,7 @@ export type DispatcherConfig = ConfigOf<typeof settings>
 
 function parseRetryDelays(raw: string): readonly number[] {
   const delays = raw.split(',').map((item) => item.trim())
-  if (delays.length > 20 || !delays.every((item) => /^\d{1,6}(\.\d{1,3})?$/.test(item)))
-    throw new Error('must be up to 20 numbers of seconds, separated by commas')
+  if (delays.length > 20 || !delays.every((item) => /^\d{1,6}(\.\d{1,3})?$/.test(item) && Number(item) > 0))
+    throw new Error('must be up to 20 numbers of seconds above 0, separated by commas')
   return delays.map(Number)
 }

@@ -9,7 +9,21 @@ const rules: readonly Rule<DispatcherConfig>[] = [
     ({ nodeEnv, adminToken }) => nodeEnv === 'production' && adminToken === undefined,
     'DISPATCHER_ADMIN_TOKEN is required in production',
   ),
+  rule(
+    ({ proxyUrl }) => proxyUrl !== undefined && !isPercentEncoded(proxyUrl),
+    'DISPATCHER_PROXY_URL must have a percent-encoded user and password',
+  ),
 ]
+
+function isPercentEncoded(proxyUrl: string): boolean {
+  const { username, password } = new URL(proxyUrl)
+  try {
+    for (const part of [username, password]) decodeURIComponent(part)
+    return true
+  } catch {
+    return false
+  }
+}
 
 /** Reads the settings table from an environment and reports every problem at once. */
 export const readConfig = (env: Readonly<Record<string, string | undefined>>): DispatcherConfig =>
