@@ -21,6 +21,7 @@ function newTokens(found: { grantId: string; accountId: string; scope: string })
     accountId: found.accountId,
     accessHash: sha256(accessToken),
     accessScope: found.scope,
+    accessResources: null,
     accessSeconds: 3600,
     refreshHash: sha256(refreshToken),
     refreshScope: found.scope,

@@ -111,6 +111,28 @@ describe('a token for several resources', () => {
     const foreign = await oauth.authorize(client, user, { resource: RESOURCE })
     expect(await oauth.works((await oauth.exchange(client, foreign)).body.access_token)).toBe(false)
     const both = await oauth.authorize(client, user, { resource: RESOURCE }, `&resource=${harness.base}/v1`)
-    expect(await oauth.works((await oauth.exchange(client, both)).body.access_token)).toBe(true)
+    const tokens = (await oauth.exchange(client, both)).body
+    expect(await oauth.works(tokens.access_token)).toBe(true)
+    const resource = RESOURCE
+    const narrowed = (await oauth.refresh(client, tokens.refresh_token, { resource })).body
+    expect(await oauth.works(narrowed.access_token)).toBe(false)
+    expect((await introspect(server, narrowed.access_token)).body).toMatchObject({ aud: [resource] })
+    const wide = (await oauth.refresh(client, narrowed.refresh_token)).body
+    expect(await oauth.works(wide.access_token)).toBe(true)
+  })
+
+  it('is for those that the token request names, of all that were granted', async () => {
+    const client = await oauth.client()
+    const user = harness.identity.addUser()
+    const named = async (resource: string) => {
+      const both = await oauth.authorize(client, user, { resource: RESOURCE }, `&resource=${harness.base}/v1`)
+      return (await oauth.exchange(client, both, { resource })).body.access_token
+    }
+    const foreign = await named(RESOURCE)
+    expect([await oauth.works(foreign), (await introspect(server, foreign)).body['aud']]).toEqual([
+      false,
+      [RESOURCE],
+    ])
+    expect(await oauth.works(await named(`${harness.base}/v1`))).toBe(true)
   })
 })

@@ -68,6 +68,7 @@ const newTokens = () => ({
   accountId: of.accountId,
   accessHash: Buffer.alloc(32, 1),
   accessScope: 'mcp:connect',
+  accessResources: null,
   accessSeconds: 3600,
   refreshHash: Buffer.alloc(32, 2),
   refreshScope: 'mcp:connect',

@@ -25,7 +25,8 @@ export type LivePersonalToken = {
 // change one row and applies to tokens that are being issued at the same moment.
 const FIND_ACCESS_TOKEN = {
   name: 'find-live-access-token',
-  text: `select t.grant_id, g.client_id, t.account_id, t.scope, g.resources, g.authenticated_at
+  text: `select t.grant_id, g.client_id, t.account_id, t.scope, coalesce(t.resources, g.resources) as resources,
+                g.authenticated_at
            from oauth_access_tokens t join oauth_grants g on g.id = t.grant_id
           where t.token_hash = $1 and t.expires_at > now() and t.revoked_at is null and g.revoked_at is null
             and ${accountAdmits('g.account_id', 'g.authenticated_at')}`,

@@ -48,7 +48,7 @@ type DetailsRow = {
 
 export async function describeAccessToken(db: Queryable, tokenHash: Buffer): Promise<TokenDetails | null> {
   const { rows } = await db.query<DetailsRow>(
-    `select g.client_id, t.account_id, t.scope, g.resources,
+    `select g.client_id, t.account_id, t.scope, coalesce(t.resources, g.resources) as resources,
             floor(extract(epoch from t.created_at))::float8 as issued_at,
             floor(extract(epoch from t.expires_at))::float8 as expires_at
        from oauth_access_tokens t join oauth_grants g on g.id = t.grant_id

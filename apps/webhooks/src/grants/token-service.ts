@@ -76,9 +76,9 @@ export class TokenService {
     if (stored.redirectUriSent && request.redirectUri === undefined)
       throw new OAuthError('invalid_request', 'redirect_uri is required')
     if (!codeFits(stored, request)) throw invalidGrant()
-    this.#checkResources(parameters.all('resource'), stored.resources)
+    const resources = this.#readResources(parameters, stored.resources)
     const refreshToken = client.grantTypes.includes('refresh_token') ? newCredential('refreshToken') : null
-    const { tokens, issued } = this.#prepare(stored, stored.scope, refreshToken)
+    const { tokens, issued } = this.#prepare(stored, { scope: stored.scope, resources }, refreshToken)
     // One of several parallel requests redeems the code. For the others it is a replay, which ends the grant.
     if (!(await redeemCode(this.deps.db, codeHash, tokens)))
       throw await this.#replayed(stored, 'code_replayed', meta)
@@ -102,7 +102,7 @@ export class TokenService {
     if (stored.accountRefused) throw accountRefused()
     if (stored.expired) throw invalidGrant()
     const scope = readRefreshScope(parameters, stored)
-    this.#checkResources(parameters.all('resource'), stored.resources)
+    const resources = this.#readResources(parameters, stored.resources)
     const state = await this.deps.accounts.stateOf(stored.accountId, meta)
     if (state === 'gone') {
       await this.#revoke(stored, 'account_unusable', meta)
@@ -110,7 +110,7 @@ export class TokenService {
     }
     if (state === 'banned') throw accountRefused()
     const successor = this.#successorOf(token, stored)
-    const { tokens, issued } = this.#prepare(stored, scope, successor)
+    const { tokens, issued } = this.#prepare(stored, { scope, resources }, successor)
     const rotated = stored.state === 'current' && (await rotateRefreshToken(this.deps.db, tokenHash, tokens))
     if (!rotated && !(await issueFurtherTokens(this.deps.db, tokenHash, tokens))) throw invalidGrant()
     this.deps.observer.tokensIssued({ grant: 'refresh_token', clientId: client.clientId }, meta)
@@ -130,16 +130,22 @@ export class TokenService {
     return derivedCredential('refreshToken', this.#refreshKey, `${refreshSalt} ${token}`)
   }
 
-  #checkResources(wanted: readonly string[], granted: readonly string[]): void {
+  /**
+   * Returns the resources that the access token is for, or null for all that were granted. A token for one of several servers must not work
+   * at the others, because each server that gets it could use it there.
+   */
+  #readResources(parameters: Parameters, granted: readonly string[]): readonly string[] | null {
+    const wanted = parameters.all('resource')
     const acceptable = wanted.every((resource) => this.deps.resources.accepts(resource))
     if (!acceptable || !resourcesWithin(wanted, granted))
       throw new OAuthError('invalid_target', 'resource is not one that was granted')
+    return wanted.length === 0 ? null : wanted
   }
 
   /** The new tokens, and the response to the client. */
   #prepare(
     grant: Grant,
-    accessScope: string,
+    access: { scope: string; resources: readonly string[] | null },
     refreshToken: string | null,
   ): { tokens: NewTokens; issued: IssuedTokens } {
     const accessToken = newCredential('accessToken')
@@ -150,7 +156,8 @@ export class TokenService {
         grantId: grant.grantId,
         accountId: grant.accountId,
         accessHash: sha256(accessToken),
-        accessScope,
+        accessScope: access.scope,
+        accessResources: access.resources,
         accessSeconds,
         refreshHash: refreshToken === null ? null : sha256(refreshToken),
         refreshScope: grant.scope,
@@ -160,7 +167,7 @@ export class TokenService {
         accessToken,
         expiresInSeconds: accessSeconds,
         refreshToken,
-        scope: accessScope,
+        scope: access.scope,
         email: grant.email,
       },
     }

@@ -46,6 +46,8 @@ export type NewTokens = {
   accountId: string
   accessHash: Buffer
   accessScope: string
+  /** Null for all resources of the grant. */
+  accessResources: readonly string[] | null
   accessSeconds: number
   /** Null to issue no refresh token. */
   refreshHash: Buffer | null
@@ -102,12 +104,12 @@ export async function findCode(db: Queryable, codeHash: Buffer): Promise<StoredC
   }
 }
 
-/** Inserts new tokens if the first step, `head`, returns a row. The tokens are the parameters $2 to $9. */
+/** Inserts new tokens if the first step, `head`, returns a row. The tokens are the parameters $2 to $10. */
 const issueAfter = (head: string) => `
   with head as (${head}),
   access as (
-    insert into oauth_access_tokens (token_hash, grant_id, account_id, scope, expires_at)
-    select $2::bytea, $3::uuid, $4::uuid, $5, now() + make_interval(secs => $6) from head
+    insert into oauth_access_tokens (token_hash, grant_id, account_id, scope, expires_at, resources)
+    select $2::bytea, $3::uuid, $4::uuid, $5, now() + make_interval(secs => $6), $10::text[] from head
   ), refresh as (
     insert into oauth_refresh_tokens (token_hash, grant_id, scope, expires_at)
     select $7::bytea, $3::uuid, $8, now() + make_interval(secs => $9) from head where $7::bytea is not null
@@ -230,6 +232,7 @@ const parametersOf = (tokens: NewTokens) => [
   tokens.refreshHash,
   tokens.refreshScope,
   tokens.refreshSeconds,
+  tokens.accessResources,
 ]
 
 /** Ends a grant with all its tokens. Returns false if it had already ended. */
