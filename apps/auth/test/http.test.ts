@@ -92,7 +92,7 @@ describe('ground rules of every endpoint', () => {
     )
   })
 
-  it('answers preflights on every path before authentication, and exposes the paging headers', async () => {
+  it('answers preflights on every path before authentication, and exposes paging and waiting times', async () => {
     for (const path of ['/user', '/admin/users', '/token', '/nope']) {
       const answer = await call(server, 'OPTIONS', path, {
         headers: { Origin: 'https://x.example', 'Access-Control-Request-Method': 'PUT' },
@@ -106,7 +106,7 @@ describe('ground rules of every endpoint', () => {
     }
     const answer = await get(server, '/settings')
     expect(answer.headers.get('access-control-expose-headers')).toBe(
-      'X-Total-Count, Link, X-Supabase-Api-Version',
+      'X-Total-Count, Link, X-Supabase-Api-Version, Retry-After',
     )
   })
 

@@ -21,7 +21,7 @@ export function cors(extraHeaders: readonly string[]): RequestHandler {
   }
   return (req, res, next) => {
     res.setHeader('Access-Control-Allow-Origin', '*')
-    res.setHeader('Access-Control-Expose-Headers', 'X-Total-Count, Link, X-Supabase-Api-Version')
+    res.setHeader('Access-Control-Expose-Headers', 'X-Total-Count, Link, X-Supabase-Api-Version, Retry-After')
     if (req.method !== 'OPTIONS') return next()
     res.set(preflight).status(204).end()
   }
