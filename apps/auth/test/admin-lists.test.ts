@@ -55,6 +55,20 @@ describe('GET /admin/users and /admin/audit', () => {
     expect((await list('?filter=%25_%25')).emails).toEqual([])
   })
 
+  it('links to pages of the same list', async () => {
+    const filtered = await list('?filter=person%2C&per_page=1&sort=created_at+asc')
+    expect(filtered.headers.get('link')).toBe(
+      '</admin/users?page=0&per_page=1&sort=created_at%20asc&filter=person%2C>; rel="last"',
+    )
+    const first = await list('?filter=Person+Nr&per_page=2&sort=created_at+asc')
+    const next = /^<([^>]*)>; rel="next"/.exec(first.headers.get('link') ?? '')?.[1] ?? ''
+    expect((await list(next.slice('/admin/users'.length))).emails).toEqual([emails[2], emails[3]])
+    const audited = await get(server, '/admin/audit?query=action:signedup&per_page=2', admin)
+    expect(audited.headers.get('link')).toContain('</admin/audit?page=2&per_page=2&query=action%3Asignedup>')
+    const long = await list(`?filter=${'x'.repeat(3000)}`)
+    expect([long.status, long.headers.get('link')]).toEqual([200, null])
+  })
+
   it.each(['?page=x', '?page=-1', '?per_page=1.5', '?sort=email', '?sort=created_at+sideways'])(
     'refuses %s',
     async (query) => {

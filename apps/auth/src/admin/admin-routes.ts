@@ -118,13 +118,10 @@ function userRoutes({ bearer, guard, adminUsers, userRemovals }: Deps): Route[] 
       ...gate,
       async handle({ caller, req }) {
         const page = pageOf(req.query)
-        const { users, total } = await adminUsers.list(caller, {
-          page,
-          sort: textOf(req.query['sort']),
-          filter: textOf(req.query['filter']),
-        })
+        const search = { sort: textOf(req.query['sort']), filter: textOf(req.query['filter']) }
+        const { users, total } = await adminUsers.list(caller, { page, ...search })
         return {
-          headers: pagingHeaders('/admin/users', page, total),
+          headers: pagingHeaders('/admin/users', page, total, search),
           body: { users: users.map(userView), aud: caller.aud },
         }
       },
@@ -238,8 +235,9 @@ function otherRoutes({ bearer, guard, auditLists, links, redirects }: Deps): Rou
       ...gate,
       async handle({ req }) {
         const page = pageOf(req.query)
-        const { entries, total } = await auditLists.list(textOf(req.query['query']), page)
-        return { headers: pagingHeaders('/admin/audit', page, total), body: entries }
+        const search = { query: textOf(req.query['query']) }
+        const { entries, total } = await auditLists.list(search.query, page)
+        return { headers: pagingHeaders('/admin/audit', page, total, search), body: entries }
       },
     }),
     route<Admin, BodyOf<typeof linkFields>>({
