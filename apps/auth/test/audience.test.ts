@@ -86,6 +86,27 @@ describe('an audience', () => {
     expect((await create('staff')).body['aud']).toBe('staff')
   })
 
+  it('counts the users who have it now', async () => {
+    const email = anEmail()
+    const counted = async () => {
+      const counts: Record<string, number> = {}
+      for (const aud of AUDIENCES) {
+        const { headers } = await get(server, '/admin/users', { token: serviceToken(), ...inAudience(aud) })
+        counts[aud] = Number(headers.get('x-total-count'))
+      }
+      return counts
+    }
+    const before = await counted()
+    await post(server, '/signup', { email, password: PASSWORD }, inAudience('partners'))
+    await mailTo(server, email)
+    const again = await post(server, '/invite', { email }, { token: serviceToken(), ...inAudience('staff') })
+    expect(again.body['aud']).toBe('staff')
+    const after = await counted()
+    expect(after).toEqual({ ...before, staff: (before['staff'] ?? 0) + 1 })
+    await call(server, 'DELETE', `/admin/users/${String(again.body['id'])}`, { token: serviceToken() })
+    expect(await counted()).toEqual(before)
+  })
+
   it('creates no second account for an address or number, even in parallel sign-ups', async () => {
     for (const address of [{ email: anEmail() }, { phone: aPhone() }]) {
       await Promise.all(
