@@ -175,7 +175,9 @@ function userRoutes({ bearer, guard, adminUsers, userRemovals }: Deps): Route[] 
       path: '/admin/users/:user_id',
       docs: docs('updateUserById', 'Change a user', {
         ...admin,
-        description: 'The password only changes in requests with API version 2024-01-01.',
+        description:
+          'The password only changes in requests with API version 2024-01-01. `password_hash` and `aud` are ignored: they count ' +
+          'only when a user is created.',
         body: bodyDoc([], changeable),
         answer: { description: 'The user', schema: 'User' },
         errors: [401, 403, 404, 409, 422],
