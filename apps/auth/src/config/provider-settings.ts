@@ -82,7 +82,7 @@ export const providerSettings = {
   allowedIdTokenIssuers: list({
     env: 'AUTH_EXTERNAL_ALLOWED_ID_TOKEN_ISSUERS',
     fallback: ['https://appleid.apple.com', 'https://accounts.google.com'],
-    doc: 'Issuers whose id tokens the `id_token` grant accepts by issuer.',
+    doc: 'Issuers whose id tokens the `id_token` grant accepts by issuer. The request says for which client of the issuer the token is, so name an issuer only if you trust all of its clients: each could sign in here as any of its users.',
   }),
   iosBundleId: text({
     env: 'AUTH_EXTERNAL_IOS_BUNDLE_ID',
