@@ -132,6 +132,31 @@ describe('listen --forward-to', () => {
   })
 })
 
+describe('the address of an application', () => {
+  it.each([
+    'http://ann:hunter2@127.0.0.1:3000/hook',
+    'http://hunter2@127.0.0.1:3000/hook',
+    'ann:hunter2@127.0.0.1:3000',
+  ])('is refused with a password in it, which is not shown: %s', async (address) => {
+    for (const [option, ...args] of [
+      ['--forward-to', 'listen', '--forward-to', address],
+      ['--to', 'trigger', 'webhook.ping', '--to', address],
+    ] as const) {
+      const ended = await world.machine.run(args, world.signedIn())
+      expect([ended.code, ended.stderr]).toEqual([2, expect.stringContaining(option)])
+      expect(ended.stdout + ended.stderr).not.toContain('hunter2')
+    }
+    expect(world.service.seen).toEqual([])
+  })
+
+  it('may have an @ elsewhere', async () => {
+    const app = await application()
+    const { running, deliver } = await listening(`${app.url}&who=@ann`, '--count', '1')
+    expect(await deliver()).toBe(204)
+    expect((await running.ended).code).toBe(0)
+  })
+})
+
 describe('trigger', () => {
   const signedIn = (more: Record<string, string> = { SIGNET_WEBHOOK_SECRET: SECRET }) => ({
     env: { ...world.signedIn().env, ...more },

@@ -12,8 +12,10 @@ export function serviceAddress(text: string, name: string, { allowHttp }: { allo
   const url = plainUrl(text)
   const isBare = url && !url.search && !url.hash && !url.username && !url.password
   if (!isBare) {
-    throw new UsageError(`${name} is not the address of a service: ${text}`, {
-      hint: 'It looks like https://hooks.example.com, without a query.',
+    // What is in front of an @ may be a password.
+    const shown = text.includes('@') ? '' : `: ${text}`
+    throw new UsageError(`${name} is not the address of a service${shown}`, {
+      hint: 'It looks like https://hooks.example.com, without a query and a password.',
     })
   }
   if (url.protocol === 'http:' && !LOOPBACK_HOSTS.has(url.hostname) && !allowHttp) {

@@ -37,6 +37,14 @@ describe('readSettings', () => {
     expect(() => readSettings({}, { SIGNET_URL: text })).toThrow('SIGNET_URL')
   })
 
+  it.each(['https://ana:hunter2@hooks.example.com', 'ana:hunter2@hooks.example.com'])(
+    'does not quote the password of %s',
+    (url) => {
+      for (const read of [() => readSettings({ url }, {}), () => readSettings({}, { SIGNET_AUTH_URL: url })])
+        expect(read).toThrow(/^(?!.*hunter2)/s)
+    },
+  )
+
   it('takes http for any host only with SIGNET_ALLOW_HTTP', () => {
     const env = { SIGNET_URL: 'http://webhooks:8082', SIGNET_ALLOW_HTTP: '1' }
     expect(readSettings({}, env).serviceUrl).toBe('http://webhooks:8082')

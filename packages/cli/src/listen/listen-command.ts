@@ -34,7 +34,11 @@ export function listenCommand(parent: Command, host: Host): void {
       'SIGNET_WEBHOOK_SECRET=whsec_… signet listen --port 8787 --count 1 --json',
     ],
   })
-    .option('--forward-to <address>', 'forward authentic deliveries to your application', parseTarget)
+    .option(
+      '--forward-to <address>',
+      'forward authentic deliveries to your application',
+      parseTarget('--forward-to'),
+    )
     .option('--create', 'make a temporary webhook for this receiver and delete it at the end')
     .option('--public-url <address>', 'address of a tunnel to this receiver, for --create', parseHookAddress)
     .addOption(

@@ -28,7 +28,7 @@ export function triggerCommand(parent: Command, host: Host): void {
     .option(
       '--to <address>',
       'send a sample from this computer, signed with SIGNET_WEBHOOK_SECRET',
-      parseTarget,
+      parseTarget('--to'),
     )
     .option('--webhook <id>', `let the service send it to a webhook; ${PING} only`, parseId)
     .action(run<Options>(host, trigger))
