@@ -46,7 +46,7 @@ describe('deliveries list with filters', () => {
   it('passes them on in the words of the service', async () => {
     const { id } = world.service.addHook('https://example.com/hook', [])
     const filters = ['--status', 'failed', '--event-type', 'webhook.ping', '--event-id', 'evt_1']
-    await list(id, ...filters, '--since', '2026-01-01T01:00:00+01:00', '--until', '2026-01-02')
+    await list(id, ...filters, '--since', '2026-01-01T01:00:00+01:00', '--until', '2026-01-02T00:00Z')
     expect(Object.fromEntries(world.service.seen.at(-1)?.url.searchParams ?? [])).toEqual({
       status: '2',
       event_type: 'webhook.ping',
@@ -60,6 +60,17 @@ describe('deliveries list with filters', () => {
     expect(since).toBeGreaterThanOrEqual(before)
     expect(since).toBeLessThanOrEqual(Date.now() - 7_200_000)
   })
+
+  it.each(['2026-01-01', '2026-01-01T00:00', '2026-01-01 00:00'])(
+    'takes %s, which names no zone, as local time',
+    async (since) => {
+      const { id } = world.service.addHook('https://example.com/hook', [])
+      const { env } = world.signedIn()
+      const args = ['deliveries', 'list', id, '--since', since]
+      await world.machine.start(args, { env: { ...env, TZ: 'America/New_York' } }).ended
+      expect(world.service.seen.at(-1)?.url.searchParams.get('since')).toBe('2026-01-01T05:00:00.000Z')
+    },
+  )
 
   it('says that there are more, and shows all of them with --all', async () => {
     const { id } = world.service.addHook('https://example.com/hook', [])
@@ -80,6 +91,7 @@ describe('deliveries list with filters', () => {
     ['--since', '2026-02-30'],
     ['--since', '2026-02-30T09:00:00Z'],
     ['--until', '2026-04-31 09:00'],
+    ['--until', '2026-04-30 (noon)'],
     ['--page', '2', '--status', 'failed'],
     ['--page', '2', '--all'],
   ])('asks nothing for %s %s', async (...args) => {

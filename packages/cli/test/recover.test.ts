@@ -35,7 +35,7 @@ describe('deliveries replay', () => {
 describe('recover', () => {
   it('starts one for a time, and says how to follow it', async () => {
     answering({})
-    const ended = await signet('recover', 'start', '42', '--since', '2026-01-01', '--what', 'all')
+    const ended = await signet('recover', 'start', '42', '--since', '2026-01-01T00:00Z', '--what', 'all')
     expect(lastCall()).toEqual([
       'POST',
       '/v1/webhooks/42/recover',
