@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals'
 import { boolean, choice, duration, hostName, httpUrl, integer, list, parseDuration, text } from './kinds.js'
 import { renderEnvExample, renderMarkdown } from './render.js'
-import { ConfigError, defineSettings, loadConfig } from './settings.js'
+import { ConfigError, defineSettings, loadConfig, type ConfigOf } from './settings.js'
 
 const settings = defineSettings({
   port: integer({ env: ['APP_PORT', 'PORT'], fallback: 8080, min: 0, max: 65535, doc: 'Port to listen on.' }),
@@ -99,6 +99,26 @@ describe('loadConfig', () => {
     expect(() => loadConfig(settings, { PORT: '1' }, needsDatabase, refusesPort)).toThrow(
       /DATABASE_URL is required[^]*PORT must not be 1/,
     )
+  })
+
+  it('tells a rule that an invalid setting is there, so that it can name what is missing beside it', () => {
+    const mail = {
+      host: text({ env: 'HOST', optional: true, doc: '' }),
+      port: integer({ env: 'SMTP_PORT', optional: true, doc: '' }),
+      sender: text({ env: 'SENDER', optional: true, doc: '' }),
+    }
+    const isComplete = ({ host, port, sender }: ConfigOf<typeof mail>) =>
+      Object.entries({ HOST: host, SMTP_PORT: port, SENDER: sender }).flatMap(([name, value]) =>
+        value === undefined ? [`${name} is missing`] : [],
+      )
+    const uses = [
+      ({ port }: ConfigOf<typeof mail>) => [`port ${port}`],
+      ({ port }: ConfigOf<typeof mail>) => [String((port ?? 0) > 1)],
+      ({ port }: ConfigOf<typeof mail>) => [port?.toFixed() ?? ''],
+      ({ port }: ConfigOf<typeof mail>) => Object.keys({ ...(port as unknown as object) }),
+    ]
+    const load = () => loadConfig(mail, { HOST: 'mail', SMTP_PORT: 'abc' }, ...uses, isComplete)
+    expect(load).toThrow(/:\n {2}- SMTP_PORT must be a whole number [^\n]*\n {2}- SENDER is missing$/)
   })
 
   it('runs the rules over several settings together with the single problems', () => {

@@ -42,8 +42,8 @@ export const defineSettings = <S extends Settings>(settings: S): S => settings
 
 /**
  * Reads a settings table from `env` and reports every problem in one {@link ConfigError}. `checks` run afterwards, for rules
- * across settings. They run even if single settings are invalid (a check then sees the fallback, and is skipped if there is
- * none), so that an operator gets the whole list at once.
+ * across settings. They run even if single settings are invalid, so that an operator gets the whole list at once: a check then sees the
+ * fallback. If there is none, it is skipped when it uses the value, but may find that the setting is there.
  */
 export function loadConfig<S extends Settings>(
   settings: S,
@@ -73,8 +73,11 @@ export function loadConfig<S extends Settings>(
   // A check needs all of its settings. An invalid one is already reported.
   const guarded = new Proxy(values, {
     get(target, key) {
-      if (failed.has(String(key)) && target[String(key)] === undefined) throw new SettingMissing()
-      return target[String(key)]
+      const setting = settings[String(key)]
+      if (!setting || !failed.has(String(key)) || target[String(key)] !== undefined)
+        return target[String(key)]
+      if (setting.required) throw new SettingMissing()
+      return UNUSABLE
     },
   })
   for (const check of checks) {
@@ -95,3 +98,10 @@ const isDevelopmentSecret = (setting: Setting<unknown>, raw = '', nodeEnv = '') 
   setting.secret && nodeEnv.toLowerCase() === 'production' && raw.includes(DEVELOPMENT_MARK)
 
 class SettingMissing extends Error {}
+
+const skipCheck = (): never => {
+  throw new SettingMissing()
+}
+
+/** Stands for an invalid value of an optional setting: a check can only see that there is one. */
+const UNUSABLE: unknown = new Proxy({}, { get: skipCheck, has: skipCheck, ownKeys: skipCheck })
