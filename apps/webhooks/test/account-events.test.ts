@@ -164,13 +164,19 @@ describe('account events of the identity server', () => {
     expect(await other.answers()).toEqual(POWER)
   })
 
-  it('takes the authorization that waits for consent from a session that ended', async () => {
+  it('has the person sign in again before an authorization that waits for consent goes on', async () => {
     const user = harness.identity.addUser()
     const client = await oauth.client()
     const browser = oauth.browser()
     const consent = await oauth.signIn(browser, await browser.get(oauth.authorizeUrl(client.client_id)), user)
     await tell(sessionsEnded(user, [user.sessionId]))
-    expect((await browser.submit(consent, '/decision', { decision: 'approve' })).location).toBeNull()
+    for (const [action, fields] of [
+      ['/decision', { decision: 'approve' }],
+      ['/logout', {}],
+    ] as const) {
+      const page = await browser.follow(await browser.submit(consent, action, fields))
+      expect(page.text).toContain('Sign in to continue')
+    }
     const { rows } = await harness.db.query('select from oauth_grants where account_id = $1', [user.id])
     expect(rows).toEqual([])
   })

@@ -18,8 +18,9 @@ export async function deleteSessions(
 }
 
 /**
- * Records that sessions of the identity server have ended, which also stops sign-ins in progress, and ends the browser sessions
- * opened with them. Returns how many browser sessions ended.
+ * Records that sessions of the identity server have ended, which also stops sign-ins in progress with them, and signs out the browsers
+ * that were opened with them. Returns how many. The browsers' sessions stay, without anything of the person: a new password ends the
+ * earlier sessions in the middle of the sign-in that it belongs to, which must still find its state and its authorization request.
  */
 // oxlint-disable-next-line signet/account-in-stores -- the identity server names sessions, and some are not known here yet
 export async function endIdentitySessions(db: Queryable, sessionIds: readonly string[]): Promise<number> {
@@ -27,8 +28,17 @@ export async function endIdentitySessions(db: Queryable, sessionIds: readonly st
     await db.query(
       `with ended as (
          insert into ended_identity_sessions (id) select distinct unnest($1::uuid[]) on conflict do nothing
+       ), opened as (
+         select id_hash from login_sessions where identity_session_id = any ($1::uuid[]) for update
+       ), handed as (
+         delete from page_handovers where session_hash in (select id_hash from opened)
+       ), submitted as (
+         delete from page_submissions where session_hash in (select id_hash from opened)
        )
-       delete from login_sessions where identity_session_id = any ($1::uuid[])`,
+       update login_sessions
+          set account_id = null, email = null, signed_in_at = null, authenticated_at = null, proved_at = null,
+              identity_session_id = null
+        where id_hash in (select id_hash from opened)`,
       [sessionIds],
     ),
   )

@@ -24,8 +24,10 @@ export class FormGuard {
     if (!this.#isSameOrigin(req)) throw refused('error.form')
     const session = await this.deps.sessions.find(this.deps.cookie.read(req))
     if (!session) throw new SignedOutError()
+    // Only people who are signed in get forms.
+    if (session.accountId === null) throw new SignedOutError()
     if (isCsrfToken(session, txn, form, fields.get('csrf') ?? '')) return { session, txn }
-    throw session.accountId === null ? new SignedOutError() : refused('error.other-sign-in')
+    throw refused('error.other-sign-in')
   }
 
   #isSameOrigin(req: Request): boolean {
