@@ -20,7 +20,10 @@ function build<T, O extends SettingOptions<T>>(options: O, kind: string, parse: 
   } as Setting<Optional<T, O>>
 }
 
-/** Any string. `pattern` restricts it, and `expected` describes the pattern in the error message. `minBytes` is for secrets. */
+/**
+ * Any string. `pattern` restricts it, and `expected` describes the pattern in the error message. `minBytes` is for secrets that people
+ * type.
+ */
 export function text<O extends SettingOptions<string>>(
   options: O & { pattern?: RegExp; expected?: string; minBytes?: number },
 ) {
@@ -29,6 +32,8 @@ export function text<O extends SettingOptions<string>>(
       fail(`must be ${options.expected ?? String(options.pattern)}`)
     if (options.minBytes !== undefined && Buffer.byteLength(raw) < options.minBytes)
       fail(`must be at least ${options.minBytes} bytes long`)
+    // Files of secrets often end with one. With it, nobody could enter the secret.
+    if (options.minBytes !== undefined && /[\r\n]/.test(raw)) fail('must not contain a line break')
     return raw
   })
 }

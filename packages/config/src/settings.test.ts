@@ -24,6 +24,15 @@ function problemsOf(env: Record<string, string>): readonly string[] {
   return []
 }
 
+it.each(['0123456789abcdef\n', '0123456789abcdef\r\n', '01234567\n89abcdef'])(
+  'refuses the secret %j, because nobody can type a line break',
+  (value) => {
+    const { parse } = text({ env: 'TOKEN', secret: true, minBytes: 16, doc: '' })
+    expect(() => parse(value)).toThrow('must not contain a line break')
+    expect(parse('0123456789abcdef')).toBe('0123456789abcdef')
+  },
+)
+
 it.each([
   ['localhost', true],
   ['mail_1.internal', true],
