@@ -62,6 +62,17 @@ describe('the notes of a release', () => {
   })
 })
 
+describe('the signature of an image', () => {
+  // A pattern for the name of the workflow alone accepts what any other repository has signed.
+  it('is checked against this workflow, in a named repository, for one tag', () => {
+    const page = readFileSync(join(repository, 'infra/release/README.md'), 'utf8')
+    const [, identity = ''] = /cosign verify --certificate-identity "([^"]+)"/.exec(page) ?? []
+    const [, workflow = '', tag] = /^\$REPOSITORY\/(\S+)@refs\/tags\/(\S+)$/.exec(identity) ?? []
+    expect([existsSync(join(repository, workflow)), tag]).toEqual([true, 'v0.2.0'])
+    expect(page).toMatch(/^REPOSITORY=https:\/\/github\.com\/\S+\/\S+$/m)
+  })
+})
+
 describe('the digests of a release', () => {
   const text = readFileSync(join(repository, 'infra/kubernetes/base/kustomization.yaml'), 'utf8')
   const names = { registry: 'registry.example/signet', version: '9.9.9' }
