@@ -21,6 +21,7 @@ import { withPages } from './ui/browser-errors.js'
 import { errorRenderer } from './requests/error-renderer.js'
 import { pageErrorRenderer } from './ui/page-error-renderer.js'
 import { factorRoutes } from './factors/factor-routes.js'
+import { clientRecoveryCodeRoutes } from './factors/client-recovery-code-routes.js'
 import { recoveryCodeRoutes } from './factors/recovery-code-routes.js'
 import { identityRoutes } from './providers/identity-routes.js'
 import { linkRoutes } from './providers/link-routes.js'
@@ -48,6 +49,8 @@ export function authRoutes(context: AuthContext): Route[] {
     ...verifyRoutes(context),
     ...accountRoutes(context),
     ...identityRoutes(context),
+    // Before the routes of factors, whose id could be these words.
+    ...clientRecoveryCodeRoutes(context),
     ...factorRoutes(context),
     ...recoveryCodeRoutes(context),
     ...passkeyRoutes(context),

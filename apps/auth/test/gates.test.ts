@@ -67,6 +67,8 @@ describe('the routes that require a bearer token', () => {
         .map(({ name }) => name),
     ).toEqual([
       'get /user/identities/authorize',
+      'post /factors/recovery-codes',
+      'post /factors/recovery-codes/regenerate',
       'post /factors',
       'post /recovery-codes',
       'post /passkeys/registration/options',

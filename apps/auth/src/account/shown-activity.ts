@@ -27,6 +27,7 @@ export const SHOWN_ACTIONS = [
   'passkey_updated',
   'passkey_deleted',
   'recovery_codes_created',
+  'recovery_codes_deleted',
   'recovery_code_attempted',
   'user_deletion_requested',
   'user_deletion_cancelled',

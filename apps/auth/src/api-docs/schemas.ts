@@ -89,6 +89,7 @@ const error: JsonSchema = {
   ],
 }
 
+const RECOVERY_CODE: JsonSchema = { type: 'string', const: 'recovery_code' }
 const CHALLENGE = example('c2VjcmV0IG9mIHRoZSBzZXJ2ZXI')
 /** Options of WebAuthn as JSON, whose further members depend on the version of that specification. */
 const webauthnOptions = (reader: string, members: Readonly<Record<string, JsonSchema>>): JsonSchema => ({
@@ -182,6 +183,13 @@ export const schemas: Readonly<Record<string, JsonSchema>> = {
   FactorId: object({ id: uuid }),
   RecoveryCodeCount: object({ codes_left: count, created_at: { ...time, type: ['string', 'null'] } }),
   RecoveryCodes: object({ codes: listOf(example('4f7kq-9wm2x', { description: 'One code' })) }),
+  ClientRecoveryCodeStatus: object({ id: uuid, type: RECOVERY_CODE, total: count, remaining: count }),
+  ClientRecoveryCodes: object({
+    id: uuid,
+    type: RECOVERY_CODE,
+    total: count,
+    codes: listOf(example('4f7kq9wm2x', { description: 'One code' })),
+  }),
   Passkey: object({ id: uuid, friendly_name: example('Passkey'), created_at: time, 'last_used_at?': time }),
   PasskeyList: listOf(ref('Passkey')),
   PasskeyCreation: object({ challenge_id: uuid, options: creationOptions, expires_at: count }),

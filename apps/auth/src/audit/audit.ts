@@ -34,6 +34,7 @@ export const ACTIONS = {
   factor_deleted: 'factor',
   factor_updated: 'factor',
   recovery_codes_created: 'factor',
+  recovery_codes_deleted: 'factor',
   recovery_code_attempted: 'factor',
   message_given_up: 'message',
 } as const

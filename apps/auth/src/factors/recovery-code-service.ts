@@ -3,6 +3,7 @@ import type { Db, Tx } from '@signet/db'
 import { isAppError } from '@signet/errors'
 import type { AuditLog } from '../audit/audit-log.js'
 import { authError, invalid } from '../errors/auth-error.js'
+import type { ErrorCode } from '../errors/error-codes.js'
 import { TOO_MANY, type FailedProofs } from '../failed-proofs/failed-proofs.js'
 import type { Mailer } from '../mail/mailer.js'
 import type { NoticeKind } from '../mail/kinds.js'
@@ -34,6 +35,9 @@ type Deps = {
   now: () => Date
 }
 
+/** Which set may be made: the first one only, one that replaces another, or either. */
+export type MadeCodes = 'first' | 'another' | 'any'
+
 /** Codes on paper for people who lost their second factor (docs/specification.md#recovery-codes, decision 0204). */
 export class RecoveryCodeService {
   constructor(private readonly deps: Deps) {}
@@ -42,15 +46,15 @@ export class RecoveryCodeService {
     return this.deps.store.count(this.deps.db, userId)
   }
 
-  /** Creates a new set, which replaces the previous one. The codes are returned only here. */
-  async replace(caller: Live, meta: RequestMeta): Promise<string[]> {
+  /** Creates a new set, which replaces the previous one, if there may be one. The codes are returned only here. */
+  async replace(caller: Live, meta: RequestMeta, set: MadeCodes = 'any'): Promise<string[]> {
     const { gate, store, audit, now } = this.deps
     const codes = Array.from({ length: RECOVERY_CODES }, newRecoveryCode)
     await audit.transaction(meta, async (tx, record) => {
       const { user, session } = await gate.hold(tx, idsOf(caller))
-      requireFactor(user)
-      if (session.aal !== 'aal2')
-        throw authError('forbidden', 'insufficient_aal', 'AAL2 required to make recovery codes')
+      requireFactor(user, set === 'first' ? 'mfa_recovery_codes_sole_factor' : 'mfa_factor_not_found')
+      if (session.aal !== 'aal2') throw insufficientAal('make')
+      if (set !== 'any') requireSet(await store.count(tx, user.id), set)
       await store.replace(
         tx,
         user.id,
@@ -61,6 +65,18 @@ export class RecoveryCodeService {
       await this.#notify(tx, 'mfa_recovery_codes_created_notification', user, codes.length, meta)
     })
     return codes
+  }
+
+  /** Removes all codes. Sessions that they raised keep their level. */
+  async remove(caller: Live, meta: RequestMeta): Promise<void> {
+    const { gate, store, audit } = this.deps
+    await audit.transaction(meta, async (tx, record) => {
+      const { user, session } = await gate.hold(tx, idsOf(caller))
+      if (session.aal !== 'aal2') throw insufficientAal('remove')
+      if ((await store.count(tx, user.id)) === null) throw noRecoveryCodes()
+      await store.removeAll(tx, user.id)
+      record('recovery_codes_deleted', user)
+    })
   }
 
   /** Raises the session as a factor does. */
@@ -118,11 +134,24 @@ export class RecoveryCodeService {
 
 const idsOf = ({ user, session }: Live) => ({ userId: user.id, sessionId: session.id })
 
-function requireFactor(user: User): void {
+function requireFactor(user: User, code: ErrorCode = 'mfa_factor_not_found'): void {
   if (!hasVerifiedFactor(user))
+    throw authError('unprocessable', code, 'Recovery codes are for accounts with a verified factor')
+}
+
+/** The public client has one operation for the first set and one for another. */
+function requireSet(count: RecoveryCodeCount | null, set: 'first' | 'another'): void {
+  if (set === 'another' && count === null) throw noRecoveryCodes()
+  if (set === 'first' && count !== null)
     throw authError(
       'unprocessable',
-      'mfa_factor_not_found',
-      'Recovery codes are for accounts with a verified factor',
+      'mfa_verified_factor_exists',
+      'There are recovery codes, replace them instead',
     )
 }
+
+export const noRecoveryCodes = () =>
+  authError('not_found', 'mfa_factor_not_found', 'The account has no recovery codes')
+
+const insufficientAal = (what: 'make' | 'remove') =>
+  authError('forbidden', 'insufficient_aal', `AAL2 required to ${what} recovery codes`)

@@ -1,7 +1,7 @@
 import type { Queryable, Tx } from '@signet/db'
 import type { Tables } from '../database/tables.js'
 
-export type RecoveryCodeCount = { left: number; createdAt: Date }
+export type RecoveryCodeCount = { total: number; left: number; createdAt: Date }
 
 /** Single-use codes that stand in for a second factor. */
 export class RecoveryCodeStore {
@@ -35,13 +35,13 @@ export class RecoveryCodeStore {
 
   /** Null for a user who has none. */
   async count(db: Queryable, userId: string): Promise<RecoveryCodeCount | null> {
-    const { rows } = await db.query<{ left: number; created_at: Date | null }>(
-      `select count(*) filter (where used_at is null)::int as left, max(created_at) as created_at
+    const { rows } = await db.query<{ total: number; left: number; created_at: Date | null }>(
+      `select count(*)::int as total, count(*) filter (where used_at is null)::int as left, max(created_at) as created_at
        from ${this.t.mfaRecoveryCodes} where user_id = $1`,
       [userId],
     )
     const [row] = rows
-    return row?.created_at ? { left: row.left, createdAt: row.created_at } : null
+    return row?.created_at ? { total: row.total, left: row.left, createdAt: row.created_at } : null
   }
 
   async removeAll(tx: Tx, userId: string): Promise<void> {
