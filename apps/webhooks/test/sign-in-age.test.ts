@@ -32,6 +32,12 @@ describe('how old a sign-in may be', () => {
     expect((await ask('&max_age=300&prompt=none')).location).toContain('error=login_required')
   })
 
+  it('has the same tolerance for clocks with and without a page', async () => {
+    const { ask } = await signedIn(provedAgo(315))
+    expect((await ask('&max_age=300')).text).toContain('Approve')
+    expect((await ask('&max_age=300&prompt=none')).location).toContain('error=consent_required')
+  })
+
   it('does not go in circles with a sign-in page that does not ask again', async () => {
     const { browser, ask } = await signedIn({})
     const lazy = await browser.follow(

@@ -18,6 +18,7 @@ import type { Session } from '../sessions/session-store.js'
 import type { SignInWish } from '../sign-in/sign-in-service.js'
 import { grantedScope, maxAgeOf, phaseTwoChecks, promptsOf } from './authorize-checks.js'
 import {
+  CLOCK_SKEW_SECONDS,
   decideAuthorization,
   findPendingAuthorization,
   insertAuthorization,
@@ -181,7 +182,8 @@ export class AuthorizationService {
   async #promptNone(sessionId: string | undefined, maxAge: number | null): Promise<OAuthError> {
     const session = await this.deps.sessions.find(sessionId)
     const provedAt = session?.provedAt?.getTime() ?? 0
-    const isTooOld = maxAge !== null && provedAt < this.deps.now().getTime() - maxAge * 1000
+    const isTooOld =
+      maxAge !== null && provedAt < this.deps.now().getTime() - (maxAge + CLOCK_SKEW_SECONDS) * 1000
     return session?.accountId == null || isTooOld
       ? new OAuthError('login_required', 'The user has to sign in')
       : new OAuthError('consent_required', 'The user has to consent')

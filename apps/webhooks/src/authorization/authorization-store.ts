@@ -39,7 +39,8 @@ export type Decision = {
 const TXN_LIFE = `interval '10 minutes'`
 
 /** How far the clocks of the identity server and of this database may differ. */
-const CLOCK_SKEW = `interval '30 seconds'`
+export const CLOCK_SKEW_SECONDS = 30
+const CLOCK_SKEW = `interval '${CLOCK_SKEW_SECONDS} seconds'`
 
 /** Whether session `s` does not meet the requirements of request `a`, in SQL. Both consent and decision use this condition. */
 const NEEDS_SIGN_IN = `(s.account_id is null
