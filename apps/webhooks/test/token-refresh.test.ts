@@ -139,9 +139,9 @@ describe('refresh', () => {
     expect([status, body.error]).toEqual([400, 'invalid_grant'])
   })
 
-  it('keeps to the resources that were granted, ignoring a trailing slash', async () => {
+  it('keeps to the resources that were granted, ignoring a trailing slash and capitals of scheme and host', async () => {
     const client = await oauth.client()
-    const grant = await oauth.authorize(client, user(), { resource: harness.base })
+    const grant = await oauth.authorize(client, user(), { resource: harness.base.replace('http', 'HTTP') })
     const tokens = (await oauth.exchange(client, grant, { resource: `${harness.base}/` })).body
     expect((await oauth.refresh(client, tokens.refresh_token, { resource: `${harness.base}/` })).status).toBe(
       200,

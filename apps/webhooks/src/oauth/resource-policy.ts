@@ -8,12 +8,12 @@ export class ResourcePolicy {
   constructor(baseUrl: string, further: readonly string[]) {
     this.#base = new URL(baseUrl)
     this.#basePath = this.#base.pathname.replace(/\/$/, '')
-    this.#further = new Set(further.map(withoutSlash))
+    this.#further = new Set(further.map(comparable))
   }
 
   /** Anything else could be a foreign server that names this issuer to collect tokens that work here. */
   accepts(resource: string): boolean {
-    return this.isOwn(resource) || this.#further.has(withoutSlash(resource))
+    return this.isOwn(resource) || this.#further.has(comparable(resource))
   }
 
   /** True for the base URL and everything below it. */
@@ -39,11 +39,15 @@ export class ResourcePolicy {
   }
 }
 
-/** Returns true if each of `wanted` is one of `granted`, ignoring a trailing slash. A grant without resources covers all. */
+/**
+ * Returns true if each of `wanted` is one of `granted`, ignoring a trailing slash, and capitals in scheme and host. A grant without
+ * resources covers all.
+ */
 export function resourcesWithin(wanted: readonly string[], granted: readonly string[]): boolean {
   if (granted.length === 0) return true
-  const known = new Set(granted.map(withoutSlash))
-  return wanted.every((resource) => known.has(withoutSlash(resource)))
+  const known = new Set(granted.map(comparable))
+  return wanted.every((resource) => known.has(comparable(resource)))
 }
 
-const withoutSlash = (url: string): string => url.replace(/\/$/, '')
+const comparable = (url: string): string =>
+  url.replace(/\/$/, '').replace(/^https?:\/\/[^/?]*/i, (origin) => origin.toLowerCase())
