@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals'
 import type { FormBrowser, Seen } from '@signet/testkit'
+import { aVisitor } from './support/portal.js'
 import { useOAuth } from './support/use-oauth.js'
 
 const { harness, oauth } = useOAuth({ env: { WEBHOOKS_IDENTITY_CLIENT_IP_HEADER: 'X-Client-Address' } })
@@ -170,6 +171,16 @@ describe('the way back', () => {
     expect((await browser.get(`/oauth/authorize/sign-in?txn=${oauth.txnOf(redirect)}`)).location).toContain(
       '/ui?',
     )
+  })
+
+  it('tells somebody who gave up signing in again that they still are signed in, and leads back', async () => {
+    const { browser, open } = await aVisitor({ harness, oauth })
+    const back = new URL(answerTo(await browser.get('/sign-in?fresh=1&return_to=/portal/tokens')))
+    back.searchParams.delete('code')
+    const page = await browser.get(back.href)
+    expect([page.status, page.text.includes(FAILED)]).toEqual([400, false])
+    expect(page.text).toMatch(/You are still signed in[^]*href="\/portal\/tokens">Continue</)
+    expect((await open('/tokens')).status).toBe(200)
   })
 
   it('does not take a sign-in without the second factor of the account', async () => {

@@ -11,10 +11,13 @@ const REASONS = {
 
 export const signInFailedPage = (
   t: Texts,
-  { reason, retry }: { reason: SignInRefusal; retry: string },
-): Page => ({
-  title: t('sign-in.failed'),
-  body: html`<h1>${t('sign-in.failed')}</h1>
-    <p role="alert">${t(REASONS[reason])}</p>
-    <p><a class="button" href="${retry}">${t('sign-in')}</a></p>`,
-})
+  { reason, next, isSignedIn }: { reason: SignInRefusal; next: string; isSignedIn: boolean },
+): Page => {
+  const title = t(isSignedIn ? 'sign-in.failed.still' : 'sign-in.failed')
+  return {
+    title,
+    body: html`<h1>${title}</h1>
+      <p role="alert">${t(REASONS[reason])}</p>
+      <p><a class="button" href="${next}">${t(isSignedIn ? 'sign-in.failed.continue' : 'sign-in')}</a></p>`,
+  }
+}

@@ -77,7 +77,8 @@ export const signInRoutes = (deps: Deps): Route[] => [
 function answer(responder: PageResponder, outcome: SignInOutcome, t: Texts): Answer {
   if (outcome.kind === 'signed_in') return responder.redirect(302, outcome.returnTo, outcome.session)
   if (outcome.kind === 'nothing_to_do') return responder.redirect(302, outcome.returnTo)
-  const retry = outcome.returnTo ?? responder.path('/sign-in')
-  const page = signInFailedPage(t, { reason: outcome.reason, retry })
+  const { reason, returnTo, isSignedIn } = outcome
+  const next = returnTo ?? responder.path(isSignedIn ? '/' : '/sign-in')
+  const page = signInFailedPage(t, { reason, next, isSignedIn })
   return responder.render(page, { language: t.language, status: 400 })
 }

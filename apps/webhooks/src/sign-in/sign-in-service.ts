@@ -19,7 +19,8 @@ export type SignInOutcome =
   | { kind: 'signed_in'; session: OpenSession; returnTo: string }
   /** This browser was already signed in: the answer arrived a second time, or from a second tab. */
   | { kind: 'nothing_to_do'; returnTo: string }
-  | { kind: 'refused'; reason: SignInRefusal; returnTo: string | null }
+  /** `isSignedIn`: whether the browser still is, as the person of an earlier sign-in. */
+  | { kind: 'refused'; reason: SignInRefusal; returnTo: string | null; isSignedIn: boolean }
 
 export type SignInRefusal = 'foreign' | 'not_completed' | 'second_factor_missing'
 
@@ -78,7 +79,7 @@ export class SignInService {
     if (!session || returnTo === null) return this.#unknownState(session, state, meta)
     const refuse = (reason: SignInRefusal): SignInOutcome => {
       this.deps.observer.login('refused', { reason }, meta)
-      return { kind: 'refused', reason, returnTo }
+      return { kind: 'refused', reason, returnTo, isSignedIn: session.accountId !== null }
     }
     if (code === undefined) return refuse('not_completed')
     // Counts only now: any site can send browsers here with its own state, which would use up the limit for everybody behind an
@@ -100,7 +101,7 @@ export class SignInService {
     const returnTo = unverifiedReturnPath(state, this.deps.baseUrl)
     if (session?.accountId != null && returnTo !== null) return { kind: 'nothing_to_do', returnTo }
     this.deps.observer.login('refused', { reason: 'foreign' }, meta)
-    return { kind: 'refused', reason: 'foreign', returnTo: null }
+    return { kind: 'refused', reason: 'foreign', returnTo: null, isSignedIn: session?.accountId != null }
   }
 
   async #exchange(
