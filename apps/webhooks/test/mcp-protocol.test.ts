@@ -177,10 +177,15 @@ describe('the transport', () => {
     expect(result).toMatchObject({ structuredContent: { items: [] } })
   })
 
-  it('serves a client that accepts anything', async () => {
+  it.each([
+    '*/*',
+    '*/*;q=0.8',
+    'application/json, text/plain, */*',
+    'application/*, text/*',
+    'Application/JSON, Text/Event-Stream',
+  ])('serves a client that accepts %s', async (accept) => {
     const { token } = await api.anAccount()
-    const reply = await post(api, request('ping'), { token, headers: { accept: '*/*' } })
-    expect(reply.status).toBe(200)
+    expect((await post(api, request('ping'), { token, headers: { accept } })).status).toBe(200)
   })
 
   it('knows no other methods, tools or resources', async () => {

@@ -77,10 +77,14 @@ const FORWARDED = ['accept', 'content-type', 'mcp-protocol-version', 'mcp-method
 /** The headers of the transport. The library never gets a credential. */
 const headersOf = (req: HttpRequest): [string, string][] =>
   FORWARDED.flatMap((name) => {
-    const value = req.get(name)
-    // The library looks for both types by name. A client that accepts anything accepts both.
-    return value === undefined ? [] : [[name, value === '*/*' ? ACCEPTED : value]]
+    const value = name === 'accept' && acceptsAnswers(req) ? ACCEPTED : req.get(name)
+    return value === undefined ? [] : [[name, value]]
   })
+
+/** The library looks for both types by name, but wildcards and other spellings accept them too (RFC 9110 section 12.5.1). */
+const acceptsAnswers = (req: HttpRequest): boolean =>
+  ACCEPTED.split(', ').every((type) => req.accepts(type) !== false)
+
 const ACCEPTED = 'application/json, text/event-stream'
 
 const reporter =
