@@ -66,7 +66,7 @@ export function createContext(config: DispatcherConfig, ports: Partial<Ports> = 
   producerRedis.on('ready', () => observer.redisConnected())
   const queues = new WebhookQueues({ connection: producerRedis, prefix: config.queuePrefix })
   registerBacklogGauges({ db, queues, registry, now })
-  const agent = createAgent(config, ports)
+  const agent = createAgent(config, { ...ports, onProxyFailed: (error) => observer.proxyFailed(error) })
   const markdown = new MarkdownConverter()
   const convert: Convert = ports.convert ?? ((html, cpuLimitMs) => markdown.convert(html, cpuLimitMs))
 

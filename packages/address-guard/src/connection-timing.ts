@@ -7,6 +7,10 @@ import type { Socket } from 'node:net'
 export type ConnectionPhases = { dns?: number; connect?: number; tls?: number; peer?: string }
 
 const phasesOf = new WeakMap<object, ConnectionPhases>()
+const peers = new WeakMap<object, string>()
+
+/** The address that a connection leads to. Undefined for one through a proxy, whose socket leads to the proxy. */
+export const peerOf = (connection: object): string | undefined => peers.get(connection)
 
 /**
  * How long it took to open this connection, or to fail with this error. Only the first caller gets the phases: later exchanges on the
@@ -50,5 +54,8 @@ export function timeConnection(socket: Socket): (connectionOrError: object) => v
     if (socket.remoteAddress !== undefined) phases.peer = socket.remoteAddress
   })
   socket.prependOnceListener('secureConnect', end('tls'))
-  return (connectionOrError) => void phasesOf.set(connectionOrError, phases)
+  return (connectionOrError) => {
+    phasesOf.set(connectionOrError, phases)
+    if (phases.peer !== undefined) peers.set(connectionOrError, phases.peer)
+  }
 }

@@ -3,7 +3,12 @@
  * webhook deliveries, identity providers, email templates.
  */
 export { AddressGuard, BlockedAddressError, NameNotResolvedError } from './address-guard.js'
-export { observeConnection, takeConnectionPhases, type ConnectionPhases } from './connection-timing.js'
+export {
+  observeConnection,
+  peerOf,
+  takeConnectionPhases,
+  type ConnectionPhases,
+} from './connection-timing.js'
 export type { Resolver } from './resolver.js'
 export { guardedAgent } from './guarded-agent.js'
 export { isPublicAddress } from './ip-ranges.js'

@@ -26,6 +26,7 @@ export function createObserver(log: Logger, registry: Registry) {
   metrics.deferred.inc({ reason: 'key_missing' }, 0)
   for (const queue of Object.values(queueNames)) metrics.jobsDropped.inc({ queue }, 0)
   const queueWarnings = new RepeatedWarning(log, 'queue error')
+  const proxyWarnings = new RepeatedWarning(log, 'egress proxy')
   return {
     attemptEnded({ snapshot, result, recorded }: AttemptFacts): void {
       const { outcome, startedAt, number } = result
@@ -70,6 +71,11 @@ export function createObserver(log: Logger, registry: Registry) {
 
     attemptImpossible(deliveryId: DeliveryId, error: unknown): void {
       log.error('attempt failed on our side', { delivery_id: deliveryId, error })
+    },
+
+    /** Attempts end with `internal_error` because of it. */
+    proxyFailed(error: unknown): void {
+      proxyWarnings.warn(error)
     },
 
     attemptSkipped(deliveryId: DeliveryId, reason: string): void {

@@ -1,6 +1,7 @@
 import { AddressGuard, guardedAgent, type Resolver } from '@signet/address-guard'
-import { ProxyAgent, type Dispatcher } from 'undici'
+import type { Dispatcher } from 'undici'
 import type { DispatcherConfig } from '../config/config.js'
+import { egressProxy, type EgressProxyOptions } from './egress-proxy.js'
 
 /** Connections are closed after this time, so that DNS changes take effect. */
 const CONNECTION_LIFE_MS = 60_000
@@ -9,23 +10,22 @@ const IDLE_MS = 4_000
 
 type Options = Pick<DispatcherConfig, 'proxyUrl' | 'allowPrivateTargets' | 'timeoutMs'>
 
-/** What opens and keeps the connections to receivers. `ca`: authorities to trust instead of Node's. */
-export function createAgent(
-  config: Options,
-  { resolver, ca }: { resolver?: Resolver | undefined; ca?: string | undefined },
-): Dispatcher {
-  // An egress proxy resolves and checks addresses itself.
-  if (config.proxyUrl !== undefined)
-    return new ProxyAgent({
-      uri: config.proxyUrl,
-      clientTtl: CONNECTION_LIFE_MS,
-      requestTls: { ca, minVersion: 'TLSv1.2' },
-    })
+type AgentPorts = Pick<EgressProxyOptions, 'onProxyFailed'> & {
+  resolver?: Resolver | undefined
+  /** Authorities to trust instead of Node's. */
+  ca?: string | undefined
+}
+
+/** What opens and keeps the connections to receivers. */
+export function createAgent(config: Options, { resolver, ca, onProxyFailed }: AgentPorts): Dispatcher {
+  const { proxyUrl: url, timeoutMs } = config
+  if (url !== undefined)
+    return egressProxy({ url, maxConnectionLifeMs: CONNECTION_LIFE_MS, timeoutMs, ca, onProxyFailed })
   const guard = new AddressGuard({ allowPrivateTargets: config.allowPrivateTargets, resolver })
   return guardedAgent({
     guard,
     ca,
-    connectTimeoutMs: config.timeoutMs,
+    connectTimeoutMs: timeoutMs,
     maxConnectionLifeMs: CONNECTION_LIFE_MS,
     keepAliveMs: IDLE_MS,
   })

@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Socket } from 'node:net'
-import { observeConnection, takeConnectionPhases, type ConnectionPhases } from '@signet/address-guard'
+import { observeConnection, peerOf, takeConnectionPhases, type ConnectionPhases } from '@signet/address-guard'
 import type { TlsProblem } from '@signet/webhook-core'
 import type { Dispatcher } from 'undici'
 import { attemptFailureOf, type SendResult } from './attempt-failure.js'
@@ -102,7 +102,7 @@ class ExchangeHandler implements Dispatcher.DispatchHandler, Exchange {
     this.#socket = socket
     expectResponse(socket)
     this.#sentAt = performance.now()
-    Object.assign(this.#facts, takeConnectionPhases(socket), { peer: socket.remoteAddress })
+    Object.assign(this.#facts, takeConnectionPhases(socket), { peer: peerOf(socket) })
   }
 
   facts(): ExchangeFacts {

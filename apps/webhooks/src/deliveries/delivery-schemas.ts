@@ -91,7 +91,10 @@ export const deliveryComponents: Readonly<Record<string, JsonSchema>> = {
       // An attempt in an example has succeeded.
       examples: [],
     },
-    peer_address: text('The IP address that was connected to; empty without a connection', '203.0.113.7'),
+    peer_address: text(
+      'The IP address that was connected to; empty without a connection, or if that is not known',
+      '203.0.113.7',
+    ),
     answer: text(
       'The first 1024 bytes of the response body, control characters written as `\\n` or `\\u001b`; empty when it is not text',
       '',

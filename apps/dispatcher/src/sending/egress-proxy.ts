@@ -1,0 +1,65 @@
+import { BlockedAddressError } from '@signet/address-guard'
+import { buildConnector, Pool, ProxyAgent, type Dispatcher } from 'undici'
+
+/** The egress proxy cannot be reached or does not accept us, which says nothing about the receiver. */
+export class ProxyFailedError extends Error {
+  override name = 'ProxyFailedError'
+}
+
+/** The proxy could not reach the receiver. */
+class NoTunnelError extends Error {
+  constructor(readonly code: 'ETIMEDOUT' | 'EHOSTUNREACH') {
+    super('the egress proxy could not reach the receiver')
+  }
+}
+
+export type EgressProxyOptions = {
+  url: string
+  /** Connections are closed after this time. */
+  maxConnectionLifeMs: number
+  /** Time limit of an attempt, after which nobody waits for a tunnel. */
+  timeoutMs: number
+  ca: string | undefined
+  /** Called with the reason for a `ProxyFailedError`. */
+  onProxyFailed: (reason: unknown) => void
+}
+
+/** Longer than connecting to our own proxy takes, and shorter than an attempt: its failure must not be taken for the receiver's. */
+const CONNECT_MS = 1000
+
+/** Sends requests through an egress proxy, which resolves and checks addresses itself. */
+export const egressProxy = ({ url, maxConnectionLifeMs, ca, ...options }: EgressProxyOptions): Dispatcher =>
+  new ProxyAgent({
+    uri: url,
+    clientTtl: maxConnectionLifeMs,
+    requestTls: { ca, minVersion: 'TLSv1.2' },
+    clientFactory: (proxy) => tunnelsThrough(proxy, options),
+  })
+
+function tunnelsThrough(
+  proxy: URL,
+  { timeoutMs, onProxyFailed }: Pick<EgressProxyOptions, 'timeoutMs' | 'onProxyFailed'>,
+): Dispatcher {
+  const failed = (cause: unknown) => {
+    onProxyFailed(cause)
+    return new ProxyFailedError('the egress proxy failed', { cause })
+  }
+  const open = buildConnector({ timeout: Math.min(CONNECT_MS, timeoutMs / 2) })
+  const pool = new Pool(proxy, {
+    headersTimeout: timeoutMs,
+    connect: (options, callback) =>
+      open(options, (...[error, socket]) => (error ? callback(failed(error), null) : callback(null, socket))),
+  })
+  const connect: (options: Dispatcher.ConnectOptions) => Promise<Dispatcher.ConnectData> =
+    pool.connect.bind(pool)
+  const tunnel = async (options: Dispatcher.ConnectOptions) => {
+    const answer = await connect(options)
+    const { statusCode: status, socket } = answer
+    if (status === 200) return answer
+    socket.on('error', () => undefined).destroy()
+    if (status === 407) throw failed(new Error('the egress proxy does not accept the credentials (407)'))
+    if (status === 403) throw new BlockedAddressError('the egress proxy refuses the address')
+    throw new NoTunnelError(status === 504 ? 'ETIMEDOUT' : 'EHOSTUNREACH')
+  }
+  return Object.assign(pool, { connect: tunnel })
+}
