@@ -204,7 +204,9 @@ describe('endpoints', () => {
       ['x-service-signature', 'valid.'],
       ['webhook-signature', 'valid.'],
     ])
-    const wrong: Record<string, string>[] = [{ body: '{}' }, { secret: `whsec_${'A'.repeat(43)}=` }]
+    // The last one has the form of older secrets.
+    const secrets = [`whsec_${'A'.repeat(43)}=`, `whsec_${'-'.repeat(43)}`]
+    const wrong: Record<string, string>[] = [{ body: '{}' }, ...secrets.map((other) => ({ secret: other }))]
     for (const changes of wrong) for (const [, words] of await check(changes)) expect(words).toMatch(/^wrong/)
     expect((await check({ secret: 'hello' }))[0]?.[1]).toMatch(/^cannot be checked/)
   })

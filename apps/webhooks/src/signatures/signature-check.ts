@@ -81,8 +81,9 @@ function expectedOf(
   }
 }
 
+/** Older secrets are URL-safe Base64 without padding (docs/specification.md#standard-webhooks). */
 const notRight = (secret: string): SignatureFinding =>
-  /^whsec_[A-Za-z0-9+/]{43}=$/.test(secret) ? 'not-right' : 'bad-secret'
+  /^whsec_(?:[A-Za-z0-9+/]{43}=|[A-Za-z0-9_-]{43})$/.test(secret) ? 'not-right' : 'bad-secret'
 
 /** Browsers send the lines of a text area with CRLF, even if the pasted text had LF. */
 const bodiesOf = (body: string): string[] => [body, body.replaceAll('\r\n', '\n')]
