@@ -25,6 +25,14 @@ describe('the commands of documents', () => {
     expect(problems(unquotedVariables)).toEqual([])
   })
 
+  // In zsh, `setopt interactive_comments` is off: what follows the # becomes arguments, and after a semicolon another command.
+  it('of infra hold no comments, and the runbooks say how to allow theirs', () => {
+    const comments = problems((script) => script.match(/(?<=^|\s)#\s.*$/gm) ?? [])
+    expect(comments.filter((problem) => problem.startsWith('infra/'))).toEqual([])
+    const page = readFileSync(join(repository, 'apps/dispatcher/docs/runbooks/README.md'), 'utf8')
+    expect(page).toMatch(/setopt\s+interactive_comments/)
+  })
+
   it('repeat no pipeline until a command succeeds that always does', () => {
     const ends = /\b(?:until|while) [^;\n]*\| *(?:sed|tail|head|cat|tr|sort)\b[^;\n]*/g
     expect(problems((script) => [...script.matchAll(ends)].map(([loop]) => loop))).toEqual([])
