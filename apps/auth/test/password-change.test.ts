@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { lockWaiters } from '@signet/testkit'
 import { anEmail, aUser, expectError, get, PASSWORD, post, put, type Json } from './support/api.js'
 import { FORWARDED, from } from './support/guessing.js'
 import { createPasswordHasher } from '../src/passwords/password-hasher.js'
@@ -85,6 +86,21 @@ describe('reauthentication', () => {
       429,
       'over_email_send_rate_limit',
     )
+  })
+
+  it.each([
+    ['deleted', 'delete from users where id = $1', 'user_not_found'],
+    ['banned', "update users set banned_until = 'infinity' where id = $1", 'user_banned'],
+  ])('sends nothing to a user who was %s in the meantime', async (_, change, code) => {
+    const user = await aUser(server)
+    const { db } = server.context
+    const { answer } = await db.transaction(async (tx) => {
+      await tx.query(change, [user.user.id])
+      const sent = get(server, '/reauthenticate', { token: user.access_token })
+      await lockWaiters(db, 1)
+      return { answer: sent }
+    })
+    expectError(await answer, 403, code)
   })
 })
 

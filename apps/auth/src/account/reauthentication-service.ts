@@ -5,11 +5,13 @@ import { authError, invalid } from '../errors/auth-error.js'
 import type { SecretMessages } from '../messages/secret-messages.js'
 import type { TokenIssuer } from '../one-time-tokens/token-issuer.js'
 import type { RequestMeta } from '../requests/request-meta.js'
+import type { SessionGate } from '../sessions/session-gate.js'
 import type { UserStore } from '../users/user-store.js'
 import type { User } from '../users/user.js'
 
 type Deps = {
   users: UserStore
+  gate: Pick<SessionGate, 'admitUser'>
   issuer: TokenIssuer
   messages: SecretMessages
   audit: AuditLog
@@ -22,13 +24,13 @@ export class ReauthenticationService {
 
   /** Returns the channel the nonce is sent through. */
   async sendNonce(caller: User, meta: RequestMeta): Promise<Address['kind']> {
-    const { users, issuer, messages, audit, rules } = this.deps
+    const { users, gate, issuer, messages, audit, rules } = this.deps
     const address = confirmedAddress(caller)
     if (address.kind === 'phone' && !rules.phoneEnabled)
       throw authError('invalid', 'phone_provider_disabled', 'Phone numbers are disabled')
     messages.refuseAddress(address)
     const send = async (tx: Tx, record: Audit) => {
-      const user = (await users.lockById(tx, caller.id)) ?? caller
+      const user = gate.admitUser(await users.lockById(tx, caller.id))
       record('user_reauthenticate_requested', user, { provider: address.kind })
       const intervalMs = rules.intervalMs[address.kind]
       const issued = await issuer.issue(tx, user, {

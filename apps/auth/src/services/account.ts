@@ -91,6 +91,7 @@ export function createAccountServices(parts: Parts, foundation: Foundation) {
     recentProofs,
     reauthentications: new ReauthenticationService({
       users,
+      gate,
       issuer,
       messages,
       audit,
