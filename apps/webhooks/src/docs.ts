@@ -13,7 +13,7 @@ import { MAX_ENDPOINTS_PER_ACCOUNT } from './endpoints/endpoint-service.js'
 import { ACCESS_SECONDS, REFRESH_SECONDS } from './grants/token-service.js'
 import { MAX_BODY_BYTES as MAX_INGEST_BYTES } from './ingest/body-sizes.js'
 import { MAX_LINES } from './ingest/json-lines.js'
-import { MAX_OPEN_SAMPLES } from './limits/limits.js'
+import { MAX_OPEN_RESULTS, MAX_OPEN_SAMPLES } from './limits/limits.js'
 import { MAX_BODY_BYTES as MAX_MCP_BYTES } from './mcp/mcp-routes.js'
 import { toolsOf, type Tool } from './mcp/tool.js'
 import { MAX_MATCHED } from './recoveries/recovery-service.js'
@@ -50,6 +50,10 @@ const FIXED_LIMITS = [
   {
     of: 'lists of samples that an account reads at the same time, in each process',
     limit: String(MAX_OPEN_SAMPLES),
+  },
+  {
+    of: 'results of MCP tools over 64 Ki characters that an account reads at the same time, in each process',
+    limit: String(MAX_OPEN_RESULTS),
   },
   { of: 'rows of a page of a list', limit: String(MAX_PAGE_SIZE) },
   { of: 'body of a request to `/v1`', limit: kibibytes(MAX_V1_BYTES) },

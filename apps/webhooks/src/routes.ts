@@ -42,6 +42,7 @@ export function publicRoutes(ctx: Context) {
       url: `${config.baseUrl}${MCP_PATH}`,
       authenticate: ctx.authenticateMcp,
       limit: limits.v1,
+      results: limits.results,
       tools: toolsOf(v1, publicComponents),
       observer: ctx.mcpObserver,
       translate: translateOutage('unavailable'),

@@ -4,7 +4,7 @@ import { connect } from 'node:net'
 import { expect, it } from '@jest/globals'
 import { lockWaiters, waitFor } from '@signet/testkit'
 import { useApi } from './support/api.js'
-import { callTool, errorOf, post, request, type Message } from './support/mcp.js'
+import { callTool, errorOf, post, request, type Message, type ToolOutcome } from './support/mcp.js'
 import { receivedDuring } from './support/queries.js'
 
 const api = useApi({ env: () => ({ WEBHOOKS_RATE_LIMITS_ENABLED: 'true' }) })
@@ -53,13 +53,27 @@ it('lets an account leave two lists of samples unread, and no more', async () =>
   answers[1]?.giveUp()
 })
 
-it('lets a batch call the tool as often as it likes: its results are small', async () => {
-  const { token } = await anAccountWithEvents(1000)
-  const batch = Array.from({ length: 5 }, (_, id) =>
-    request('tools/call', { name: 'list_event_samples' }, id),
-  )
+/** Calls the tool five times in one batch, and returns the codes of the errors. */
+async function refusalsOfBatch(token: string): Promise<unknown[]> {
+  const given = { name: 'list_event_samples', arguments: { limit: 1 } }
+  const batch = Array.from({ length: 5 }, (_, id) => request('tools/call', given, id))
   const answers = (await post(api, batch, { token })).body as Message[]
-  expect(answers.filter(({ result }) => !result?.['isError'])).toHaveLength(5)
+  const outcomes = answers.map(({ result }) => result as ToolOutcome)
+  return outcomes.filter(({ isError }) => isError).map((outcome) => errorOf(outcome)['code'])
+}
+
+it('lets a batch call the tool as often as it likes if its results are small', async () => {
+  const { token } = await anAccountWithEvents(1000)
+  expect(await refusalsOfBatch(token)).toEqual([])
+})
+
+it('lets an account have four long results of tools, also in one batch', async () => {
+  const { token } = await anAccountWithEvents(MIB)
+  expect(await refusalsOfBatch(token)).toEqual(['too_many_requests'])
+  // Those of the batch were read.
+  expect(await refusalsOfBatch(token)).toEqual(['too_many_requests'])
+  const other = await anAccountWithEvents(MIB)
+  expect((await callTool(api, other.token, 'list_event_samples', { limit: 1 })).isError).toBeUndefined()
 })
 
 it('counts no answer whose client left while it waited behind another one', async () => {

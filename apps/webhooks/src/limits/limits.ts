@@ -21,6 +21,7 @@ export type RateLimit = {
 const MINUTE_MS = 60_000
 const HOUR_MS = 60 * MINUTE_MS
 export const MAX_OPEN_SAMPLES = 2
+export const MAX_OPEN_RESULTS = 4
 
 /** Every rate limit of docs/specification.md#rate-limits. They are counted in Redis, so that replicas share them. */
 export function createLimits(config: WebhooksConfig, redis: Redis | Cluster) {
@@ -50,6 +51,8 @@ export function createLimits(config: WebhooksConfig, redis: Redis | Cluster) {
     testEvents: limit('test-events', config.limitTestEvents, MINUTE_MS),
     /** How many lists of samples, of up to 16 MiB each, an account may be reading at the same time. */
     samples: new OpenAnswers(config.limitsEnabled ? MAX_OPEN_SAMPLES : Infinity),
+    /** How many long results of MCP tools, of up to 2 Mi characters each, an account may be reading at the same time. */
+    results: new OpenAnswers(config.limitsEnabled ? MAX_OPEN_RESULTS : Infinity),
     personalTokens: limit('personal-tokens', config.limitPersonalTokens, HOUR_MS),
   }
 }

@@ -13,17 +13,20 @@ import type { Response } from 'express'
 import type { Caller } from '../bearer/bearer-service.js'
 import { v1ErrorRenderer } from '../http/v1-error-renderer.js'
 import type { RateLimit } from '../limits/limits.js'
+import type { OpenAnswers } from '../limits/open-answers.js'
 import type { McpObserver } from '../observers/mcp-observer.js'
 import { service } from '../version.js'
 import { listedResources, readResource, resourceTemplates } from './event-resources.js'
 import { checkParams } from './params-check.js'
 import type { Tool } from './tool.js'
-import { toolError } from './tool-result.js'
+import { isLong, toolError } from './tool-result.js'
 
 export type McpServerDeps = {
   tools: ReadonlyMap<string, Tool>
   /** How often an account may call /v1. Messages count against this limit. */
   limit: RateLimit
+  /** How many long results an account may be reading. */
+  results: OpenAnswers
   observer: McpObserver
   /** The same as in the error handler of /v1. */
   translate: (error: unknown) => AppError | undefined
@@ -70,7 +73,7 @@ export function mcpServer(deps: McpServerDeps, caller: Caller, res: Response): S
 }
 
 async function callTool(
-  { tools, limit, observer, translate }: McpServerDeps,
+  { tools, limit, results, observer, translate }: McpServerDeps,
   caller: Caller,
   res: Response,
   { name, arguments: given = {} }: CallRequest,
@@ -89,6 +92,8 @@ async function callTool(
   try {
     const call = await prepare(tools, { name, given }, () => limit.consume(caller.accountId))
     const result = await call(res)
+    // A client that does not read keeps its results in memory, which a limit on calls per minute does not bound.
+    if (isLong(result)) results.admit(caller.accountId, contextOf(res).end)
     finished()
     return result
   } catch (thrown) {

@@ -17,6 +17,12 @@ export function toolResult({ body }: Answer): CallToolResult {
   return { content: [{ type: 'text', text: `{"items":${json}}` }], structuredContent: { items: value } }
 }
 
+/** Shorter results are so small that an account may have as many of them as it may make calls. */
+const LONG = 64 * 1024
+
+export const isLong = ({ content }: CallToolResult): boolean =>
+  content.some((part) => part.type === 'text' && part.text.length > LONG)
+
 const tooLong = () =>
   badRequest(
     `The response has more than the ${MAX_RESULT_LENGTH} characters that a tool may return: ask for fewer entries, or use the HTTP API`,

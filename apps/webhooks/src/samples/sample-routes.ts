@@ -49,7 +49,7 @@ export const sampleRoutes = ({ steps, limits, samples }: Deps): Route[] => [
     },
     ...steps.read,
     guard({ caller, context: { end, maxAnswerLength = Infinity } }) {
-      // A result with a maximum length is small, so there is nothing to limit. It may also share its response with a whole batch.
+      // Results of tools have a limit of their own, because several can share one response.
       if (maxAnswerLength === Infinity) limits.samples.admit(caller.accountId, end)
     },
     async handle({ caller, req, context: { maxAnswerLength } }) {
