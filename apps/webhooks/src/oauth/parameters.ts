@@ -10,7 +10,10 @@ export class Parameters {
   private constructor(pairs: Iterable<readonly [string, string]>) {
     const values = new Map<string, string[]>()
     for (const [name, value] of pairs) {
-      if (value !== '') values.set(name, [...(values.get(name) ?? []), value])
+      if (value === '') continue
+      const known = values.get(name)
+      if (known) known.push(value)
+      else values.set(name, [value])
     }
     this.#values = values
   }
