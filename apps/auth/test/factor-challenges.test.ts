@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { decodeJwt } from 'jose'
+import { lockWaiters } from '@signet/testkit'
 import { aUser, expectError, get, post, type Json, type Session } from './support/api.js'
 import { startServer, type TestServer } from './support/server.js'
 import { FACTOR_ENVIRONMENT, factorSteps, methodsOf } from './support/factors.js'
@@ -53,6 +54,19 @@ describe('challenge and verify, totp', () => {
     const user = await aUser(server)
     await raise(user, await enroll(user))
     expectError(await refresh(user.refresh_token), 400, 'refresh_token_already_used')
+  })
+
+  it('is not found if the factor is removed at the same time', async () => {
+    const user = await aUser(server)
+    const factor = await enroll(user)
+    const { db } = server.context
+    const { answer } = await db.transaction(async (tx) => {
+      await tx.query('delete from mfa_factors where id = $1', [factor.id])
+      const sent = post(server, `/factors/${factor.id}/challenge`, {}, { token: user.access_token })
+      await lockWaiters(db, 1)
+      return { answer: sent }
+    })
+    expectError(await answer, 404, 'mfa_factor_not_found')
   })
 
   it('leaves one chain when a refresh runs at the same time', async () => {

@@ -172,8 +172,10 @@ export class ChallengeService {
     const intervalMs = code === null ? 0 : rules.smsIntervalMs
     const lastBefore = intervalMs === 0 ? null : new Date(at.getTime() - intervalMs)
     await audit.transaction(meta, async (tx, record) => {
-      if (!(await factors.stampChallenge(tx, factor.id, lastBefore, at)))
+      if (!(await factors.stampChallenge(tx, factor.id, lastBefore, at))) {
+        if ((await factors.find(tx, user.id, factor.id)) === null) throw factorNotFound()
         throw tooSoon('over_sms_send_rate_limit', msLeft(factor, intervalMs, at))
+      }
       const otpHash = code === null ? null : this.#hashOf(id, factor, code.text)
       await challenges.insert(tx, { id, factorId: factor.id, ip: meta.ip, otpHash }, at)
       await send(tx, id)
