@@ -83,6 +83,40 @@ describe('deliveries list with filters', () => {
     expect(all.stderr).toBe('')
   })
 
+  it('waits with --all when the log has more pages than a minute allows requests', async () => {
+    const { id } = world.service.addHook('https://example.com/hook', [])
+    world.service.log.push(...['3', '2', '1'].map((one) => aDelivery(one)))
+    let requests = 0
+    world.service.behavior.override = () => {
+      requests += 1
+      if (requests !== 2) return undefined
+      const body = { error: { code: 'too_many_requests', message: 'Too many requests' } }
+      return { status: 429, headers: { 'retry-after': '1' }, body }
+    }
+    const all = await list(id, '--page-size', '1', '--all')
+    expect([all.code, requests]).toEqual([0, 4])
+    expect(all.stdout.match(/evt_\d/g)).toEqual(['evt_3', 'evt_2', 'evt_1'])
+    expect(all.stderr).toBe('Too many requests. Going on in 1 s, with 1 read so far.\n')
+  })
+
+  it('can be interrupted while it waits', async () => {
+    const { id } = world.service.addHook('https://example.com/hook', [])
+    const body = { error: { code: 'too_many_requests', message: 'Too many requests' } }
+    world.service.behavior.override = () => ({ status: 429, headers: { 'retry-after': '60' }, body })
+    const running = world.machine.start(['deliveries', 'list', id, '--all'], world.signedIn())
+    await waitFor(() => running.stderr().includes('Going on in 60 s'))
+    running.child.kill('SIGINT')
+    expect(await running.ended).toMatchObject({ code: 130, stdout: '' })
+  })
+
+  it('fails with --all when it would have to wait for long', async () => {
+    const { id } = world.service.addHook('https://example.com/hook', [])
+    const body = { error: { code: 'too_many_requests', message: 'Too many requests' } }
+    world.service.behavior.override = () => ({ status: 429, headers: { 'retry-after': '3600' }, body })
+    const all = await list(id, '--all')
+    expect([all.code, all.stderr]).toEqual([1, expect.stringContaining('Try again in 3600 s.')])
+  })
+
   it.each([
     ['--status', 'lost'],
     ['--since', 'yesterday'],

@@ -61,7 +61,7 @@ async function show(context: Context, options: ListOptions, id = ''): Promise<vo
       get: (one) => api.getDelivery(id, one),
     })
   if (all) {
-    const items = await everyPage((cursor) =>
+    const items = await everyPage(context, (cursor) =>
       api.listDeliveries(id, { page_size: '100', ...query, ...(cursor !== undefined && { cursor }) }),
     )
     return context.output.list(items, DELIVERY_COLUMNS, 'There are no such deliveries.')

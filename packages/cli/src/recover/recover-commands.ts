@@ -73,7 +73,7 @@ async function start(context: Context, { since, until, what }: StartOptions, web
 
 async function list(context: Context, _options: object, webhook = ''): Promise<void> {
   const api = await signedInApi(context)
-  const found = await everyPage((cursor) => api.listRecoveries(webhook, cursor))
+  const found = await everyPage(context, (cursor) => api.listRecoveries(webhook, cursor))
   context.output.list(
     found,
     COLUMNS,
