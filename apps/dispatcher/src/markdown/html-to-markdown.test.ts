@@ -5,6 +5,8 @@ describe('htmlToMarkdown', () => {
   it.each([
     ['headings and paragraphs', '<h1>A</h1><p>b</p><h3>C</h3>', '# A\n\nb\n\n### C'],
     ['lists', '<ul><li>a<ul><li>b</li></ul></li><li>c</li></ul>', '-   a\n    -   b\n-   c'],
+    ['text behind a list in an item', '<ul><li>a<ul><li>b</li></ul>c</li></ul>', '-   a\n    -   b\n\n    c'],
+    ['text between items', '<ul><li>a</li><!-- x -->b<i>c</i><li>d</li></ul>', '-   a\n\nb*c*\n-   d'],
     ['numbered lists', '<ol><li>a</li><li>b</li></ol>', '1.  a\n2.  b'],
     ['emphasis', '<b>a</b> <em>b</em> <del>c</del>', '**a** *b* ~~c~~'],
     ['code', '<code>a`b</code><pre><code>x\n y</code></pre>', '``a`b``\n\n```\nx\n y\n```'],
@@ -95,7 +97,7 @@ describe('htmlToMarkdown', () => {
     [
       'in a fence whose item is not the first, and comes after text',
       '<ol><li><pre>a</pre></li>b<li><pre>&lt;img&gt;\n\nc</pre></li></ol>',
-      '1.  ```\n    a\n    ```\nb\n\n2.  ```\n    <img>\n    \n    c\n    ```',
+      '1.  ```\n    a\n    ```\n\nb\n\n2.  ```\n    <img>\n    \n    c\n    ```',
     ],
     [
       'in a fence whose item has a number with too many digits',

@@ -129,9 +129,12 @@ class Conversion {
     let followsItem = false
     for (const node of element.childNodes) {
       if (!isElement(node) || node.tagName !== 'li') {
+        if (isBlank(node)) continue
+        // Otherwise it would continue the text of the item.
+        if (followsItem) writer.block(2)
         if (isElement(node)) this.#element(node, writer)
         else if (isText(node)) writer.text(node.value)
-        followsItem &&= isBlank(node)
+        followsItem = false
         continue
       }
       this.check()
@@ -143,7 +146,7 @@ class Conversion {
       writer.container(first, ' '.repeat(first.length), () => this.children(node, writer))
       writer.endItem()
     }
-    writer.block(inItem ? 1 : 2)
+    writer.block(2)
   }
 
   #table(element: HtmlElement, writer: MarkdownWriter): void {
@@ -186,7 +189,7 @@ function isText(node: HtmlNode): node is Extract<HtmlNode, { value: string }> {
   return node.nodeName === '#text'
 }
 
-const isBlank = (node: HtmlNode): boolean => isText(node) && node.value.trim() === ''
+const isBlank = (node: HtmlNode): boolean => (isText(node) ? node.value.trim() === '' : !isElement(node))
 
 const isElement = (node: HtmlNode | HtmlParent | null): node is HtmlElement =>
   node !== null && 'tagName' in node
