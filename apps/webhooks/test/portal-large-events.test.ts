@@ -1,5 +1,7 @@
 import { expect, it } from '@jest/globals'
-import { aDelivery, anEndpoint, aVisitor } from './support/portal.js'
+import type { DeliveryId } from '@signet/webhook-core'
+import { deliveryHeaders } from '@signet/webhook-core/signature'
+import { aDelivery, anEndpoint, aVisitor, sent } from './support/portal.js'
 import { receivedDuring } from './support/queries.js'
 import { useOAuth } from './support/use-oauth.js'
 
@@ -41,4 +43,28 @@ it('shows the whole of a small event, in lines on the page of samples', async ()
   expect(text).toContain('&#34;title&#34;:&#34;ééé&#34;}}</pre>')
   expect(text).not.toContain('characters of')
   expect((await open('/events')).text).toContain('    &#34;title&#34;: &#34;ééé&#34;\n')
+})
+
+it('checks the signatures of a large event, which the result does not repeat', async () => {
+  const { browser, open } = await aVisitor({ harness, oauth })
+  const secret = `whsec_${'A'.repeat(43)}=`
+  const headers = deliveryHeaders({
+    secret,
+    body: body(200_000),
+    timestamp: Math.floor(Date.now() / 1000),
+    eventType: 'summary.completed',
+    eventId: `evt_${'0'.repeat(32)}`,
+    deliveryId: '1' as DeliveryId,
+  })
+  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`)
+  const fields = { secret, headers: lines.join('\n'), body: body(200_000) }
+  const { status, text } = await sent(browser, await open('/signatures'), '/signatures', fields)
+  expect([status, text.match(/: valid\./g)?.length, text.includes('ééé')]).toEqual([200, 2, false])
+  expect(text).toContain('too long to be shown again')
+  expect(text).toContain('x-service-timestamp: ')
+})
+
+it('reads no large form of somebody who is not signed in', async () => {
+  const answer = await oauth.browser().post('/portal/signatures', { body: body(20_000) })
+  expect([answer.status, answer.text.includes('You are signed out')]).toEqual([403, true])
 })

@@ -1,6 +1,6 @@
 import { route, type Answer, type Route } from '@signet/http'
 import type { Request } from 'express'
-import type { FormGuard } from '../forms/form-guard.js'
+import { SignedOutError, type FormGuard } from '../forms/form-guard.js'
 import { pageDocs, pageForm, type PageForm } from '../forms/page-form.js'
 import type { Next, SubmissionService } from '../forms/submission-service.js'
 import type { HandoverService } from '../handovers/handover-service.js'
@@ -65,12 +65,19 @@ export const portalPost = (
   summary: string,
   back: (req: Request) => string,
   handle: (portal: PortalContext, fields: Parameters) => Promise<Next>,
+  maxBytes = pageForm.maxBytes,
 ): Route =>
   route<undefined, PageForm>({
     method: 'post',
     path: `/portal${path}`,
     docs: pageDocs(`post portal${path}`, summary),
-    body: pageForm,
+    body: { ...pageForm, maxBytes },
+    // Nobody else may fill the memory with forms that are larger than usual.
+    async guard({ req }) {
+      if (!isLarge(req)) return
+      const session = await deps.sessions.find(deps.cookie.read(req))
+      if (session?.accountId == null) throw new SignedOutError()
+    },
     async handle({ req, body, context: meta }) {
       const opened = await deps.sessions.find(deps.cookie.read(req))
       // Redirects to the page of the form, which says that nothing happened.
@@ -93,6 +100,9 @@ export const portalPost = (
       return deps.responder.redirect(303, portal.path(id === null ? to : withQuery(to, `handover=${id}`)))
     },
   })
+
+/** A form without a length may turn out to be. */
+const isLarge = (req: Request): boolean => !(Number(req.get('content-length')) <= pageForm.maxBytes)
 
 /** The values that were typed, without the form's token and without secrets. */
 export const keptOf = ({ csrf: _csrf, txn: _txn, secret: _secret, ...kept }: PageForm): PageForm => kept

@@ -1,5 +1,6 @@
 import type { Answer, Route } from '@signet/http'
 import { html } from '@signet/pages'
+import type { PageForm } from '../forms/page-form.js'
 import { checkSignature } from '../signatures/signature-check.js'
 import { keptOf, portalGet, portalPost, type PortalDeps } from './portal-kit.js'
 import type { PortalContext } from './portal-context.js'
@@ -25,10 +26,26 @@ export const signatureRoutes = (deps: PortalDeps & { now: () => Date }): Route[]
           explanation: t(`portal.verdict.${finding}`, { header: timeHeader, seconds }),
         }),
       )
-      return Promise.resolve({ to: '/signatures', verdicts, typed: keptOf(received) })
+      return Promise.resolve({ to: '/signatures', verdicts, typed: shortOf(keptOf(received)) })
     },
+    MAX_BYTES,
   ),
 ]
+
+/** Has room for an event of the target size, percent-encoded. */
+const MAX_BYTES = 4 * 1024 * 1024
+/** Longer texts are not kept for the result page. */
+const MAX_KEPT_BYTES = 32 * 1024
+
+/** Replaces the texts that are too long to be kept with the names of their fields, in `long`. */
+function shortOf(fields: PageForm): PageForm {
+  const isShort = ([, text]: [string, unknown]) => Buffer.byteLength(JSON.stringify(text)) <= MAX_KEPT_BYTES
+  const all = Object.entries(fields)
+  return {
+    ...Object.fromEntries(all.filter(isShort)),
+    long: all.filter((field) => !isShort(field)).map(([name]) => name),
+  }
+}
 
 function show(portal: PortalContext): Answer {
   const { t, verdicts, typed } = portal
@@ -55,6 +72,7 @@ function show(portal: PortalContext): Answer {
         <textarea id="headers" name="headers" required spellcheck="false">${typed.get('headers')}</textarea>
         <label for="body">${t('portal.signature.body')}</label>
         <textarea id="body" name="body" required spellcheck="false">${typed.get('body')}</textarea>
+        ${typed.all('long').includes('body') && html`<p class="hint">${t('portal.signature.long')}</p>`}
         <button class="narrow" type="submit">${t('portal.signature.check')}</button>`,
     )}
     <p class="soft">${t.html('portal.signature.advice')}</p>`
