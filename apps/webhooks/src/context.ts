@@ -231,7 +231,7 @@ function createOAuth(config: WebhooksConfig, base: Base) {
     }),
     responder,
     signIn,
-    pages: new AuthorizationPages({ responder, signIn }),
+    pages: new AuthorizationPages({ responder, signIn, grantMaxDays: config.grantMaxDays }),
     guard: new FormGuard({ origin: new URL(baseUrl).origin, cookie, sessions }),
     revocations: new RevocationService({
       db,

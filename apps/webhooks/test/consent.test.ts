@@ -24,6 +24,15 @@ describe('the consent page', () => {
     expect(page.text).not.toContain('some state')
   })
 
+  it('says that the access of a client that cannot refresh lasts an hour', async () => {
+    const { client_id } = await oauth.client({ grant_types: ['authorization_code'] })
+    const browser = oauth.browser()
+    const asked = await browser.get(oauth.authorizeUrl(client_id))
+    const page = await oauth.signIn(browser, asked, harness.identity.addUser())
+    expect(page.text).toContain('Access lasts one hour at most')
+    expect((await browser.get(oauth.authorizeUrl(client_id))).text).toContain('Access lasts one hour at most')
+  })
+
   it('is shown every time, with a session without signing in again', async () => {
     const user = harness.identity.addUser()
     const client = await oauth.client()

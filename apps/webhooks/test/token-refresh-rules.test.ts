@@ -16,6 +16,11 @@ const { harness: strict, oauth } = useOAuth({
 /** How long a refresh waits for what the identity server says of the user. */
 const USER_STATE_LIMIT_MS = 2000
 
+it('the consent page says after how many days access ends', async () => {
+  const { page } = await oauth.consentPage(strict.identity.addUser())
+  expect(page.text).toContain('Access lasts 10 days at most')
+})
+
 describe('a grace of 0', () => {
   it('treats a replay right after the rotation as theft', async () => {
     const { client, tokens } = await oauth.connect(strict.identity.addUser())

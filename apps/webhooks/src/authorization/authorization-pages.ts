@@ -12,7 +12,12 @@ import type { PendingAuthorization } from './authorization-store.js'
 /** A pending authorization request in one session, which the pages are about. */
 export type AuthorizationContext = { txn: string; session: OpenSession; authorization: PendingAuthorization }
 
-type Deps = { responder: PageResponder; signIn: SignInService }
+type Deps = {
+  responder: PageResponder
+  signIn: SignInService
+  /** Days after which every grant ends; 0 for never. */
+  grantMaxDays: number
+}
 
 /** The pages of an authorization, with their form tokens, and the redirect to its sign-in. */
 export class AuthorizationPages {
@@ -40,6 +45,8 @@ export class AuthorizationPages {
       redirectHost: redirectHost(authorization.redirectUri),
       email: session.email,
       scopes: authorization.scope.split(' '),
+      refreshes: authorization.refreshes,
+      maxDays: this.deps.grantMaxDays,
       txn,
       decision: { action: this.#path('/decision'), csrf: csrfToken(session, txn, 'decision') },
       logout: { action: this.#path('/logout'), csrf: csrfToken(session, txn, 'logout') },

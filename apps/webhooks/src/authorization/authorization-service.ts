@@ -169,7 +169,15 @@ export class AuthorizationService {
       kind: 'page',
       txn,
       session,
-      authorization: { clientName: client.clientName, redirectUri, scope, needsSignIn, freshLogin, maxAge },
+      authorization: {
+        clientName: client.clientName,
+        redirectUri,
+        scope,
+        needsSignIn,
+        freshLogin,
+        maxAge,
+        refreshes: client.grantTypes.includes('refresh_token'),
+      },
       wish: {
         prompt: prompts.has('login') ? 'login' : freshLogin ? 'select_account' : undefined,
         maxAge: maxAge ?? undefined,

@@ -27,6 +27,8 @@ export type PendingAuthorization = {
   freshLogin: boolean
   /** As in {@link NewAuthorization}. */
   maxAge: number | null
+  /** Whether the client can renew its access. */
+  refreshes: boolean
 }
 
 export type Decision = {
@@ -88,10 +90,12 @@ export async function findPendingAuthorization(
     needs_sign_in: boolean
     fresh_login: boolean
     max_age: number | null
+    refreshes: boolean
   }>(
     `select c.client_name, a.redirect_uri, a.scope,
             ${NEEDS_SIGN_IN} as needs_sign_in, a.fresh_login,
-            extract(epoch from a.created_at - a.proved_after - ${CLOCK_SKEW})::integer as max_age
+            extract(epoch from a.created_at - a.proved_after - ${CLOCK_SKEW})::integer as max_age,
+            'refresh_token' = any (c.grant_types) as refreshes
        from oauth_authorizations a
        join oauth_clients c on c.client_id = a.client_id
        join login_sessions s on s.id_hash = a.session_hash
@@ -108,6 +112,7 @@ export async function findPendingAuthorization(
         needsSignIn: row.needs_sign_in,
         freshLogin: row.fresh_login,
         maxAge: row.max_age,
+        refreshes: row.refreshes,
       }
     : null
 }

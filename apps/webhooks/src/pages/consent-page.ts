@@ -7,6 +7,10 @@ export type ConsentView = {
   redirectHost: string | null
   email: string
   scopes: readonly string[]
+  /** Whether the client can renew its access. */
+  refreshes: boolean
+  /** Days after which access ends, however often it was renewed; 0 for never. */
+  maxDays: number
   txn: string
   decision: { action: string; csrf: string }
   logout: { action: string; csrf: string }
@@ -32,7 +36,7 @@ export const consentPage = (t: Texts, view: ConsentView): Page => ({
       ${view.scopes.map(
         (scope) => html`<li><span>${t('consent.may')}</span><strong>${scopeInWords(t, scope)}</strong></li> `,
       )}
-      <li><span>${t('consent.duration')}</span><strong>${t('consent.duration.text')}</strong></li>
+      <li><span>${t('consent.duration')}</span><strong>${durationInWords(t, view)}</strong></li>
     </ul>
     <form method="post" action="${view.decision.action}">
       ${hidden({ txn: view.txn, csrf: view.decision.csrf })}
@@ -46,6 +50,11 @@ export const consentPage = (t: Texts, view: ConsentView): Page => ({
       <button class="link" type="submit">${t('consent.other-account')}</button>
     </form>`,
 })
+
+function durationInWords(t: Texts, { refreshes, maxDays }: ConsentView): string {
+  if (!refreshes) return t('consent.duration.hour')
+  return maxDays === 0 ? t('consent.duration.text') : t('consent.duration.days', { days: maxDays })
+}
 
 const WORDS = {
   'mcp:connect': 'scope.mcp:connect',
