@@ -21,8 +21,8 @@ export class LineTransport extends Transport {
 export class BatchTransport extends LineTransport {
   readonly #batch: LineBatch
 
-  constructor(stream: NodeJS.WritableStream) {
-    const batch = new LineBatch((text) => void stream.write(`${text}\n`))
+  constructor(write: (text: string) => void) {
+    const batch = new LineBatch((text) => write(`${text}\n`))
     super((line) => batch.add(line))
     this.#batch = batch
   }

@@ -1,7 +1,9 @@
+import { appendFileSync } from 'node:fs'
 import winston from 'winston'
 import type Transport from 'winston-transport'
 import { BatchTransport, LINE, LineTransport } from './line-transport.js'
 import { redact } from './redact.js'
+import { RepeatedWarning } from './repeated-warning.js'
 
 /** Most severe first. Includes `panic` and `fatal` because supabase/auth accepts them in LOG_LEVEL. */
 export const logLevels = ['panic', 'fatal', 'error', 'warn', 'info', 'debug'] as const
@@ -81,7 +83,28 @@ export function createLogger(options: LoggerOptions): Logger {
   }
 }
 
-function createTransport({ file, sink, stream = process.stdout }: LoggerOptions): Transport {
+function createTransport({ file, sink, stream = process.stdout, component }: LoggerOptions): Transport {
   if (sink) return new LineTransport(sink)
-  return file === undefined ? new BatchTransport(stream) : new winston.transports.File({ filename: file })
+  return new BatchTransport(
+    file === undefined ? (text) => void stream.write(text) : appendTo(file, component),
+  )
+}
+
+/**
+ * Opens the file for each batch, so that a file that was moved away is made again. A full disk neither ends the service nor goes
+ * unnoticed, as it does with winston's own transport.
+ */
+function appendTo(file: string, component: string): (text: string) => void {
+  const standardError = createLogger({ level: 'warn', component, stream: process.stderr })
+  const failures = new RepeatedWarning(
+    standardError,
+    'the log file cannot be written, and its lines are lost',
+  )
+  return (text) => {
+    try {
+      appendFileSync(file, text)
+    } catch (error) {
+      failures.warn(error)
+    }
+  }
 }

@@ -1,5 +1,8 @@
 import { spawnSync } from 'node:child_process'
-import { describe, expect, it } from '@jest/globals'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeEach, describe, expect, it } from '@jest/globals'
 import { createLogger, createRegistry, pickRequestId } from './index.js'
 import { redact } from './redact.js'
 
@@ -61,6 +64,64 @@ describe('a logger on standard output', () => {
     const { stdout } = run(body)
     const lines = stdout.trim().split('\n')
     expect(lines.map((line) => (JSON.parse(line) as { n: number }).n)).toEqual([0, 1, 2])
+  })
+})
+
+describe('a log file', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'signet-log-'))
+  afterAll(() => rmSync(folder, { recursive: true }))
+  const file = join(folder, 'app', 'app.log')
+  const run = (body: string) => {
+    const program = `
+      import { mkdirSync, rmSync } from 'node:fs'
+      import { createLogger } from '${import.meta.resolve('../dist/index.js')}'
+      const folder = ${JSON.stringify(join(folder, 'app'))}
+      mkdirSync(folder, { recursive: true })
+      const log = createLogger({ level: 'info', component: 'api', file: ${JSON.stringify(file)} })
+      const written = () => new Promise(setImmediate)
+      ${body}`
+    const child = spawnSync(process.execPath, ['--input-type=module', '--eval', program], {
+      encoding: 'utf8',
+    })
+    const lines = (text: string) =>
+      text
+        .split('\n')
+        .filter(Boolean)
+        .map((line) => JSON.parse(line) as object)
+    return { status: child.status, stderr: lines(child.stderr), lines: lines(readFileSync(file, 'utf8')) }
+  }
+  beforeEach(() => rmSync(join(folder, 'app'), { recursive: true, force: true }))
+
+  it('has the last lines of a process that exits at once', () => {
+    expect(run(`log.info('a'); log.info('b'); process.exit(0)`)).toMatchObject({
+      status: 0,
+      lines: [{ msg: 'a' }, { msg: 'b' }],
+    })
+  })
+
+  it('that cannot be written, as on a full disk, is reported once, and used again afterwards', () => {
+    const body = `
+      rmSync(folder, { recursive: true })
+      for (const message of ['lost', 'lost, too']) (log.info(message), await written())
+      mkdirSync(folder)
+      log.info('kept')`
+    const failure = {
+      level: 'warning',
+      component: 'api',
+      msg: expect.stringContaining('log file'),
+      error_message: expect.stringContaining('ENOENT'),
+    }
+    expect(run(body)).toMatchObject({ status: 0, stderr: [failure], lines: [{ msg: 'kept' }] })
+  })
+
+  it('that cannot be written does not keep the logger from closing', () => {
+    const body = `
+      rmSync(folder, { recursive: true })
+      log.info('lost')
+      await log.close()
+      mkdirSync(folder)
+      createLogger({ level: 'info', component: 'api', file: ${JSON.stringify(file)} }).info('closed')`
+    expect(run(body)).toMatchObject({ status: 0, lines: [{ msg: 'closed' }] })
   })
 })
 
