@@ -82,7 +82,10 @@ function readScope(value: unknown): string {
 function readClientName(value: unknown): string {
   if (value === undefined) return 'OAuth client'
   if (typeof value !== 'string') throw badMetadata('client_name must be a string')
-  const name = withoutInvisible(value).trim()
+  // Lines of spaces would push what the consent page says about the application out of sight.
+  const name = withoutInvisible(value)
+    .replace(/\p{Zs}+/gu, ' ')
+    .trim()
   if ([...name].length > 200) throw badMetadata('client_name must not be longer than 200 characters')
   return name === '' ? 'OAuth client' : name
 }
