@@ -3,6 +3,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { webhookHandler } from '@signet/webhook-verify/node'
+import { WrongOptions } from './options.js'
 
 type ReceiverOptions = { host: string; port: number; secrets: readonly string[]; arrivalTimeoutMs: number }
 
@@ -40,7 +41,11 @@ export async function startReceiver({
   )
   const server = createServer((req, res) => void handle(req, res))
   server.listen(port, host)
-  await once(server, 'listening')
+  await once(server, 'listening').catch((error: NodeJS.ErrnoException) => {
+    throw new WrongOptions(
+      `--receive: port ${port} of ${host} cannot be used (${error.code ?? error.message})`,
+    )
+  })
   return {
     port: (server.address() as AddressInfo).port,
     arrived,

@@ -69,6 +69,19 @@ describe('the load', () => {
     expect(code).toBe(1)
   })
 
+  it('is not published when the receiver cannot listen', async () => {
+    const taken = String(new URL(stack.internalUrl).port)
+    const { stdout, stderr, code } = await load(
+      [...ingest(), '--account', accountId, ...short, '--receive', taken],
+      { SIGNET_LOAD_TOKEN: stack.internalToken, SIGNET_LOAD_SECRETS: secret },
+    )
+    expect([code, stdout, stderr]).toEqual([
+      2,
+      '',
+      `--receive: port ${taken} of 127.0.0.1 cannot be used (EADDRINUSE)\n\nnpm run load -- --help\n`,
+    ])
+  })
+
   it('without what it needs names all of it', async () => {
     const { stderr, code } = await load(['--rate', '0', '--receive', String(port)])
     for (const name of ['--url', '--account', '--rate', 'SIGNET_LOAD_TOKEN', 'SIGNET_LOAD_SECRETS'])
