@@ -20,7 +20,8 @@ describe('api', () => {
     const { id } = world.service.addHook('https://example.com/hook', [])
     const path = `/v1/webhooks/${id}`
     const file = join(world.machine.home, 'body.json')
-    writeFileSync(file, '{"events":["b"]}')
+    // Windows begins such files with a mark.
+    writeFileSync(file, '\ufeff{"events":["b"]}')
     await signet(['PATCH', path, '--data', '{"events":["a"]}'])
     expect(world.service.hooks[0]?.events).toEqual(['a'])
     await signet(['PATCH', path, '--data', `@${file}`])

@@ -7,6 +7,7 @@ import type { Host } from '../command/host.js'
 import { UsageError } from '../errors.js'
 import { parseJson } from '../json/parse-json.js'
 import { printableJson } from '../output/text.js'
+import { withoutMark } from '../prompt/without-mark.js'
 import { signedInApi } from '../session/active-token.js'
 
 const METHODS = ['GET', 'POST', 'PATCH', 'DELETE'] as const
@@ -56,7 +57,7 @@ async function jsonOf(data: string, stdin: NodeJS.ReadStream): Promise<unknown> 
         ? (await readNamedFile(data.slice(1))).toString()
         : data
   try {
-    return parseJson(text)
+    return parseJson(withoutMark(text))
   } catch (error) {
     throw new UsageError('--data is not JSON, or nested too deeply', { cause: error })
   }

@@ -36,6 +36,13 @@ describe('Prompter', () => {
     await expect(answer).rejects.toThrow(InterruptedError)
   })
 
+  it('leaves out the mark at the beginning that Windows puts into files and pipes', async () => {
+    const { input, prompter } = aTerminal({ isTTY: false })
+    input.end('\ufeffsecret\r\n\ufeff1\n')
+    expect(await prompter.askSecret('Password: ')).toBe('secret')
+    expect(await prompter.ask('Code: ')).toBe('\ufeff1')
+  })
+
   it('reads one line per question from a pipe, and says when there are no more', async () => {
     const { input, prompter, shown } = aTerminal({ isTTY: false })
     input.end('secret\r\n123456\n')

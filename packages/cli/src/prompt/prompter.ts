@@ -1,6 +1,7 @@
 import { createInterface, type Interface } from 'node:readline'
 import { Writable } from 'node:stream'
 import { InterruptedError, UsageError } from '../errors.js'
+import { withoutMark } from './without-mark.js'
 
 type Input = NodeJS.ReadableStream & { isTTY?: boolean }
 
@@ -56,6 +57,7 @@ export class Prompter {
   }
 
   async #nextLine(question: string): Promise<string> {
+    const isFirst = this.#piped === null
     if (this.#piped === null) {
       const reader = createInterface({ input: this.#input, crlfDelay: Infinity })
       this.#piped = { reader, lines: reader[Symbol.asyncIterator]() }
@@ -63,6 +65,6 @@ export class Prompter {
     const next = await this.#piped.lines.next()
     if (next.done)
       throw new UsageError(`The input ended before a line for “${question.replace(/:\s*$/, '')}”`)
-    return next.value
+    return isFirst ? withoutMark(next.value) : next.value
   }
 }
