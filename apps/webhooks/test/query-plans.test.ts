@@ -42,7 +42,7 @@ import { listConnections, revokeConnection } from '../src/grants/connection-stor
 import {
   claimSubmission,
   endSubmission,
-  findResult,
+  findSubmission,
   forgetSubmission,
 } from '../src/forms/submission-store.js'
 import { insertHandover, takeHandover } from '../src/handovers/handover-store.js'
@@ -197,7 +197,7 @@ const hotQueries: Case[] = [
     [HANDOVER],
   ],
   ['claiming a form', (db) => claimSubmission(db, submission()), []],
-  ['the result of a form', (db) => findResult(db, submission()), ['page_submissions_pkey']],
+  ['the result of a form', (db) => findSubmission(db, submission()), ['page_submissions_pkey']],
   [
     'ending a form',
     (db) => endSubmission(db, submission(), { keyId: 'key', ciphertext: Buffer.alloc(1) }),

@@ -8,7 +8,7 @@ import type { Session } from '../sessions/session-store.js'
 import {
   claimSubmission,
   endSubmission,
-  findResult,
+  findSubmission,
   forgetSubmission,
   type SubmissionKey,
 } from './submission-store.js'
@@ -37,7 +37,10 @@ export class SubmissionService {
   async once(session: Session, sent: Sent, work: () => Promise<Next>): Promise<Next> {
     const { db, secretBox } = this.deps
     const own = { sessionHash: session.idHash, key: keyOf(session, sent) }
-    if (!(await claimSubmission(db, own))) return this.#resultOf(session, own)
+    while (!(await claimSubmission(db, own))) {
+      const result = await this.#resultOf(session, own)
+      if (result !== null) return result
+    }
     try {
       const next = await work()
       await endSubmission(db, own, secretBox.seal(JSON.stringify(next), contextOf(session, own)))
@@ -48,10 +51,12 @@ export class SubmissionService {
     }
   }
 
-  async #resultOf(session: Session, own: SubmissionKey): Promise<Next> {
+  /** Returns null if the other call failed, so that the form can be claimed again. */
+  async #resultOf(session: Session, own: SubmissionKey): Promise<Next | null> {
     for (let polls = 0; polls < MAX_POLLS; polls += 1) {
-      const found = await findResult(this.deps.db, own)
-      if (found) {
+      const found = await findSubmission(this.deps.db, own)
+      if (found.state === 'gone') return null
+      if (found.state === 'done') {
         const next = JSON.parse(this.deps.secretBox.open(found.sealed, contextOf(session, own))) as Next
         return found.ageSeconds <= DOUBLE_PRESS_SECONDS ? next : { to: next.to }
       }

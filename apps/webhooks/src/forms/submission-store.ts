@@ -41,16 +41,23 @@ export async function forgetSubmission(db: Queryable, { sessionHash, key }: Subm
   ])
 }
 
-/** Returns the sealed result and its age, or null if there is none yet. */
-export async function findResult(
+export type Submission =
+  | { readonly state: 'running' | 'gone' }
+  | { readonly state: 'done'; readonly sealed: SealedSecret; readonly ageSeconds: number }
+
+/** Returns the sealed result and its age, if there is one already. `gone`: nobody is processing the form, and it was not processed. */
+export async function findSubmission(
   db: Queryable,
   { sessionHash, key }: SubmissionKey,
-): Promise<{ sealed: SealedSecret; ageSeconds: number } | null> {
-  const { rows } = await db.query<{ key_id: string; ciphertext: Buffer; age: number }>(
+): Promise<Submission> {
+  const { rows } = await db.query<{ key_id: string | null; ciphertext: Buffer | null; age: number | null }>(
     `select key_id, ciphertext, extract(epoch from clock_timestamp() - done_at)::float8 as age
-       from page_submissions where session_hash = $1 and key = $2 and done_at is not null`,
+       from page_submissions where session_hash = $1 and key = $2`,
     [sessionHash, key],
   )
   const [row] = rows
-  return row ? { sealed: { keyId: row.key_id, ciphertext: row.ciphertext }, ageSeconds: row.age } : null
+  if (row === undefined) return { state: 'gone' }
+  const { key_id: keyId, ciphertext, age } = row
+  if (keyId === null || ciphertext === null) return { state: 'running' }
+  return { state: 'done', sealed: { keyId, ciphertext }, ageSeconds: age ?? 0 }
 }
