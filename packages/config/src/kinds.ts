@@ -92,13 +92,15 @@ export const nodeEnvironment = (doc: string) =>
 export function list<O extends SettingOptions<readonly string[]>>(
   options: O & { item?: (item: string) => string },
 ) {
-  return build<readonly string[], O>(options, 'list', (raw) =>
-    raw
+  return build<readonly string[], O>(options, 'list', (raw) => {
+    const items = raw
       .split(',')
       .map((item) => item.trim())
       .filter((item) => item !== '')
-      .map(options.item ?? ((item) => item)),
-  )
+    // As from a block of YAML. Two headers in one item, for instance, would fail only when the item is sent.
+    if (items.some((item) => /[\r\n]/.test(item))) fail('must be separated by commas, not by line breaks')
+    return items.map(options.item ?? ((item) => item))
+  })
 }
 
 /** An absolute http(s) URL without query or fragment, returned without trailing slash. */

@@ -33,6 +33,12 @@ it.each(['0123456789abcdef\n', '0123456789abcdef\r\n', '01234567\n89abcdef'])(
   },
 )
 
+it('separates a list by commas alone, and refuses one that separates by lines', () => {
+  const { parse } = list({ env: 'HEADERS', fallback: [], doc: '' })
+  expect(parse('x-a,\n x-b,\n')).toEqual(['x-a', 'x-b'])
+  expect(() => parse('x-a\nx-b\n')).toThrow('must be separated by commas, not by line breaks')
+})
+
 it.each([
   ['localhost', true],
   ['mail_1.internal', true],
