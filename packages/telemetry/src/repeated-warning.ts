@@ -1,11 +1,12 @@
-import type { Logger } from './logger.js'
-
 const INTERVAL_MS = 60_000
 /**
  * Messages are forgotten beyond this number. One outage causes only a few, so more of them must contain something that differs each
  * time.
  */
 const MAX_MESSAGES = 20
+
+/** The part of a logger that this needs. Not its type, because the logger itself uses repeated warnings. */
+type Log = { warn(message: string, fields: Readonly<Record<string, unknown>>): void }
 
 type Seen = { loggedAt: number; unlogged: number }
 
@@ -17,7 +18,7 @@ export class RepeatedWarning {
   readonly #seen = new Map<string, Seen>()
 
   constructor(
-    private readonly log: Pick<Logger, 'warn'>,
+    private readonly log: Log,
     private readonly text: string,
     private readonly now: () => Date = () => new Date(),
   ) {}
