@@ -9,6 +9,11 @@ describe('htmlToMarkdown', () => {
     ['text between items', '<ul><li>a</li><!-- x -->b<i>c</i><li>d</li></ul>', '-   a\n\nb*c*\n-   d'],
     ['numbered lists', '<ol><li>a</li><li>b</li></ol>', '1.  a\n2.  b'],
     ['emphasis', '<b>a</b> <em>b</em> <del>c</del>', '**a** *b* ~~c~~'],
+    [
+      'emphasis that ends or begins with a punctuation mark, beside a letter',
+      '<b>a:</b>b <b>重要：</b>内容 c<i>(d)</i> <b><i>e.</i></b>f <b>g.</b><i>h</i> i<b><code>j</code></b> <b>k:</b>, l',
+      '**a:** b **重要：** 内容 c *(d)* ***e.*** f **g.** *h* i **`j`** **k:**, l',
+    ],
     ['code', '<code>a`b</code><pre><code>x\n y</code></pre>', '``a`b``\n\n```\nx\n y\n```'],
     ['quotes', '<blockquote><p>a</p></blockquote>', '> a'],
     ['rules', 'a<hr>b', 'a\n\n---\n\nb'],
@@ -30,7 +35,7 @@ describe('htmlToMarkdown', () => {
     [
       'entities that are text',
       '<p>&amp;amp;lt; &amp;lt;b&amp;gt; &amp;#60; &amp;#x3C;<b>&amp;</b>lt; &amp; &amp;x</p>',
-      '\\&amp;lt; \\&lt;b\\&gt; \\&#60; \\&#x3C;**\\&**lt; & \\&x',
+      '\\&amp;lt; \\&lt;b\\&gt; \\&#60; \\&#x3C;**\\&** lt; & \\&x',
     ],
     ['unknown elements', '<x-card>a <mark>b</mark></x-card>', 'a b'],
     ['elements named like what all objects have', '<constructor>a <valueof>b</valueof></constructor>', 'a b'],

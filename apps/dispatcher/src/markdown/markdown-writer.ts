@@ -26,6 +26,10 @@ export class MarkdownWriter {
   #isInAddress = false
   /** The end of that text, in which an address may begin. */
   #lastCharacters = ''
+  /** The last character, which may be two code units long. */
+  #end = ''
+  /** Where the last emphasis ends, if there is a punctuation mark in front of its end. */
+  #markedEnd = -1
 
   /** A table cell is a single line, in which `|` is escaped. */
   constructor(private readonly inCell = false) {}
@@ -94,7 +98,11 @@ export class MarkdownWriter {
     this.#inlines.push(inline)
     write()
     this.#inlines.pop()
-    if (inline.started) this.#append(close)
+    if (!inline.started) return
+    const isMarked = MARK_AT_END.test(this.#end)
+    const isNested = this.#markedEnd === this.#out.length
+    this.#append(close)
+    if (isEmphasis(inline) && (isMarked || isNested)) this.#markedEnd = this.#out.length
   }
 
   /** A line that begins with a marker. Blocks inside it are written as inline text. */
@@ -143,7 +151,7 @@ export class MarkdownWriter {
 
   #write(chunk: string, isText: boolean): void {
     const atLineStart = this.#beginLine()
-    if (!atLineStart && this.#space) this.#append(' ')
+    if (!atLineStart && (this.#space || this.#needsSpace(chunk))) this.#append(' ')
     this.#space = false
     let marked = false
     for (const inline of this.#inlines) {
@@ -153,6 +161,19 @@ export class MarkdownWriter {
       this.#append(inline.open)
     }
     this.#append(isText && atLineStart && !marked ? escapeLineStart(chunk) : chunk)
+  }
+
+  /**
+   * Markers between a punctuation mark and a letter are not read as the end of an emphasis, nor as its beginning the other way round
+   * (CommonMark, left- and right-flanking delimiter runs).
+   */
+  #needsSpace(chunk: string): boolean {
+    const opening = this.#inlines.filter(({ started }) => !started)
+    const next = opening.find((inline) => !isEmphasis(inline))?.open ?? chunk
+    const isMark = MARK_AT_START.test(next)
+    if (this.#markedEnd === this.#out.length) return !isMark
+    const [first] = opening
+    return first !== undefined && isEmphasis(first) && isMark && LETTER_AT_END.test(this.#end)
   }
 
   /** True if nothing is written on the line yet. */
@@ -193,6 +214,7 @@ export class MarkdownWriter {
 
   #append(markdown: string): void {
     this.#out += markdown
+    this.#end = (this.#end + markdown.slice(-2)).slice(-2)
     this.#followAddress(markdown)
     if (this.#out.length > MAX_LENGTH) throw new LimitExceededError('too_large')
   }
@@ -208,6 +230,11 @@ export class MarkdownWriter {
     this.#lastCharacters = text.slice(-'https://'.length)
   }
 }
+
+const isEmphasis = ({ open }: Inline): boolean => /^[*~]/.test(open)
+const MARK_AT_START = /^[\p{P}\p{S}]/u
+const MARK_AT_END = /[\p{P}\p{S}]$/u
+const LETTER_AT_END = /[^\p{P}\p{S}\s]$/u
 
 /** What readers take for the beginning of an address (GitHub Flavored Markdown, extended autolinks). */
 const ADDRESS = /(?:https?|ftp):\/\/|www\./i
