@@ -1,3 +1,4 @@
+import { gzipSync } from 'node:zlib'
 import { expect, it } from '@jest/globals'
 import type { DeliveryId } from '@signet/webhook-core'
 import { deliveryHeaders } from '@signet/webhook-core/signature'
@@ -64,7 +65,14 @@ it('checks the signatures of a large event, which the result does not repeat', a
   expect(text).toContain('x-service-timestamp: ')
 })
 
-it('reads no large form of somebody who is not signed in', async () => {
+it('reads no large form of somebody who is not signed in, also where it is compressed', async () => {
   const answer = await oauth.browser().post('/portal/signatures', { body: body(20_000) })
   expect([answer.status, answer.text.includes('You are signed out')]).toEqual([403, true])
+  const { status } = await fetch(`${harness.base}/portal/signatures`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/x-www-form-urlencoded', 'content-encoding': 'gzip' },
+    body: gzipSync(`body=${'a'.repeat(1_000_000)}`),
+    redirect: 'manual',
+  })
+  expect(status).toBe(403)
 })

@@ -101,8 +101,9 @@ export const portalPost = (
     },
   })
 
-/** A form without a length may turn out to be. */
-const isLarge = (req: Request): boolean => !(Number(req.get('content-length')) <= pageForm.maxBytes)
+/** A form without a length, or a compressed one, may turn out to be. */
+const isLarge = (req: Request): boolean =>
+  req.get('content-encoding') !== undefined || !(Number(req.get('content-length')) <= pageForm.maxBytes)
 
 /** The values that were typed, without the form's token and without secrets. */
 export const keptOf = ({ csrf: _csrf, txn: _txn, secret: _secret, ...kept }: PageForm): PageForm => kept
