@@ -203,6 +203,8 @@ describe('redact', () => {
     ['sent whsec_+/9+/9+/9+/9+/9+/9+/9+/9+/9+/9+/9+/9+/9+/9A= twice', 'sent [redacted] twice'],
     ['Bearer abcdefghijklmnop', '[redacted]'],
     ['postgres://app:hunter2@db/x', 'postgres://app:[redacted]@db/x'],
+    ['from redis://:hunt@er:2@db:6379 to a@b', 'from redis://:[redacted]@db:6379 to a@b'],
+    ['postgres://app:h@unter2@db/x?to=a@b', 'postgres://app:[redacted]@db/x?to=a@b'],
     ['eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.c2ln', '[redacted]'],
     ['token sva_0123456789abcdef refused', 'token [redacted] refused'],
   ])('cuts secrets out of %p', (input, expected) => {
