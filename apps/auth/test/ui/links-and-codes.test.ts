@@ -140,6 +140,25 @@ describe('links and codes', () => {
     expect(unknown.text).toContain('Enter the code')
     expect(gateway.messages).toHaveLength(count)
   })
+
+  it.each([
+    [
+      'with punctuation',
+      (phone: string) => `+${phone.slice(0, 2)} (${phone.slice(2, 5)}) ${phone.slice(5)}`,
+      1,
+    ],
+    ['by pressing the button twice', (phone: string) => `+${phone}`, 2],
+  ])('let somebody sign up who enters a number %s', async (_, typed, times) => {
+    const phone = aPhone()
+    const browser = aBrowser(server)
+    const form = await browser.get('/ui/sign-up')
+    const fields = { identifier: typed(phone), password: PASSWORD }
+    let sent = form
+    for (let time = 0; time < times; time += 1) sent = await submitted(browser, form, '/ui/sign-up', fields)
+    expect(sent.text).toContain('Enter the code')
+    const done = await browser.submit(sent, '/ui/code', { code: gateway.codeFor(phone) })
+    expect((await settle(browser, done)).text).toContain(phone)
+  })
 })
 
 /** A page without the parts that differ from visit to visit. */

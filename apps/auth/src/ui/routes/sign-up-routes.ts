@@ -28,9 +28,12 @@ export const signUpRoutes = (deps: UiDeps): Route[] => [
       const sent = deps.pages.sent(req, 'sign-up', body)
       const identifier = sent.text('identifier').trim()
       const address = addressOf(deps.ways, identifier)
-      const kind = 'phone' in address ? 'sms_sign_up' : 'sign_up'
+      const [kind, to, tooSoon] =
+        'phone' in address
+          ? (['sms_sign_up', address.phone, 'over_sms_send_rate_limit'] as const)
+          : (['sign_up', address.email, 'over_email_send_rate_limit'] as const)
       const password = sent.text('password')
-      const message = { kind, address: identifier, password, nonce: newNonce() } as const
+      const message = { kind, address: to, password, nonce: newNonce() } as const
       return orShow(
         sent.t,
         context,
@@ -47,7 +50,7 @@ export const signUpRoutes = (deps: UiDeps): Route[] => [
           return deps.progress.signedIn(res, sent.browser, sent.context, result.signedIn)
         },
         (refusal) =>
-          refusal.code === 'over_email_send_rate_limit'
+          refusal.code === tooSoon
             ? toWaiting(deps, { req, res, sent }, message, refusal)
             : showSignUp(deps, sent, { ...refusal, identifier }),
       )
