@@ -26,3 +26,19 @@ it.each(['auth', 'webhooks', 'dispatcher'])(
     expect(others).toEqual([])
   },
 )
+
+// With an interval of a minute, which is Prometheus's own, a range of a minute holds one sample, and shows no increase.
+it('Prometheus scrapes four times in the shortest range of an alert', () => {
+  const rules = ['auth', 'webhooks', 'dispatcher']
+    .map((service) => read(`prometheus/${service}.rules.yaml`))
+    .join()
+  const ranges = [...rules.matchAll(/\[(\d+)m\]/g)].map(([, minutes]) => 60 * Number(minutes))
+  const monitors = readFileSync(
+    join(repository, 'infra/kubernetes/components/monitoring/monitors.yaml'),
+    'utf8',
+  )
+  const intervals = [...monitors.matchAll(/^ +interval: (\d+)s$/gm)].map(([, seconds]) => Number(seconds))
+  expect(intervals).toHaveLength(monitors.match(/^kind: PodMonitor$/gm)?.length ?? 0)
+  const [, documented] = /Scrape every (\d+) seconds/.exec(read('README.md')) ?? []
+  expect(4 * Math.max(Number(documented), ...intervals)).toBeLessThanOrEqual(Math.min(...ranges))
+})
