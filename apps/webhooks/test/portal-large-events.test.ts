@@ -1,12 +1,16 @@
+import { request } from 'node:http'
 import { gzipSync } from 'node:zlib'
 import { expect, it } from '@jest/globals'
+import { waitFor } from '@signet/testkit'
 import type { DeliveryId } from '@signet/webhook-core'
 import { deliveryHeaders } from '@signet/webhook-core/signature'
 import { aDelivery, anEndpoint, aVisitor, sent } from './support/portal.js'
 import { receivedDuring } from './support/queries.js'
 import { useOAuth } from './support/use-oauth.js'
 
-const { harness, oauth } = useOAuth({ env: { WEBHOOKS_ALLOW_PRIVATE_TARGETS: 'true' } })
+const { harness, oauth } = useOAuth({
+  env: { WEBHOOKS_ALLOW_PRIVATE_TARGETS: 'true', WEBHOOKS_RATE_LIMITS_ENABLED: 'true' },
+})
 
 const LENGTH = 5 * 1024 * 1024
 const body = (length: number) =>
@@ -75,4 +79,24 @@ it('reads no large form of somebody who is not signed in, also where it is compr
     redirect: 'manual',
   })
   expect(status).toBe(403)
+})
+
+it('reads two large forms of a person at a time', async () => {
+  const { browser } = await aVisitor({ harness, oauth })
+  const url = `${harness.base}/portal/signatures`
+  const cookie = `signet_session=${browser.cookies.get('signet_session') ?? ''}`
+  const type = 'application/x-www-form-urlencoded'
+  const held = [1, 2].map(() => {
+    const headers = { cookie, 'content-type': type, 'content-length': 1_000_000 }
+    const sending = request(url, { method: 'POST', agent: false, headers })
+    sending.on('error', () => undefined)
+    sending.flushHeaders()
+    return sending
+  })
+  const another = () => browser.post('/portal/signatures', { body: body(20_000) })
+  await waitFor(async () => (await another()).status === 429, { describe: 'the limit' })
+  held[0]?.destroy()
+  // It is read, and then lacks the token of the form.
+  await waitFor(async () => (await another()).status === 403, { describe: 'a place for another form' })
+  held[1]?.destroy()
 })

@@ -22,6 +22,7 @@ const MINUTE_MS = 60_000
 const HOUR_MS = 60 * MINUTE_MS
 export const MAX_OPEN_SAMPLES = 2
 export const MAX_OPEN_RESULTS = 4
+const MAX_OPEN_FORMS = 2
 
 /** Every rate limit of docs/specification.md#rate-limits. They are counted in Redis, so that replicas share them. */
 export function createLimits(config: WebhooksConfig, redis: Redis | Cluster) {
@@ -53,6 +54,8 @@ export function createLimits(config: WebhooksConfig, redis: Redis | Cluster) {
     samples: new OpenAnswers(config.limitsEnabled ? MAX_OPEN_SAMPLES : Infinity),
     /** How many long results of MCP tools, of up to 2 Mi characters each, an account may be reading at the same time. */
     results: new OpenAnswers(config.limitsEnabled ? MAX_OPEN_RESULTS : Infinity),
+    /** How many forms of the portal that are larger than usual an account may be sending at the same time. */
+    forms: new OpenAnswers(config.limitsEnabled ? MAX_OPEN_FORMS : Infinity),
     personalTokens: limit('personal-tokens', config.limitPersonalTokens, HOUR_MS),
   }
 }

@@ -20,7 +20,7 @@ export type PortalDeps = {
   guard: FormGuard
   handovers: HandoverService
   submissions: SubmissionService
-  limits: Pick<Limits, 'v1' | 'v1Writes'>
+  limits: Pick<Limits, 'v1' | 'v1Writes' | 'forms'>
   now: () => Date
 }
 
@@ -72,11 +72,12 @@ export const portalPost = (
     path: `/portal${path}`,
     docs: pageDocs(`post portal${path}`, summary),
     body: { ...pageForm, maxBytes },
-    // Nobody else may fill the memory with forms that are larger than usual.
-    async guard({ req }) {
+    // Forms that are larger than usual must not fill the memory.
+    async guard({ req, context }) {
       if (!isLarge(req)) return
       const session = await deps.sessions.find(deps.cookie.read(req))
       if (session?.accountId == null) throw new SignedOutError()
+      deps.limits.forms.admit(session.accountId, context.end)
     },
     async handle({ req, body, context: meta }) {
       const opened = await deps.sessions.find(deps.cookie.read(req))
