@@ -255,6 +255,15 @@ describe('the way back', () => {
 })
 
 describe('signing out', () => {
+  it('also leads there when the session here is over, so that nobody can come back with the other one', async () => {
+    const { user, browser, open } = await aVisitor({ harness, oauth })
+    const page = await open()
+    const hourAgo = `update login_sessions set last_seen_at = now() - interval '61 minutes' where account_id = $1`
+    await harness.db.query(hourAgo, [user.id])
+    const { status, location } = await browser.submit(page, '/sign-out')
+    expect([status, location?.startsWith(`${harness.identity.url}/ui/sign-out?`)]).toEqual([303, true])
+  })
+
   it('ends the session here and leads to the sign-in page to end the one there, and back', async () => {
     const user = harness.identity.addUser()
     const browser = oauth.browser()

@@ -1,12 +1,13 @@
 import { route, type Answer, type Route } from '@signet/http'
-import type { FormGuard } from '../forms/form-guard.js'
+import type { Request } from 'express'
+import { SignedOutError, type FormGuard } from '../forms/form-guard.js'
 import { pageDocs, pageForm, type PageForm } from '../forms/page-form.js'
 import type { Limits } from '../limits/limits.js'
 import { Parameters } from '../oauth/parameters.js'
 import type { PageResponder } from '../pages/page-responder.js'
 import { textsFor, type Texts } from '../pages/texts.js'
 import type { SessionCookie } from '../sessions/session-cookie.js'
-import type { SessionService } from '../sessions/session-service.js'
+import type { OpenSession, SessionService } from '../sessions/session-service.js'
 import { returnPath } from './return-path.js'
 import { signInFailedPage } from './sign-in-failed-page.js'
 import type { SignInOutcome, SignInService, SignInWish } from './sign-in-service.js'
@@ -66,13 +67,27 @@ export const signInRoutes = (deps: Deps): Route[] => [
     docs: pageDocs('signOut', 'End the session of this browser'),
     body: pageForm,
     async handle({ req, body }) {
-      const { session } = await deps.guard.check(req, 'sign-out', Parameters.fromForm(body))
-      const signedOut = await deps.sessions.signOut(session)
+      const signedOut = await endSession(deps, req, Parameters.fromForm(body))
       const location = deps.signIn.signOutAddress ?? deps.responder.path('/')
       return deps.responder.redirect(303, location, signedOut ?? undefined)
     },
   }),
 ]
+
+/** Ends the session of the form. If it is over already, the one at the sign-in page may not be, so the person continues there. */
+async function endSession(
+  { guard, sessions }: Deps,
+  req: Request,
+  fields: Parameters,
+): Promise<OpenSession | null> {
+  try {
+    const { session } = await guard.check(req, 'sign-out', fields)
+    return await sessions.signOut(session)
+  } catch (error) {
+    if (error instanceof SignedOutError) return null
+    throw error
+  }
+}
 
 function answer(responder: PageResponder, outcome: SignInOutcome, t: Texts): Answer {
   if (outcome.kind === 'signed_in') return responder.redirect(302, outcome.returnTo, outcome.session)
