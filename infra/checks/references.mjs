@@ -1,7 +1,7 @@
 // Checks references that a reader can follow: anchors of documents, decision records, test files and relative links in Markdown must
 // exist. Every record must be cited where a reader would ask, the maps in the READMEs of apps and in the overview must name each
 // folder, and nothing may cite a document that is not in the repository.
-import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import { dirname, join, normalize } from 'node:path'
 import { parseArgs } from 'node:util'
 import { root } from '../local/bootstrap.mjs'
@@ -102,9 +102,16 @@ function checkLinks(path, line, report) {
     if (/^[a-z]+:/.test(target)) continue
     const to = target === '' ? path : normalize(join(dirname(path), decodeURIComponent(target)))
     if (!existsSync(join(folder, to))) report(`the link to ${target} leads nowhere`)
+    else if (!path.startsWith('.') && !isPageOrFile(to))
+      report(`the link to ${target} leads to a folder without a README`)
     else if (anchor && to.endsWith('.md') && !anchorsOf(to).has(anchor))
       report(`${to} has no section #${anchor}`)
   }
+}
+
+/** The build of the site fails at other links, except in folders that begin with a dot: those are for the code host alone. */
+function isPageOrFile(path) {
+  return !statSync(join(folder, path)).isDirectory() || existsSync(join(folder, path, 'README.md'))
 }
 
 /** The index must list every record under its own title, and nothing else. */

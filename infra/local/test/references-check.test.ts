@@ -66,6 +66,15 @@ it('finds references to what is not there', () => {
   ])
 })
 
+it('refuses a link to a folder without a README, which is no page of the site', () => {
+  const pages = { 'apps/auth/page.md': '[Sources](src)', 'apps/page.md': '[Auth](auth), [sources](auth/src)' }
+  const ofTheHost = { '.github/CONTRIBUTING.md': '[Sources](../apps/auth/src)' }
+  expect(check({ ...pages, ...ofTheHost }).problems).toEqual([
+    'apps/auth/page.md:1  the link to src leads to a folder without a README',
+    'apps/page.md:1  the link to auth/src leads to a folder without a README',
+  ])
+})
+
 it('wants every record cited and in the index, and every folder of sources in the README of its app', () => {
   const { problems } = check({
     'infra/decisions/0003-other.md': '# 0003 Other\n',
