@@ -67,11 +67,14 @@ it('finds references to what is not there', () => {
 })
 
 it('refuses a link to a folder without a README, which is no page of the site', () => {
-  const pages = { 'apps/auth/page.md': '[Sources](src)', 'apps/page.md': '[Auth](auth), [sources](auth/src)' }
+  const pages = {
+    'apps/auth/page.md': '[Sources](src)',
+    'page.md': '[Auth](apps/auth), [sources](apps/auth/src)',
+  }
   const ofTheHost = { '.github/CONTRIBUTING.md': '[Sources](../apps/auth/src)' }
   expect(check({ ...pages, ...ofTheHost }).problems).toEqual([
     'apps/auth/page.md:1  the link to src leads to a folder without a README',
-    'apps/page.md:1  the link to auth/src leads to a folder without a README',
+    'page.md:1  the link to apps/auth/src leads to a folder without a README',
   ])
 })
 
