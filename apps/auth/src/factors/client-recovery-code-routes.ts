@@ -9,7 +9,8 @@ import type { AccessTokens } from '../sessions/access-tokens.js'
 import type { Live } from '../sessions/session.js'
 import { tokenView } from '../sessions/token-view.js'
 import { factorCaller } from './factor-routes.js'
-import { noRecoveryCodes, type MadeCodes, type RecoveryCodeService } from './recovery-code-service.js'
+import { noRecoveryCodes } from './factor-rules.js'
+import type { MadeCodes, RecoveryCodeService } from './recovery-code-service.js'
 import { plainRecoveryCode } from './recovery-codes.js'
 
 type Deps = {

@@ -21,6 +21,9 @@ export type FactorRules = {
 
 export const factorNotFound = () => authError('not_found', 'mfa_factor_not_found', 'Factor not found')
 
+export const noRecoveryCodes = () =>
+  authError('not_found', 'mfa_factor_not_found', 'The account has no recovery codes')
+
 /** The most characters of a name, and of an issuer. */
 const MAX_TEXT = 255
 

@@ -15,7 +15,7 @@ import type { SessionService } from '../sessions/session-service.js'
 import type { Held, Live, SignedIn } from '../sessions/session.js'
 import type { Guesses } from '../sign-in/guesses.js'
 import { hasVerifiedFactor, type User } from '../users/user.js'
-import { orRefusal } from './factor-rules.js'
+import { noRecoveryCodes, orRefusal } from './factor-rules.js'
 import { newRecoveryCode, plainRecoveryCode, RECOVERY_CODES } from './recovery-codes.js'
 import type { RecoveryCodeCount, RecoveryCodeStore } from './recovery-code-store.js'
 import { RECOVERY_CODE, type SessionLevelStore } from './session-level-store.js'
@@ -149,9 +149,6 @@ function requireSet(count: RecoveryCodeCount | null, set: 'first' | 'another'): 
       'There are recovery codes, replace them instead',
     )
 }
-
-export const noRecoveryCodes = () =>
-  authError('not_found', 'mfa_factor_not_found', 'The account has no recovery codes')
 
 const insufficientAal = (what: 'make' | 'remove') =>
   authError('forbidden', 'insufficient_aal', `AAL2 required to ${what} recovery codes`)
