@@ -3,17 +3,21 @@ import { once } from 'node:events'
 import { isIPv6 } from 'node:net'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import ipaddr from 'ipaddr.js'
+import { AddressGuard } from './address-guard.js'
 import { dnsResolver, systemResolver, type Resolver } from './resolver.js'
 
 const A = 1
 const AAAA = 28
 const SERVFAIL = 2
 const NXDOMAIN = 3
+/** No answer at all. */
+const SILENCE = -1
 
 /** The records of the name server. A number is a DNS error code, and a name that is missing here does not exist. */
 const ZONE: Record<string, { [A]: string[] | number; [AAAA]: string[] | number }> = {
   'both.example.com': { [A]: ['1.1.1.1', '1.0.0.1'], [AAAA]: ['2606:4700::1111'] },
   'old-server.example.com': { [A]: ['1.1.1.1'], [AAAA]: SERVFAIL },
+  'silent-server.example.com': { [A]: ['1.1.1.1'], [AAAA]: SILENCE },
   'only-six.example.com': { [A]: [], [AAAA]: ['2606:4700::1111'] },
   'six-and-broken.example.com': { [A]: SERVFAIL, [AAAA]: ['2606:4700::1111'] },
   'broken.example.com': { [A]: SERVFAIL, [AAAA]: SERVFAIL },
@@ -30,6 +34,7 @@ async function startNameServer() {
     const name = labels(query.subarray(12, end)).join('.').toLowerCase()
     asked.push(name)
     const found = ZONE[name]?.[type] ?? NXDOMAIN
+    if (found === SILENCE) return
     const addresses = typeof found === 'number' ? [] : found
     const head = Buffer.from(query.subarray(0, 12))
     head.writeUInt16BE(0x8180 | (typeof found === 'number' ? found : 0), 2)
@@ -74,6 +79,17 @@ describe('dnsResolver', () => {
     const found = await resolve(host)
     expect(found.map(({ address }) => address).sort()).toEqual(addresses)
     expect(found.every(({ address, family }) => family === (address.includes(':') ? 6 : 4))).toBe(true)
+  })
+
+  it('finds what servers give that do not answer for AAAA, in the time that the guard has', async () => {
+    const other = await startNameServer()
+    try {
+      const guard = new AddressGuard({ resolver: dnsResolver({ servers: [server.address, other.address] }) })
+      const addresses = await guard.addressesOf('silent-server.example.com')
+      expect(addresses).toEqual([{ address: '1.1.1.1', family: 4 }])
+    } finally {
+      other.close()
+    }
   })
 
   it.each(['broken.example.com', 'missing.example.com'])('rejects for %s', async (host) => {
