@@ -147,6 +147,17 @@ describe('links and codes', () => {
       (phone: string) => `+${phone.slice(0, 2)} (${phone.slice(2, 5)}) ${phone.slice(5)}`,
       1,
     ],
+    [
+      'with a slash and a dot',
+      (phone: string) =>
+        `+${phone.slice(0, 2)}\u00A0${phone.slice(2, 5)}/${phone.slice(5, 8)}.${phone.slice(8)}`,
+      1,
+    ],
+    [
+      'with a zero for calls within the country',
+      (phone: string) => `+${phone.slice(0, 2)} (0) ${phone.slice(2)}`,
+      1,
+    ],
     ['by pressing the button twice', (phone: string) => `+${phone}`, 2],
   ])('let somebody sign up who enters a number %s', async (_, typed, times) => {
     const phone = aPhone()

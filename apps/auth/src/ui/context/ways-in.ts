@@ -33,7 +33,7 @@ export const keysWorkHere = (config: AuthConfig): boolean =>
 
 /** Parses an identifier that may be an email address or a phone number. */
 export function addressOf({ email, phone }: WaysIn, text: string): { email: string } | { phone: string } {
-  const isPhone = phone && (!email || /^\+?[0-9 ()-]+$/.test(text))
+  const isPhone = phone && (!email || /^\+?[0-9\s()./-]+$/.test(text))
   return isPhone ? { phone: phoneOf(text) } : { email: text }
 }
 
@@ -47,5 +47,9 @@ export function fullPhoneOf(text: string): string {
   return phone
 }
 
-/** A phone number without the punctuation people put between digits. */
-export const phoneOf = (text: string): string => text.replace(/[()-]/g, '')
+/**
+ * A phone number without the spaces and the punctuation people put between digits, and without the `(0)` that is dialed only within the
+ * country.
+ */
+export const phoneOf = (text: string): string =>
+  text.replace(/^(\s*\+[^(]*)\(0\)/, '$1').replace(/[\s()./-]/g, '')
