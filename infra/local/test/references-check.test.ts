@@ -66,7 +66,7 @@ it('finds references to what is not there', () => {
   ])
 })
 
-it('refuses a link to a folder without a README, which is no page of the site', () => {
+it('refuses a link to a folder without a README, which is not a page of the site', () => {
   const pages = {
     'apps/auth/page.md': '[Sources](src)',
     'page.md': '[Auth](apps/auth), [sources](apps/auth/src)',
