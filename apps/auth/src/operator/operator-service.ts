@@ -1,5 +1,6 @@
 import type { Db } from '@signet/db'
 import { AppError } from '@signet/errors'
+import { phoneOf } from '../addresses/phone.js'
 import type { Transact } from '../account-requests/account-requests.js'
 import { traitsOf, userNotFound, type AdminActs } from '../administrators/admin-acts.js'
 import type { AdminUserService } from '../admin/admin-user-service.js'
@@ -82,7 +83,7 @@ export class OperatorService {
     const { db, users, lists } = this.deps
     const wanted = text.trim()
     if (wanted === '' || wanted.includes('\0')) return []
-    const digits = wanted.replaceAll(/[ ()-]/g, '')
+    const digits = phoneOf(wanted)
     const known = isUuid(wanted)
       ? await users.findById(db, wanted.toLowerCase())
       : PHONE.test(digits)

@@ -56,6 +56,7 @@ describe('the operator page', () => {
       user.email.slice(0, 14),
       phone,
       `+${phone}`,
+      `+${phone.slice(0, 2)} (0) ${phone.slice(2, 5)}/${phone.slice(5)}`,
       user.user.id,
     ]) {
       const { status, text } = await operator.browser.get(`${HOME}?q=${encodeURIComponent(query)}`)

@@ -1,6 +1,7 @@
 import type { Captcha } from '@signet/pages'
 import type { AuthConfig } from '../../config/config.js'
 import { rpOriginsOf } from '../../config/webauthn-settings.js'
+import { phoneOf } from '../../addresses/phone.js'
 import { PageRefusal } from './refusals.js'
 
 /** Sign-in methods that the pages offer: only those enabled in the settings. */
@@ -46,10 +47,3 @@ export function fullPhoneOf(text: string): string {
   if (phone.replace(/\D/g, '').length < FEWEST_DIGITS) throw new PageRefusal('invalid', 'me.phone.short')
   return phone
 }
-
-/**
- * A phone number without the spaces and the punctuation people put between digits, and without the `(0)` that is dialed only within the
- * country.
- */
-export const phoneOf = (text: string): string =>
-  text.replace(/^(\s*\+[^(]*)\(0\)/, '$1').replace(/[\s()./-]/g, '')

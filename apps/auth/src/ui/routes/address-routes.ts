@@ -1,9 +1,9 @@
 import { route, type Answer, type Route } from '@signet/http'
+import { phoneOf } from '../../addresses/phone.js'
 import { pageDocs, pageForm, type Caller, type PageForm, type Sent } from '../context/sign-in-pages.js'
 import { forgotPage, phonePage } from '../pages/address-page.js'
 import { faultOf, type Refusal } from '../context/refusals.js'
 import type { UiDeps } from '../context/ui-deps.js'
-import { phoneOf } from '../context/ways-in.js'
 import { askForMessage } from './ask-for-message.js'
 
 type Extras = Partial<Refusal> & { address?: string }
