@@ -55,7 +55,7 @@ const cases: Case[] = [
     'a form without a session',
     'error.signed-out',
     403,
-    (browser) => browser.post('/sign-out', { csrf: 'unknown' }),
+    (browser) => browser.post('/oauth/authorize/decision', { csrf: 'unknown' }),
   ],
   [
     'a form that is too large',
