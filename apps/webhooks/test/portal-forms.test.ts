@@ -105,6 +105,15 @@ describe('the page that a form leads to', () => {
     await harness.ctx.cleanup.runHourly()
     expect(await handovers()).toEqual([])
   })
+
+  it('keeps what it shows if only its headers are requested before', async () => {
+    const { browser, open } = await visitor()
+    const fields = { name: 'headers first', days: '30' }
+    const { location } = await browser.submit(await open('/tokens'), '/tokens', fields)
+    const cookie = `signet_session=${browser.cookies.get('signet_session') ?? ''}`
+    await fetch(`${harness.base}${location ?? ''}`, { method: 'HEAD', headers: { cookie } })
+    expect((await browser.get(location ?? '')).text).toContain('svp_')
+  })
 })
 
 describe('a button that is pressed twice', () => {

@@ -43,7 +43,9 @@ export const portalGet = (
       await deps.limits.v1.consume(session.accountId)
       const query = Parameters.fromQuery(req.originalUrl)
       const id = query.get('handover')
-      const handover = id === undefined ? null : await deps.handovers.take(session, id)
+      // HEAD is safe (RFC 9110 section 9.2.1): a program that looks ahead must not take what only a person can read.
+      const isShown = id !== undefined && req.method !== 'HEAD'
+      const handover = isShown ? await deps.handovers.take(session, id) : null
       const portal = new PortalContext(deps.responder, { session, req, meta, now: deps.now(), handover })
       try {
         return await handle(portal, query)
