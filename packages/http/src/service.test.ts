@@ -3,15 +3,15 @@ import { once } from 'node:events'
 import { createServer, type AddressInfo } from 'node:net'
 import { describe, expect, it } from '@jest/globals'
 
-const script = (start: string) =>
+const script = (start: string, options = '{}') =>
   `import { runService } from ${JSON.stringify(new URL('../dist/service.js', import.meta.url).href)}
-   await runService('test', async () => { ${start} })`
+   await runService('test', async () => { ${start} }, ${options})`
 
 const TASK = `import { runTask } from ${JSON.stringify(new URL('../dist/service.js', import.meta.url).href)}
   await runTask('test', async (log) => { BODY })`
 
-function run(start: string) {
-  const child = spawn(process.execPath, ['--input-type=module', '-e', script(start)], {
+function run(start: string, options?: string) {
+  const child = spawn(process.execPath, ['--input-type=module', '-e', script(start, options)], {
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
   })
   const { stdout, stderr } = child
@@ -100,6 +100,17 @@ describe('runService', () => {
       STOPPED,
       [{ text: 'closed' }],
     ])
+  })
+
+  it('exits with 1 when it is asked to stop while its start waits without end', async () => {
+    const { child, exit } = run(
+      `process.stdout.write('starting'); setInterval(() => {}, 1000); return new Promise(() => {})`,
+      '{ stopLimitMs: 10 }',
+    )
+    if (child.stdout) await once(child.stdout, 'data')
+    child.kill('SIGTERM')
+    const [code] = await exit()
+    expect(code).toBe(1)
   })
 
   it('goes when the process that forked it goes', async () => {

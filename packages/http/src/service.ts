@@ -15,14 +15,19 @@ const STOP_LIMIT_MS = 13_000
 /**
  * Runs a process from start to exit: start, wait for SIGINT, SIGTERM or the end of the parent that forked us, drain, close, exit. Only
  * SIGTERM drains, because platforms use it to move requests elsewhere, and a second signal ends the wait. A failed start says why (for
- * a `ConfigError`, it lists all problems) and exits with 1. A stop that takes longer than 13 s also exits with 1, because a stuck
- * connection must not delay a deploy.
+ * a `ConfigError`, it lists all problems) and exits with 1. A stop that takes longer than 13 s (`stopLimitMs`) also exits with 1, because
+ * a stuck connection must not delay a deploy, nor must a start that waits for one.
  */
-export async function runService(component: string, start: () => Promise<Service>): Promise<void> {
+export async function runService(
+  component: string,
+  start: () => Promise<Service>,
+  { stopLimitMs = STOP_LIMIT_MS }: { stopLimitMs?: number } = {},
+): Promise<void> {
   const processLog = createProcessLog(component)
   const log = createLogger({ level: 'info', component })
   const stop = new AbortController()
   const now = new AbortController()
+  const limitStop = () => setTimeout(() => process.exit(1), stopLimitMs).unref()
   const end = () => {
     stop.abort()
     now.abort()
@@ -34,13 +39,18 @@ export async function runService(component: string, start: () => Promise<Service
   process.once('SIGINT', end)
   process.once('disconnect', end)
   try {
+    let startLimit: NodeJS.Timeout | undefined
+    const limitStart = () => (startLimit = limitStop())
+    stop.signal.addEventListener('abort', limitStart)
     const service = await start()
+    stop.signal.removeEventListener('abort', limitStart)
+    clearTimeout(startLimit)
     if (!stop.signal.aborted) await new Promise((resolve) => stop.signal.addEventListener('abort', resolve))
     const drainMs = service.drain?.durationMs ?? 0
     log.info('draining', { seconds: drainMs / 1000 })
     service.drain?.begin()
     await sleep(drainMs, undefined, { signal: now.signal }).catch(() => undefined)
-    setTimeout(() => process.exit(1), STOP_LIMIT_MS).unref()
+    limitStop()
     await service.close()
     log.info('stopped')
     process.exit(0)
