@@ -8,6 +8,7 @@ export {
   isDeadlock,
   isForeignKeyViolation,
 } from './pg-errors.js'
+export { parseDatabaseUrl } from './database-url.js'
 export { migrate, type MigrationLog } from './migrate.js'
 export { databaseNow, type DatabaseClock } from './database-time.js'
 export { CLOCK_INTERVAL_MS, SharedClock } from './shared-clock.js'

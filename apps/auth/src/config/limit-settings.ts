@@ -1,4 +1,5 @@
 import { boolean, choice, integer, parsed, parseDuration, text } from '@signet/config'
+import { parseRedisUrl } from '@signet/redis'
 import { timer } from './durations.js'
 import { captchaProviders } from '../captcha/captcha-verifier.js'
 import type { SendQuota } from '../quotas/send-quotas.js'
@@ -84,12 +85,15 @@ export const limitSettings = {
     max: 1_000_000,
     doc: 'Factor that multiplies the limits of a private address without a client header, because it may be a proxy in front of all clients.',
   }),
-  rateLimitRedisUrl: text({
+  rateLimitRedisUrl: parsed<string, { env: string; optional: true; secret: true; doc: string }>({
     env: 'AUTH_RATE_LIMIT_REDIS_URL',
     optional: true,
     secret: true,
-    pattern: /^rediss?:\/\/\S+$/i,
-    expected: 'a URL such as redis://host:6379',
+    kind: 'text',
+    parse(raw) {
+      parseRedisUrl(raw)
+      return raw
+    },
     doc: 'Redis in which replicas share their counts; without it each replica counts on its own.',
   }),
   rateLimitRedisPrefix: text({

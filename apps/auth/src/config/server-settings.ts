@@ -11,6 +11,7 @@ import {
   parsed,
   text,
 } from '@signet/config'
+import { parseDatabaseUrl } from '@signet/db'
 import { span, timer } from './durations.js'
 import { logLevels } from '@signet/telemetry'
 import { parseSigningKey } from '@signet/standard-webhooks'
@@ -64,11 +65,11 @@ export const serverSettings = {
     doc: 'Request headers that browsers may send besides the built-in ones.',
   }),
   dbDriver: choice({ env: 'AUTH_DB_DRIVER', choices: ['postgres'], doc: 'Must be `postgres`.' }),
-  databaseUrl: text({
+  databaseUrl: parsed<string, { env: readonly string[]; secret: true; doc: string }>({
     env: ['AUTH_DB_DATABASE_URL', 'DATABASE_URL'],
     secret: true,
-    pattern: /^postgres(ql)?:\/\/\S*$/i,
-    expected: 'a URL such as postgres://user:password@host:5432/database',
+    kind: 'text',
+    parse: parseDatabaseUrl,
     doc: 'PostgreSQL connection string.',
   }),
   dbNamespace: text({

@@ -9,6 +9,7 @@ import {
   type ConfigOf,
   type Rule,
 } from '@signet/config'
+import { parseDatabaseUrl } from '@signet/db'
 import { parseRedisNode, parseRedisUrl } from '@signet/redis'
 import { DEFAULT_QUEUE_PREFIX } from '../queue/default-prefix.js'
 import { SecretBox } from '../signature/secret-box.js'
@@ -21,11 +22,11 @@ const redisNode = (node: string): string => {
 /** Settings that must be the same for the API and the dispatcher, because both use the same database, queue and secrets. */
 export const sharedSettings = defineSettings({
   nodeEnv: nodeEnvironment('`production` refuses http, private targets and development secrets.'),
-  databaseUrl: text({
+  databaseUrl: parsed<string, { env: readonly string[]; secret: true; doc: string }>({
     env: ['WEBHOOKS_DATABASE_URL', 'DATABASE_URL'],
     secret: true,
-    pattern: /^postgres(ql)?:\/\//,
-    expected: 'a postgres:// URL',
+    kind: 'text',
+    parse: parseDatabaseUrl,
     doc: 'PostgreSQL of the API and the dispatcher. The API runs its migrations.',
   }),
   redisUrl: parsed<string, { env: string; secret: true; doc: string }>({
