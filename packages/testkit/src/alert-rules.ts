@@ -58,11 +58,19 @@ export function metricsIn(expr: string): string[] {
 }
 
 /**
- * Counters that a query selects by label and that the page lacks. A service must export them at 0 from the start: Prometheus sees no
+ * Counters that a query selects by label, or whose increase it reads, and that the page lacks. A service must export them at 0 from the start: Prometheus sees no
  * increase in a series that begins at 1, and cannot compare with one that is absent. Series of HTTP requests are exempt, because their
  * routes and codes are not known in advance.
  */
 export function countsMissing(expr: string, page: string): string[] {
+  const increasing = [...expr.matchAll(/\b(?:increase|rate)\((?!http_)([a-z_]+)\[/g)].map(
+    ([, name = '']) => name,
+  )
+  const withoutSeries = increasing.filter((name) => !new RegExp(`^${name}[{ ]`, 'm').test(page))
+  return [...withoutSeries, ...countsOfLabelsMissing(expr, page)]
+}
+
+function countsOfLabelsMissing(expr: string, page: string): string[] {
   return [...expr.matchAll(/\b(?!http_|up\b)([a-z_]+)\{([^}]*)\}/g)].flatMap(([, name = '', matchers = '']) =>
     [...matchers.matchAll(/(\w+)=~?"([\w|]+)"/g)].flatMap(([, label = '', values = '']) =>
       values

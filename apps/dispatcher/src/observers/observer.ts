@@ -15,6 +15,12 @@ export type AttemptFacts = {
   recorded: RecordedAttempt | null
 }
 
+const PARTS = Object.keys({
+  recording: true,
+  transcript: true,
+  summaries: true,
+} satisfies Record<PartProblem['part'], true>)
+
 /** One function for each thing worth reporting: log line and metrics together, so that they cannot drift apart. */
 export type Observer = ReturnType<typeof createObserver>
 
@@ -24,7 +30,11 @@ export function createObserver(log: Logger, registry: Registry) {
   for (const reason of ['wrong', 'limited']) metrics.operatorRefusals.inc({ reason }, 0)
   for (const result of ['delivered', 'internal_error']) metrics.attempts.inc({ result }, 0)
   metrics.deferred.inc({ reason: 'key_missing' }, 0)
-  for (const queue of Object.values(queueNames)) metrics.jobsDropped.inc({ queue }, 0)
+  for (const queue of Object.values(queueNames))
+    for (const counter of [metrics.jobsDropped, metrics.jobFailures, metrics.queueErrors, metrics.stalled])
+      counter.inc({ queue }, 0)
+  for (const kind of ['event', 'delivery']) metrics.swept.inc({ kind }, 0)
+  for (const part of PARTS) metrics.enrichmentFailures.inc({ part }, 0)
   const queueWarnings = new RepeatedWarning(log, 'queue error')
   const proxyWarnings = new RepeatedWarning(log, 'egress proxy')
   return {
