@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Db } from '@signet/db'
 import { atMost, median, quantile, reporter } from '@signet/testkit/bench'
+import { ENABLING } from '@signet/webhook-core/stores'
 import type { Stage } from './stage.js'
 import { startLoad } from './throughput.js'
 import type { Subscriber } from '../test/support/subscriber.js'
@@ -61,8 +62,7 @@ export async function measureHanging(stage: Stage, rounds: number): Promise<void
 }
 
 /** Enables all endpoints again: those that hang collect failures, and 20 failures disable an endpoint. */
-const enableAll = (db: Db) =>
-  db.query('update webhook_endpoints set status = 1, consecutive_failures = 0, disabled_at = null')
+const enableAll = (db: Db) => db.query(`update webhook_endpoints set ${ENABLING}`)
 
 const paths = (folder: string, count: number) =>
   Array.from({ length: count }, (_, index) => `${folder}/${index}`)
