@@ -243,8 +243,8 @@ describe('matching at the authorization endpoint', () => {
 
 describe('a hostile client name', () => {
   it('pushes nothing out of sight with spaces', async () => {
-    const client_name = `Claude\u00a0\u3000${'\u3000'.repeat(150)}\u2003.`
-    expect((await oauth.register({ client_name })).body).toMatchObject({ client_name: 'Claude .' })
+    const client_name = `Editor\u00a0\u3000${'\u3000'.repeat(150)}\u2003.`
+    expect((await oauth.register({ client_name })).body).toMatchObject({ client_name: 'Editor .' })
   })
 
   it('is harmless on the consent page and in the log', async () => {
