@@ -1,37 +1,23 @@
 import { route, type Route } from '@signet/http'
-import type { Bearer } from '../bearer/bearer.js'
-import type { RequestGuard } from '../bearer/request-guard.js'
-import type { RateLimits } from '../rate-limits/rate-limits.js'
 import { bodyDoc } from '../requests/body-docs.js'
 import { docs } from '../requests/docs.js'
-import { jsonBody, type BodyOf } from '../requests/json-body.js'
-import type { AccessTokens } from '../sessions/access-tokens.js'
+import { jsonBody } from '../requests/json-body.js'
 import type { Live } from '../sessions/session.js'
-import { tokenView } from '../sessions/token-view.js'
 import { factorCaller } from './factor-routes.js'
 import { noRecoveryCodes } from './factor-rules.js'
-import type { MadeCodes, RecoveryCodeService } from './recovery-code-service.js'
+import { verifyingRoute, type RecoveryCodeDeps } from './recovery-code-routes.js'
+import type { MadeCodes } from './recovery-code-service.js'
 import { plainRecoveryCode } from './recovery-codes.js'
 
-type Deps = {
-  bearer: Bearer
-  guard: RequestGuard
-  limits: RateLimits
-  recoveryCodes: RecoveryCodeService
-  accessTokens: AccessTokens
-  now: () => Date
-}
-
 const PATH = '/factors/recovery-codes'
-const verifyFields = { code: 'string' } as const
 const own = { tag: 'Factors', security: 'user' } as const
 
 /**
  * The recovery codes for the public client, which knows them as a factor of one more type
  * (docs/specification.md#recovery-codes-of-the-client). They belong to the account, so that factor has the id of the account.
  */
-export function clientRecoveryCodeRoutes(deps: Deps): Route[] {
-  const { bearer, guard, limits, recoveryCodes, accessTokens, now } = deps
+export function clientRecoveryCodeRoutes(deps: RecoveryCodeDeps): Route[] {
+  const { bearer, guard, limits, recoveryCodes } = deps
   const authenticate = factorCaller(bearer)
   const making = (path: string, set: MadeCodes, texts: readonly [string, string]) =>
     route<Live>({
@@ -77,24 +63,10 @@ export function clientRecoveryCodeRoutes(deps: Deps): Route[] {
       'renewRecoveryCodeFactor',
       'Replace the recovery codes, for the client',
     ]),
-    route<Live, BodyOf<typeof verifyFields>>({
-      method: 'post',
-      path: `${PATH}/verify`,
-      docs: docs('verifyRecoveryCodeFactor', 'Use a recovery code, for the client', {
-        ...own,
-        description: 'The code is spent. Case, spaces and dashes do not matter.',
-        body: bodyDoc(['code']),
-        answer: { description: 'The session, now at aal2, with a new refresh token', schema: 'Session' },
-        errors: [400, 401, 403, 422, 429],
-      }),
-      limit: guard.limit(limits.mfaVerify),
-      authenticate,
-      body: jsonBody(verifyFields),
-      async handle({ caller, body, req }) {
-        const signedIn = await recoveryCodes.verify(caller, body.code ?? '', guard.metaOf(req))
-        return { body: await tokenView(accessTokens, signedIn, now()) }
-      },
-    }),
+    verifyingRoute(deps, `${PATH}/verify`, [
+      'verifyRecoveryCodeFactor',
+      'Use a recovery code, for the client',
+    ]),
     route<Live>({
       method: 'delete',
       path: PATH,

@@ -11,7 +11,7 @@ import { tokenView } from '../sessions/token-view.js'
 import { factorCaller } from './factor-routes.js'
 import type { RecoveryCodeService } from './recovery-code-service.js'
 
-type Deps = {
+export type RecoveryCodeDeps = {
   bearer: Bearer
   guard: RequestGuard
   limits: RateLimits
@@ -21,18 +21,12 @@ type Deps = {
 }
 
 const verifyFields = { code: 'string' } as const
+const own = { tag: 'Factors', security: 'user' } as const
 
 /** Recovery codes of the signed-in user (docs/specification.md#recovery-codes). */
-export function recoveryCodeRoutes({
-  bearer,
-  guard,
-  limits,
-  recoveryCodes,
-  accessTokens,
-  now,
-}: Deps): Route[] {
+export function recoveryCodeRoutes(deps: RecoveryCodeDeps): Route[] {
+  const { bearer, guard, limits, recoveryCodes } = deps
   const authenticate = factorCaller(bearer)
-  const own = { tag: 'Factors', security: 'user' } as const
   return [
     route<Live>({
       method: 'get',
@@ -68,23 +62,34 @@ export function recoveryCodeRoutes({
         body: { codes: await recoveryCodes.replace(caller, guard.metaOf(req)) },
       }),
     }),
-    route<Live, BodyOf<typeof verifyFields>>({
-      method: 'post',
-      path: '/recovery-codes/verify',
-      docs: docs('verifyRecoveryCode', 'Use a recovery code in place of a factor', {
-        ...own,
-        description: 'The code is spent. Case, spaces and dashes do not matter.',
-        body: bodyDoc(['code']),
-        answer: { description: 'The session, now at aal2, with a new refresh token', schema: 'Session' },
-        errors: [400, 401, 403, 422, 429],
-      }),
-      limit: guard.limit(limits.mfaVerify),
-      authenticate,
-      body: jsonBody(verifyFields),
-      async handle({ caller, body, req }) {
-        const signedIn = await recoveryCodes.verify(caller, body.code ?? '', guard.metaOf(req))
-        return { body: await tokenView(accessTokens, signedIn, now()) }
-      },
-    }),
+    verifyingRoute(deps, '/recovery-codes/verify', [
+      'verifyRecoveryCode',
+      'Use a recovery code in place of a factor',
+    ]),
   ]
 }
+
+/** Uses a code; `texts` are the operation's id and summary. The public client has a path of its own for it. */
+export const verifyingRoute = (
+  { bearer, guard, limits, recoveryCodes, accessTokens, now }: RecoveryCodeDeps,
+  path: string,
+  texts: readonly [string, string],
+): Route =>
+  route<Live, BodyOf<typeof verifyFields>>({
+    method: 'post',
+    path,
+    docs: docs(...texts, {
+      ...own,
+      description: 'The code is spent. Case, spaces and dashes do not matter.',
+      body: bodyDoc(['code']),
+      answer: { description: 'The session, now at aal2, with a new refresh token', schema: 'Session' },
+      errors: [400, 401, 403, 422, 429],
+    }),
+    limit: guard.limit(limits.mfaVerify),
+    authenticate: factorCaller(bearer),
+    body: jsonBody(verifyFields),
+    async handle({ caller, body, req }) {
+      const signedIn = await recoveryCodes.verify(caller, body.code ?? '', guard.metaOf(req))
+      return { body: await tokenView(accessTokens, signedIn, now()) }
+    },
+  })
