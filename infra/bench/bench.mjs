@@ -15,7 +15,7 @@ const PROGRAMS = {
   soak: 'apps/dispatcher/bench/whole-way/soak.ts',
   chaos: 'apps/dispatcher/chaos/run.ts',
 }
-const USAGE = `npm run bench                       the whole way and the identity server's common requests, written as a page
+const USAGE = `npm run bench                          the whole way and the identity server's common requests, written as a page
 npm run bench -- quick [out=<folder>]  the same with hardly any load, to see that it works
 npm run bench -- <name> [arguments]    one of ${Object.keys(PROGRAMS).join(', ')}
 npm run bench -- <name> --help         its parts and arguments
@@ -41,16 +41,22 @@ const PAGE = {
   common: [],
 }
 
+const PAGE_ARGUMENT = /^(quick$|(rounds|scale|out|peer|authority|auth-peer)=)/
+
 const [name, ...args] = process.argv.slice(2)
 const isPage = name === undefined || name === 'quick' || /^[\w-]+=/.test(name)
 const asksForHelp = process.argv.includes('--help')
-if (!isPage && !Object.hasOwn(PROGRAMS, name)) {
-  console[asksForHelp ? 'log' : 'error'](USAGE)
-  process.exit(asksForHelp ? 0 : 2)
+if (!asksForHelp) {
+  const unknown = isPage ? process.argv.slice(2).find((word) => !PAGE_ARGUMENT.test(word)) : name
+  if (unknown !== undefined && !Object.hasOwn(PROGRAMS, unknown)) {
+    console.error(`no such bench or argument: ${unknown}\n\n${USAGE}`)
+    process.exit(2)
+  }
 }
 if (asksForHelp) {
-  console.log(isPage ? USAGE : commentOf(PROGRAMS[name]))
-  process.exit(isPage ? 0 : await listCases(PROGRAMS[name]))
+  const program = Object.hasOwn(PROGRAMS, name ?? '') ? PROGRAMS[name] : undefined
+  console.log(program === undefined ? USAGE : commentOf(program))
+  process.exit(program === undefined ? 0 : await listCases(program))
 }
 
 const apps = ['auth', 'webhooks', 'dispatcher'].map((app) => `apps/${app}/tsconfig.build.json`)

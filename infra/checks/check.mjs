@@ -2,6 +2,7 @@
 import { existsSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { pathToFileURL } from 'node:url'
+import { optionsOrExit } from '../local/arguments.mjs'
 import { bootstrapOrExit, root } from '../local/bootstrap.mjs'
 import { run, seconds, tool } from './run.mjs'
 
@@ -98,6 +99,7 @@ async function runCheck({ name, command, script, fix }) {
 const isMain =
   process.argv[1] && existsSync(process.argv[1]) && pathToFileURL(process.argv[1]).href === import.meta.url
 if (isMain) {
+  optionsOrExit('npm run check    every check, without the tests')
   await bootstrapOrExit({ projects: [] })
   const { failed } = await runChecks()
   if (failed.length > 0) process.exitCode = 1

@@ -4,15 +4,13 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { parseArgs } from 'node:util'
+import { optionsOrExit } from '../local/arguments.mjs'
 import { bootstrapOrExit, root, workspaceFolders } from '../local/bootstrap.mjs'
 import { ruleManifests } from './rule-manifests.mjs'
 
-const { values } = parseArgs({
-  options: {
-    write: { type: 'boolean', default: false },
-    apps: { type: 'string', default: join(root, 'apps') },
-  },
+const values = optionsOrExit('npm run docs    brings the generated documents up to date', {
+  write: { type: 'boolean', default: false },
+  apps: { type: 'string', default: join(root, 'apps') },
 })
 // The check runs after the types, which compile everything. With --write, a definition may have just changed, so compile first.
 if (values.write && values.apps === join(root, 'apps')) {

@@ -4,6 +4,7 @@ import { spawnSync } from 'node:child_process'
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
+import { optionsOrExit } from '../local/arguments.mjs'
 import { bootstrapOrExit, root } from '../local/bootstrap.mjs'
 import { jestCommand, run } from './run.mjs'
 
@@ -194,6 +195,7 @@ are in [packages/webhook-verify](../../../packages/webhook-verify/README.md#othe
 ${table}
 `
 
+optionsOrExit('npm run interop    runs third-party clients, in several languages, against the service')
 await bootstrapOrExit({
   projects: ['infra/local/tsconfig.build.json', 'apps/auth', 'apps/webhooks', 'apps/dispatcher'],
 })

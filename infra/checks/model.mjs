@@ -4,12 +4,14 @@ import { execFileSync, spawnSync } from 'node:child_process'
 import { copyFileSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { optionsOrExit } from '../local/arguments.mjs'
 import { root } from '../local/bootstrap.mjs'
 
 const MODEL = 'delivery.pml'
 /** Maximum steps of a run, far more than the longest one has. */
 const DEPTH = 1_000_000
 
+optionsOrExit('npm run model    checks the model of a delivery with Spin and a C compiler')
 const missing = ['spin', 'cc'].filter((tool) => spawnSync(tool, ['--version']).error !== undefined)
 if (missing.length > 0) {
   console.log(`skipped: ${missing.join(' and ')} not installed (on Debian: apt-get install spin gcc)`)

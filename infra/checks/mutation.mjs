@@ -51,11 +51,18 @@ const cores = {
   },
 }
 
+const USAGE = `npm run mutation               all cores
+npm run mutation -- <core> …   some of ${Object.keys(cores).join(', ')}`
+
 const asked = process.argv.slice(2)
+if (asked.includes('--help')) {
+  console.log(USAGE)
+  process.exit(0)
+}
 const unknown = asked.filter((name) => !Object.hasOwn(cores, name))
 if (unknown.length > 0) {
-  console.error(`no such core: ${unknown.join(', ')}; there are ${Object.keys(cores).join(', ')}`)
-  process.exit(1)
+  console.error(`no such core: ${unknown.join(', ')}\n\n${USAGE}`)
+  process.exit(2)
 }
 
 await bootstrapOrExit({ projects: [] })

@@ -6,8 +6,24 @@ import { fileURLToPath } from 'node:url'
 import { BootstrapError, installSite } from '../local/bootstrap.mjs'
 import { faultsOfSite } from './check.mjs'
 
+const COMMANDS = ['build', 'check', 'dev', 'preview']
+const USAGE = `npm run site               builds the documentation as a site, in infra/site/dist
+npm run site -- check      also follows its links and checks its pages in Chromium
+npm run site -- dev        serves the pages while you write them
+npm run site -- preview    serves what was built
+
+Arguments after the command go to VitePress.`
+
 const folder = dirname(fileURLToPath(import.meta.url))
 const [given = 'build', ...args] = process.argv.slice(2)
+if (given === '--help') {
+  console.log(USAGE)
+  process.exit(0)
+}
+if (!COMMANDS.includes(given)) {
+  console.error(`no such command: ${given}\n\n${USAGE}`)
+  process.exit(2)
+}
 const command = given === 'check' ? 'build' : given
 const dist = join(folder, 'dist')
 

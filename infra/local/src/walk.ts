@@ -26,9 +26,9 @@ export function localWorld(root: string): World | undefined {
   return auth === undefined ? undefined : { auth, webhooks, internal, inbox, internalToken }
 }
 
-/** Runs only the walk-through: against the running `npm start`, or with `--compose` against containers. */
-export async function walk(root: string, args: string[]): Promise<number> {
-  const world = args.includes('--compose') ? composeWorld() : localWorld(root)
+/** Runs only the walk-through: against the running `npm start`, or with `compose` against containers. */
+export async function walk(root: string, { compose }: { compose: boolean }): Promise<number> {
+  const world = compose ? composeWorld() : localWorld(root)
   if (world) return (await walkThrough(world)) ? 0 : 1
   say('No stack is known here: run `npm start` in another terminal first, or give --compose.')
   return 2

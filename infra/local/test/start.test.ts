@@ -193,7 +193,7 @@ describe('npm start', () => {
     (args, code, words) => {
       const clone = join(root, 'infra/local')
       mkdirSync(clone, { recursive: true })
-      for (const file of ['start.mjs', 'start-options.mjs', 'bootstrap.mjs', 'lock.mjs'])
+      for (const file of ['start.mjs', 'start-options.mjs', 'arguments.mjs', 'bootstrap.mjs', 'lock.mjs'])
         copyFileSync(new URL(`../${file}`, import.meta.url), join(clone, file))
       const { status, stdout } = spawnSync(process.execPath, [join(clone, 'start.mjs'), ...args], {
         encoding: 'utf8',
