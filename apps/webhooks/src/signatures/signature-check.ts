@@ -1,6 +1,5 @@
 import { parseEventId, type DeliveryId, type EventId } from '@signet/webhook-core'
 import { deliveryHeaders } from '@signet/webhook-core/signature'
-import { sameDigest } from '../credentials/credential.js'
 
 /** The result of checking one signature. */
 export type SignatureFinding = 'right' | 'old' | 'not-right' | 'bad-secret' | 'no-time' | 'no-id' | 'none'
@@ -57,7 +56,8 @@ function checkOne(
   if (id === null) return wrong(name, 'no-id')
   const isRight = bodiesOf(body).some((bytes) =>
     expectedOf(name, { secret, timestamp: Number(timestamp), body: bytes, id }).some((expected) =>
-      signatures.split(' ').some((one) => sameDigest(Buffer.from(one), Buffer.from(expected))),
+      // Not in constant time: the person who asks has the secret.
+      ` ${signatures} `.includes(` ${expected} `),
     ),
   )
   if (!isRight) return wrong(name, notRight(secret))
@@ -88,9 +88,15 @@ const notRight = (secret: string): SignatureFinding =>
 /** Browsers send the lines of a text area with CRLF, even if the pasted text had LF. */
 const bodiesOf = (body: string): string[] => [body, body.replaceAll('\r\n', '\n')]
 
+/** In linear time. A regular expression that leaves out spaces at the end is quadratic, and people may paste megabytes. */
 function headersOf(text: string): ReadonlyMap<string, string> {
-  const pairs = text.split(/\r?\n/).map((line) => /^\s*([\w-]+)\s*:\s*(.*?)\s*$/.exec(line))
-  return new Map(pairs.flatMap((match) => (match ? [[(match[1] ?? '').toLowerCase(), match[2] ?? '']] : [])))
+  const headers = new Map<string, string>()
+  for (const line of text.split('\n')) {
+    const colon = line.indexOf(':')
+    const name = line.slice(0, Math.max(colon, 0)).trim()
+    if (/^[\w-]+$/.test(name)) headers.set(name.toLowerCase(), line.slice(colon + 1).trim())
+  }
+  return headers
 }
 
 const wrong = (header: string, finding: SignatureFinding, timeHeader = ''): SignatureVerdict => ({
