@@ -57,5 +57,5 @@ class UnexpectedError extends CliError {
 }
 
 function firstFrame({ stack = '' }: Error): string | undefined {
-  return /^\s+(at .+)$/m.exec(stack)?.[1]
+  return /^ +(at .+)$/m.exec(stack)?.[1]
 }

@@ -92,8 +92,8 @@ function missingStandardHeader(headers: Headers): string | undefined {
 
 /** Adds a header. If a name is repeated, both values are kept, and verification rejects them. */
 function addHeader(line: string, headers: Headers = {}): Headers {
-  const [, name = '', value = ''] = /^([!#$%&'*+.^_`|~\w-]+):[ \t]*(.*?)[ \t]*$/.exec(line) ?? []
+  const [, name = '', value = ''] = /^([!#$%&'*+.^_`|~\w-]+):(.*)$/.exec(line) ?? []
   if (name === '') throw new InvalidArgumentError('It must be like a line of the request: Name: value.')
   const key = name.toLowerCase()
-  return { ...headers, [key]: [...(headers[key] ?? []), value] }
+  return { ...headers, [key]: [...(headers[key] ?? []), value.trim()] }
 }
