@@ -3,6 +3,7 @@ import type { Socket } from 'node:net'
 import type { Agent, buildConnector } from 'undici'
 import type { AddressGuard } from './address-guard.js'
 import { timeConnection } from './connection-timing.js'
+import { TLS_WITH_STRANGERS } from './tls-options.js'
 
 export type GuardedAgentOptions = {
   guard: AddressGuard
@@ -41,7 +42,7 @@ function guardedConnector({ guard, connectTimeoutMs = 5000, ca }: GuardedAgentOp
     lookup: guard.lookup,
     timeout: connectTimeoutMs,
     allowH2: false,
-    minVersion: 'TLSv1.2',
+    ...TLS_WITH_STRANGERS,
     rejectUnauthorized: true,
     autoSelectFamily: true,
     autoSelectFamilyAttemptTimeout: Math.max(10, Math.round(connectTimeoutMs * SHARE_OF_ADDRESS)),

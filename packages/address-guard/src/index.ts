@@ -12,3 +12,4 @@ export {
 export type { Resolver } from './resolver.js'
 export { guardedAgent } from './guarded-agent.js'
 export { isPublicAddress } from './ip-ranges.js'
+export { TLS_WITH_STRANGERS } from './tls-options.js'

@@ -1,4 +1,4 @@
-import { BlockedAddressError } from '@signet/address-guard'
+import { BlockedAddressError, TLS_WITH_STRANGERS } from '@signet/address-guard'
 import { buildConnector, Pool, ProxyAgent, type Dispatcher } from 'undici'
 
 /** The egress proxy cannot be reached or does not accept us, which says nothing about the receiver. */
@@ -32,7 +32,7 @@ export const egressProxy = ({ url, maxConnectionLifeMs, ca, ...options }: Egress
   new ProxyAgent({
     uri: url,
     clientTtl: maxConnectionLifeMs,
-    requestTls: { ca, minVersion: 'TLSv1.2' },
+    requestTls: { ...TLS_WITH_STRANGERS, ca },
     clientFactory: (proxy) => tunnelsThrough(proxy, options),
   })
 
