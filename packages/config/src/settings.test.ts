@@ -1,5 +1,16 @@
 import { describe, expect, it } from '@jest/globals'
-import { boolean, choice, duration, hostName, httpUrl, integer, list, parseDuration, text } from './kinds.js'
+import {
+  boolean,
+  choice,
+  duration,
+  hostName,
+  httpUrl,
+  integer,
+  list,
+  parsed,
+  parseDuration,
+  text,
+} from './kinds.js'
 import { renderEnvExample, renderMarkdown } from './render.js'
 import { ConfigError, defineSettings, loadConfig, type ConfigOf } from './settings.js'
 
@@ -24,14 +35,34 @@ function problemsOf(env: Record<string, string>): readonly string[] {
   return []
 }
 
-it.each(['0123456789abcdef\n', '0123456789abcdef\r\n', '01234567\n89abcdef'])(
-  'refuses the secret %j, because nobody can type a line break',
-  (value) => {
-    const { parse } = text({ env: 'TOKEN', secret: true, minBytes: 16, doc: '' })
-    expect(() => parse(value)).toThrow('must not contain a line break')
-    expect(parse('0123456789abcdef')).toBe('0123456789abcdef')
-  },
-)
+describe('a secret with a line break, with which nobody could use it', () => {
+  const [token, password] = [
+    text({ env: 'TOKEN', secret: true, minBytes: 16, doc: '' }),
+    parsed<string, { env: string; secret: true; doc: string }>({
+      env: 'PASS',
+      secret: true,
+      kind: 'text',
+      parse: (raw) => raw,
+      doc: '',
+    }),
+  ]
+
+  it.each(['0123456789abcdef\n', '0123456789abcdef\r\n', '01234567\n89abcdef'])('%j is refused', (value) => {
+    for (const { parse } of [token, password]) {
+      expect(() => parse(value)).toThrow('must not contain a line break')
+      expect(parse('0123456789abcdef')).toBe('0123456789abcdef')
+    }
+  })
+
+  it('is accepted where lines mean nothing, as in JSON', () => {
+    const { parse } = parsed({ env: 'KEYS', secret: true, kind: 'JSON', parse: (raw) => raw, doc: '' })
+    expect(parse('[\n]\n')).toBe('[\n]\n')
+  })
+
+  it('is accepted in what is no secret', () => {
+    expect(text({ env: 'GREETING', doc: '' }).parse('a\nb')).toBe('a\nb')
+  })
+})
 
 it('separates a list by commas alone, and refuses one that separates by lines', () => {
   const { parse } = list({ env: 'HEADERS', fallback: [], doc: '' })

@@ -56,10 +56,13 @@ export const accountSettings = {
     secret: true,
     doc: 'HS256 secret and root of all derived keys: one-time tokens, refresh tokens, encryption at rest.',
   }),
-  jwtKeys: text({
+  jwtKeys: parsed<string, { env: string; optional: true; secret: true; doc: string }>({
     env: 'AUTH_JWT_KEYS',
     optional: true,
     secret: true,
+    kind: 'JSON',
+    // The key ring reads it, together with the other settings about keys.
+    parse: (raw) => raw,
     doc: 'JSON array of JWKs (RSA, EC P-256, Ed25519, oct), each with `kid`; the one with `sign` in `key_ops` signs.',
   }),
   jwtKeyId: text({ env: 'AUTH_JWT_KEY_ID', optional: true, doc: '`kid` of the secret.' }),
