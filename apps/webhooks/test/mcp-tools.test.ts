@@ -1,4 +1,6 @@
 import { describe, expect, it } from '@jest/globals'
+import { Client } from '@modelcontextprotocol/sdk/client/index.js'
+import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
 import { Ajv } from 'ajv'
 import { eventTypes } from '@signet/webhook-core'
 import { publicRoutes } from '../src/routes.js'
@@ -189,6 +191,30 @@ describe('a tool', () => {
       message: expect.stringContaining(message) as unknown,
       what_to_do: expect.any(String) as unknown,
     })
+  })
+
+  it('answers by its schema, formats included, whatever characters a URL has', async () => {
+    const { token } = await api.anAccount()
+    const client = new Client({ name: 'test', version: '1' })
+    const requestInit = { headers: { authorization: `Bearer ${token}` } }
+    await client.connect(new StreamableHTTPClientTransport(new URL(`${api.url}/mcp`), { requestInit }))
+    // From here on, this client refuses answers that do not match the schema of their tool.
+    await client.listTools()
+    const urls = [
+      'https://bücher.example/ü',
+      'https://example.com/{id}',
+      'https://example.com/a|b?q="x"',
+      'https://example.com/%zz',
+      'https://example.com/[x]',
+    ]
+    for (const url of urls) {
+      const made = await client.callTool({ name: 'create_webhook', arguments: { url } })
+      expect(made.structuredContent).toMatchObject({ url })
+    }
+    const list = await client.callTool({ name: 'list_webhooks', arguments: {} })
+    const { items } = list.structuredContent as { items: { url: string }[] }
+    expect(items.map(({ url }) => url).toSorted()).toEqual(urls.toSorted())
+    await client.close()
   })
 
   it('does not clear the events of a webhook when nothing was given', async () => {

@@ -108,7 +108,9 @@ describe('/docs', () => {
 
   it('ends what a member means with a period before its limits', async () => {
     const { text } = await api.call('GET', '/docs')
-    expect(text).toContain('<td>https, with a publicly resolvable host. At most 2048 characters.</td>')
+    expect(text).toContain(
+      '<td>https, with a publicly resolvable host; stored exactly as sent. At most 2048 characters.</td>',
+    )
   })
 
   it('loads and runs only what is its own, and sends requests to its own service only', async () => {

@@ -8,8 +8,11 @@ export type UpdateEndpointBody = { url?: string | null; events?: string[] | null
 
 const MAX_EVENTS = 50
 
+/**
+ * Not of the format `uri`: RFC 3986 does not allow every character that browsers accept, and URLs are returned as they were sent. MCP
+ * clients refuse a whole response if one format does not match.
+ */
 const URL_DETAILS = {
-  format: 'uri',
   pattern: '^https://',
   maxLength: 2048,
   examples: ['https://app.example.com/hooks'],
@@ -34,7 +37,11 @@ const eventsDoc = {
 }
 
 export const createEndpointDoc = object({
-  url: { type: 'string', ...URL_DETAILS, description: 'https, with a publicly resolvable host' },
+  url: {
+    type: 'string',
+    ...URL_DETAILS,
+    description: 'https, with a publicly resolvable host; stored exactly as sent',
+  },
   'events?': eventsDoc,
 })
 
@@ -47,7 +54,7 @@ export const updateEndpointDoc = object({
 })
 
 const WEBHOOK_FIELDS = {
-  url: { type: 'string', format: 'uri', maxLength: 2048, examples: URL_DETAILS.examples },
+  url: { type: 'string', maxLength: 2048, description: 'Exactly as sent', examples: URL_DETAILS.examples },
   events: listOf(eventTypeSchema),
   status: { type: 'integer', enum: [1, 2], description: '1 active, 2 disabled' },
 }
