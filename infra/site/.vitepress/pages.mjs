@@ -43,7 +43,7 @@ const SECTIONS = [
     text: 'Operations',
     files: [
       /^infra\/(docker|kubernetes|monitoring|release)\//,
-      /^infra\/sizing\.md$/,
+      /^infra\/(sizing|backups)\.md$/,
       /^infra\/site\/(measured|peers)\.md$/,
       /\/docs\/telemetry\.md$/,
       /\/docs\/(performance|bench)\.md$/,

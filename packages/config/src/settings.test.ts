@@ -59,7 +59,7 @@ describe('a secret with a line break, with which nobody could use it', () => {
     expect(parse('[\n]\n')).toBe('[\n]\n')
   })
 
-  it('is accepted in what is no secret', () => {
+  it('is accepted in a setting that holds no secret', () => {
     expect(text({ env: 'GREETING', doc: '' }).parse('a\nb')).toBe('a\nb')
   })
 })
