@@ -48,8 +48,8 @@ export function cursorParameter(req: WithQuery): string | undefined {
   return cursor
 }
 
-/** RFC 3339, with at most microseconds. */
-const TIME = /^(\d{4}-\d\d-\d\d)T\d\d:\d\d:\d\d(?:\.(\d{1,6}))?(?:Z|[+-]\d\d:\d\d)$/
+/** RFC 3339. Go, .NET and Java write up to nine digits of a second. */
+const TIME = /^(\d{4}-\d\d-\d\d)T\d\d:\d\d:\d\d(?:\.(\d+))?(?:Z|[+-]\d\d:\d\d)$/i
 
 /** Reads a date and time from the query. Undefined if it is absent. */
 export function timeParameter(req: WithQuery, name: string): string | undefined {
@@ -60,13 +60,16 @@ export function timeParameter(req: WithQuery, name: string): string | undefined 
   return parseTime(name, raw)
 }
 
-/** Converts a time to UTC and keeps its microseconds, which a Date would lose. Throws `bad_request`. */
+/**
+ * Converts a time to UTC and keeps its microseconds, which a Date would lose. Drops further digits, which no stored time has. Throws
+ * `bad_request`.
+ */
 export function parseTime(name: string, raw: string): string {
   const [, day = '', fraction = ''] = TIME.exec(raw) ?? []
-  const time = new Date(raw)
+  const time = new Date(raw.toUpperCase())
   if (day === '' || Number.isNaN(time.getTime()) || !isDay(day) || !hasYear(time))
     throw new RuleError('query.time', { values: { name } })
-  return `${time.toISOString().slice(0, -'.000Z'.length)}.${fraction.padEnd(6, '0')}Z`
+  return `${time.toISOString().slice(0, -'.000Z'.length)}.${fraction.slice(0, 6).padEnd(6, '0')}Z`
 }
 
 /** PostgreSQL has no year 0. */
