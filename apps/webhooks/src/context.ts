@@ -238,6 +238,7 @@ function createOAuth(config: WebhooksConfig, base: Base) {
       issuer: baseUrl,
       bearer,
       introspectionClients: config.introspectionClients,
+      resources,
       observer,
     }),
     tokens: new TokenService({

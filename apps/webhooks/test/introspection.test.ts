@@ -59,6 +59,14 @@ describe('introspection', () => {
     expect(await oauth.works(access_token)).toBe(false)
   })
 
+  it('names a resource as the operator does, however the client wrote it', async () => {
+    const client = await oauth.client()
+    const resource = `${RESOURCE.replace('https://mcp', 'HTTPS://MCP')}/`
+    const grant = await oauth.authorize(client, harness.identity.addUser(), { resource })
+    const { access_token } = (await oauth.exchange(client, grant)).body
+    expect((await introspect(server, access_token)).body['aud']).toEqual([RESOURCE])
+  })
+
   it('describes a personal token, without a client', async () => {
     const user = harness.identity.addUser()
     const { body } = await oauth.json<{ token: string }>('/account/tokens', {

@@ -5,6 +5,7 @@ import { invalidClient } from '../clients/client.js'
 import type { AuthenticatedClient } from '../clients/client-service.js'
 import { hasFormOf, sha256 } from '../credentials/credential.js'
 import type { Observer } from '../observers/observer.js'
+import type { ResourcePolicy } from '../oauth/resource-policy.js'
 import { SCOPE_CONNECT } from '../oauth/scope.js'
 import {
   describeAccessToken,
@@ -20,6 +21,7 @@ type Deps = {
   bearer: BearerService
   /** Clients that may introspect. */
   introspectionClients: readonly string[]
+  resources: ResourcePolicy
   observer: Observer
 }
 
@@ -52,11 +54,16 @@ export class RevocationService {
       ...(details.clientId === null ? {} : { client_id: details.clientId }),
       sub: details.accountId,
       iss: this.deps.issuer,
-      aud: details.resources.length === 0 ? [this.deps.issuer] : details.resources,
+      aud: this.#audienceOf(details),
       exp: details.expiresAt,
       iat: details.issuedAt,
       token_type: 'Bearer',
     }
+  }
+
+  #audienceOf({ resources }: TokenDetails): string[] {
+    if (resources.length === 0) return [this.deps.issuer]
+    return [...new Set(resources.map((resource) => this.deps.resources.nameOf(resource)))]
   }
 
   async #describe(token: string, meta: RequestMeta): Promise<TokenDetails | null> {

@@ -74,7 +74,7 @@ export const oauthComponents: Readonly<Record<string, JsonSchema>> = {
     'client_id?': text('The client', CLIENT_ID),
     'sub?': { type: 'string', format: 'uuid', description: 'The account' },
     'iss?': { type: 'string', format: 'uri', description: 'This service' },
-    'aud?': texts('Resources', ['https://hooks.example.com']),
+    'aud?': texts('Resources, as the operator writes them', ['https://hooks.example.com']),
     'exp?': seconds('Unix seconds', 1_769_853_600),
     'iat?': seconds('Unix seconds', 1_769_850_000),
     'token_type?': { type: 'string', const: 'Bearer' },

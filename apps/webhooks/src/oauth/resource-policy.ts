@@ -3,12 +3,13 @@ import { parseUrl } from '@signet/address-guard/parse-url'
 export class ResourcePolicy {
   readonly #base: URL
   readonly #basePath: string
-  readonly #further: ReadonlySet<string>
+  /** The operator's resources, each as the operator writes it. */
+  readonly #further: ReadonlyMap<string, string>
 
   constructor(baseUrl: string, further: readonly string[]) {
     this.#base = new URL(baseUrl)
     this.#basePath = this.#base.pathname.replace(/\/$/, '')
-    this.#further = new Set(further.map(comparable))
+    this.#further = new Map(further.map((resource) => [comparable(resource), resource]))
   }
 
   /** Anything else could be a foreign server that names this issuer to collect tokens that work here. */
@@ -31,6 +32,12 @@ export class ResourcePolicy {
       password === '' &&
       (pathname === this.#basePath || pathname.startsWith(`${this.#basePath}/`))
     )
+  }
+
+  /** The name that a resource server knows itself by: it compares text, and clients may have added capitals or a slash. */
+  nameOf(resource: string): string {
+    const compared = comparable(resource)
+    return this.#further.get(compared) ?? compared
   }
 
   /** Whether a token for `granted` is valid at this service itself. A token without resources is. */
