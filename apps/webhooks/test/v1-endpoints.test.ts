@@ -11,6 +11,20 @@ const anyString = expect.any(String) as unknown
 const matching = (pattern: RegExp) => expect.stringMatching(pattern) as unknown
 const ISO = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/
 
+it('every route takes bodies of up to 64 KiB', async () => {
+  const { token } = await api.anAccount()
+  const { id } = await createEndpoint(api, token)
+  const room = 'x'.repeat(65_000)
+  const requests: [string, string, object][] = [
+    ['POST', '', { url: HOOK, room }],
+    ['PATCH', `/${id}`, { room }],
+    ['POST', `/${id}/secret/rotate`, { room }],
+    ['POST', `/${id}/recover`, { since: '2026-01-01T00:00:00Z', room }],
+  ]
+  for (const [method, below, body] of requests)
+    expect((await api.call(method, `/v1/webhooks${below}`, { token, body })).status).toBe(200)
+})
+
 describe('POST /v1/webhooks', () => {
   it('answers 200 with the secret and exactly the documented members, the url as it was sent', async () => {
     const { token } = await api.anAccount()

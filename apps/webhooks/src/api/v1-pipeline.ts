@@ -20,6 +20,9 @@ export function v1Steps(bearer: Authenticate, limits: Pick<Limits, 'v1' | 'v1Wri
 }
 export type V1Steps = ReturnType<typeof v1Steps>
 
+/** Of every body (docs/specification.md#common-rules). */
+export const MAX_BODY_BYTES = 65_536
+
 /** Returns the id in the path. Anything that cannot be an id is a 404, never a 400 (docs/specification.md#common-rules). */
 export function endpointIdOf(req: Request): EndpointId {
   const id = parseEndpointId(String(req.params['endpoint_id']))

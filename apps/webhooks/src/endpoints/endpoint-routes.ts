@@ -2,7 +2,7 @@ import { route, type Route } from '@signet/http'
 import type { Caller } from '../bearer/bearer-service.js'
 import { listOf, object, ref } from '../schemas/schema-parts.js'
 import { responses } from '../api/v1-docs.js'
-import { endpointIdOf, type V1Steps } from '../api/v1-pipeline.js'
+import { endpointIdOf, MAX_BODY_BYTES, type V1Steps } from '../api/v1-pipeline.js'
 import {
   createEndpointDoc,
   createEndpointSchema,
@@ -17,10 +17,8 @@ import { eventList } from './event-list.js'
 
 type Deps = { steps: V1Steps; endpoints: EndpointService }
 
-export const MAX_BODY_BYTES = 65_536
 const docs = { tag: 'Webhooks', security: ['bearer'] }
 
-/** Routes of `/v1/webhooks` (docs/specification.md#creating-a-webhook and the sections after it). */
 /** The operations that a client can call next with the endpoint that it created. */
 const FROM_CREATED = Object.fromEntries(
   ['getWebhook', 'updateWebhook', 'testWebhook', 'listDeliveries', 'deleteWebhook'].map((operationId) => [
@@ -29,6 +27,7 @@ const FROM_CREATED = Object.fromEntries(
   ]),
 )
 
+/** Routes of `/v1/webhooks` (docs/specification.md#creating-a-webhook and the sections after it). */
 export const endpointRoutes = ({ steps, endpoints }: Deps): Route[] => [
   route<Caller, CreateEndpointBody>({
     method: 'post',

@@ -2,7 +2,7 @@ import { route, type JsonSchema, type Route } from '@signet/http'
 import type { Caller } from '../bearer/bearer-service.js'
 import { ref } from '../schemas/schema-parts.js'
 import { responses } from '../api/v1-docs.js'
-import { endpointIdOf, type V1Steps } from '../api/v1-pipeline.js'
+import { endpointIdOf, MAX_BODY_BYTES, type V1Steps } from '../api/v1-pipeline.js'
 import type { EndpointService } from './endpoint-service.js'
 import { endpointView, oneEndpoint } from './endpoint-view.js'
 import type { SecretService } from './secret-service.js'
@@ -52,7 +52,7 @@ export const secretRoutes = ({ steps, endpoints, secrets }: Deps): Route[] => [
     },
     ...steps.write,
     guard: ({ caller, req }) => endpoints.requireOwned(caller.accountId, endpointIdOf(req)),
-    body: { as: 'json', maxBytes: 1024, schema: rotateSchema, optional: true },
+    body: { as: 'json', maxBytes: MAX_BODY_BYTES, schema: rotateSchema, optional: true },
     async handle({ caller, body, req, context }) {
       const id = endpointIdOf(req)
       const activateAfterHours = body.activate_after_hours ?? DEFAULT_HOURS

@@ -4,7 +4,7 @@ import { parseDeliveryId } from '@signet/webhook-core'
 import { cursorParameter, MAX_PAGE_SIZE, numberParameter, parseTime } from '../api/query.js'
 import { oneItem, ref } from '../schemas/schema-parts.js'
 import { responses } from '../api/v1-docs.js'
-import { endpointIdOf, type V1Steps } from '../api/v1-pipeline.js'
+import { endpointIdOf, MAX_BODY_BYTES, type V1Steps } from '../api/v1-pipeline.js'
 import type { Caller } from '../bearer/bearer-service.js'
 import type { EndpointService } from '../endpoints/endpoint-service.js'
 import { badRequest, notFound } from '../errors/api-errors.js'
@@ -37,7 +37,7 @@ export const recoveryRoutes = ({ steps, endpoints, recoveries }: Deps): Route[] 
     },
     ...steps.write,
     guard: ({ caller, req }) => endpoints.requireOwned(caller.accountId, endpointIdOf(req)),
-    body: { as: 'json', maxBytes: 1024, schema: recoverSchema },
+    body: { as: 'json', maxBytes: MAX_BODY_BYTES, schema: recoverSchema },
     async handle({ caller, body, req, context }) {
       const since = parseTime('since', body.since)
       const until = body.until === undefined ? undefined : parseTime('until', body.until)
