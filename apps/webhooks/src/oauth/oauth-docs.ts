@@ -100,7 +100,10 @@ export const tokenBody = object({
   }),
   'refresh_token?': { type: 'string', description: 'With grant type `refresh_token`' },
   'scope?': { type: 'string', description: 'Narrows the scope of the new access token' },
-  'resource?': { type: 'string', description: 'RFC 8707' },
+  'resource?': {
+    type: 'string',
+    description: 'RFC 8707; may be repeated. Limits the new access token to these',
+  },
   ...CREDENTIALS,
 })
 
@@ -126,7 +129,7 @@ export const authorizeParameters: readonly ParameterDoc[] = [
   query('state', false, 'Comes back unchanged'),
   query('code_challenge', true, 'PKCE: base64url of the SHA-256 of the verifier'),
   query('code_challenge_method', true, '`S256`'),
-  query('resource', false, 'RFC 8707'),
+  query('resource', false, 'RFC 8707; may be repeated'),
   query('prompt', false, '`login` or `select_account` asks for a sign-in, `none` never shows a page'),
   query('max_age', false, 'How many seconds ago the person may have signed in'),
   query('login_hint', false, 'Account to suggest on the sign-in page'),
@@ -134,7 +137,11 @@ export const authorizeParameters: readonly ParameterDoc[] = [
 
 const ERRORS: Readonly<Record<number, { description: string; code: OAuthErrorCode | OtherCode }>> = {
   400: { description: 'An OAuth error', code: 'invalid_request' },
-  401: { description: '`invalid_client`', code: 'invalid_client' },
+  401: {
+    description:
+      '`invalid_client`; or `invalid_grant` for a token request of an account that is banned, deleted or was signed out everywhere',
+    code: 'invalid_client',
+  },
   404: { description: 'The operator has not enabled this', code: 'not_found' },
   408: { description: '`request_timeout`: the body did not arrive in time', code: 'request_timeout' },
   413: { description: 'The body is too large', code: 'invalid_request' },
@@ -171,7 +178,7 @@ export const oauthErrorReasons: Readonly<Record<OAuthErrorCode | OtherCode, stri
     'a parameter is missing, repeated or malformed; the wrong content type; PKCE missing or `plain`',
   invalid_client: 'unknown, disabled or wrongly authenticated client',
   invalid_grant:
-    'code or refresh token unknown, expired, used or revoked; wrong redirect_uri or code_verifier',
+    'code or refresh token unknown, expired, used or revoked; wrong redirect_uri or code_verifier; or the account is banned, deleted or was signed out everywhere',
   unauthorized_client: 'the client is not registered for this grant type',
   unsupported_grant_type: 'a grant type other than `authorization_code` and `refresh_token`',
   unsupported_response_type: 'a response type other than `code`',
