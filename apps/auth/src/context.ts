@@ -277,7 +277,7 @@ function createDb(
     lockTimeoutMs,
     // PostgreSQL keeps plans. One made while a table was small would scan the whole table forever.
     preferIndexes: true,
-    // Without this, PostgreSQL would plan every refresh anew, because a plan for a few given tokens looks cheaper than one for any number.
+    // Without this, PostgreSQL would plan every refresh again, because a plan for a few given tokens looks cheaper than one for any number.
     planOnce: true,
     trace: tracing && tracedStatements(tracing),
     onIdleError: (error) => log.warn('idle database connection lost', { error }),

@@ -48,6 +48,7 @@ it('finds each phrase of a page', () => {
     'Such a one is sent.',
     'It mends the list.',
     'The owner hears of it.',
+    'It belongs into a folder, where owners get to know it anew.',
     'Well done.',
   ]
   expect(check({ 'page.md': text.join('\n') }).problems).toEqual([
@@ -56,6 +57,9 @@ it('finds each phrase of a page', () => {
     'page.md:3  "Such a one": name it',
     'page.md:4  "mends": say fix, or repair',
     'page.md:5  "hears of": say hears from, or is told about',
+    'page.md:6  "belongs into": say belongs in',
+    'page.md:6  "get to know": say is told, or sees',
+    'page.md:6  "anew": say again',
   ])
 })
 

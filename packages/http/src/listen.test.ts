@@ -52,7 +52,7 @@ describe('listen', () => {
     socket.destroy()
   })
 
-  it('leaves a connection alone whose client reads slowly, and counts anew after all that it has read', async () => {
+  it('leaves a connection alone whose client reads slowly, and starts counting again once all is read', async () => {
     const half = 32 << 20
     let serve = (_socket: Socket) => {}
     const served = new Promise<Socket>((resolve) => (serve = resolve))

@@ -58,7 +58,7 @@ describe('the copy of the keys', () => {
     expect(requests).toBe(1)
   })
 
-  it('is used until its age is reached, then fetched anew', async () => {
+  it('is used until its age is reached, then fetched again', async () => {
     const client = clientWith()
     await verifyJwt(client, await tokenOf(ec))
     time += 10 * MINUTE - 1

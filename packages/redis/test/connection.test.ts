@@ -103,7 +103,7 @@ describe('connectRedis', () => {
       'a script of Redis 6',
       "ERR Error running script (call to f_0f8c1d2e): @user_script:1: @user_script: 1: -READONLY You can't write against a read only replica.",
     ],
-  ])('connects anew when the server has become a replica, as it says to %s', async (_, refusal) => {
+  ])('connects again when the server has become a replica, as it says to %s', async (_, refusal) => {
     let connections = 0
     const server = createServer((socket) => {
       connections += 1

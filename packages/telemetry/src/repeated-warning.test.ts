@@ -2,7 +2,7 @@ import { expect, it } from '@jest/globals'
 import { createLogger } from './index.js'
 import { RepeatedWarning } from './repeated-warning.js'
 
-it('logs each message when it is new, then once a minute with how often it came, and anew after the outage', () => {
+it('logs each message when it is new, then once a minute with how often it came, and again after the outage', () => {
   const lines: unknown[] = []
   const log = createLogger({ level: 'info', component: 'test', sink: (line) => lines.push(JSON.parse(line)) })
   let time = 0

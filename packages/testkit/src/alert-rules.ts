@@ -58,9 +58,9 @@ export function metricsIn(expr: string): string[] {
 }
 
 /**
- * Counters that a query selects by label, or whose increase it reads, and that the page lacks. A service must export them at 0 from the start: Prometheus sees no
- * increase in a series that begins at 1, and cannot compare with one that is absent. Series of HTTP requests are exempt, because their
- * routes and codes are not known in advance.
+ * Counters that a query selects by label, or whose increase it reads, and that the page lacks. A service must export them at 0 from the
+ * start: Prometheus sees no increase in a series that begins at 1, and cannot compare with one that is absent. Series of HTTP requests
+ * are exempt, because their routes and codes are not known in advance.
  */
 export function countsMissing(expr: string, page: string): string[] {
   const increasing = [...expr.matchAll(/\b(?:increase|rate)\((?!http_)([a-z_]+)\[/g)].map(

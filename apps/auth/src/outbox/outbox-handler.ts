@@ -9,7 +9,7 @@ export type GivenUpReason = (typeof GIVEN_UP_REASONS)[number]
 export type MessageOrigin = Pick<RequestMeta, 'requestId' | 'route' | 'ip' | 'language'> &
   Partial<Pick<RequestMeta, 'userAgent' | 'client'>>
 
-/** What every attempt gets to know about its message. */
+/** What every attempt is told about its message. */
 export type Attempt = {
   /** The same in every attempt, so that the receiver can drop duplicates. */
   readonly id: string

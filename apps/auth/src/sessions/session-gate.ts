@@ -34,7 +34,7 @@ export class SessionGate {
 
   #admitWhilePending(found: Found | null): Live {
     const { limits, now } = this.deps
-    // Check the user first. A ban also ends the session, and a banned user should get to know the reason.
+    // Check the user first. A ban also ends the session, and a banned user should be told the reason.
     const user = this.admitUser(found?.user ?? null)
     const session = found?.session ?? null
     if (session === null || session.revokedAt !== null) throw sessionNotFound()

@@ -162,7 +162,7 @@ const signUpDisabled = () =>
   authError('unprocessable', 'signup_disabled', 'Signups not allowed for this instance')
 
 /**
- * The account's real ids, if only sign-ups have made it. Otherwise null, because a stranger must not get to know them: someone has proved
+ * The account's real ids, if only sign-ups have made it. Otherwise null, because a stranger must not see them: someone has proved
  * another address of the account, or came through a provider that does not verify this one.
  */
 function ownIds(user: User): SignUpIds | null {
