@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import type { Authority } from '@signet/local'
 import { createAuthority, leasePort } from '@signet/local'
 import type { DeliveryId } from '@signet/webhook-core'
+import { deliveryJobId } from '@signet/webhook-core/queue'
 import { startReceiver, type Receiver } from '@signet/testkit/receiver'
 import { waitFor } from '@signet/testkit'
 import { listAttempts } from '../src/deliveries/attempt-store.js'
@@ -15,13 +16,15 @@ const CREDENTIALS = `Basic ${Buffer.from('egress:hidden-password').toString('bas
 
 /** What the proxy says about hosts that it does not connect to. It says nothing about `silent.example.com`. */
 const REFUSALS: ReadonlyMap<string, string> = new Map([
-  ['stranger.example.com', '407 Proxy Authentication Required'],
+  ['stranger.example.com', '407 Proxy Authentication Required\r\nProxy-Authenticate: Basic realm="egress"'],
+  // As Smokescreen does.
+  ['private.example.com', '407 Request rejected by proxy'],
   ['away.example.com', '502 Bad Gateway'],
   ['slow.example.com', '504 Gateway Timeout'],
 ])
 
 /** An egress proxy. Only it knows where `hook.example.com` is. */
-async function startProxy() {
+async function startProxy(listenOn = 0) {
   const asked: { target: string | undefined; authorization: string | undefined }[] = []
   const sockets = new Set<Socket>()
   const silent = new Set<Socket>()
@@ -44,7 +47,7 @@ async function startProxy() {
     })
     upstream.on('error', () => client.destroy())
   })
-  server.listen(0, '127.0.0.1')
+  server.listen(listenOn, '127.0.0.1')
   await once(server, 'listening')
   return {
     asked,
@@ -91,14 +94,28 @@ describe('an egress proxy', () => {
       },
     })
 
-  async function deliver(host: string, path: string, { port = receiver.port, by = dispatcher } = {}) {
+  async function publish(host: string, path: string, { port = receiver.port, by = dispatcher } = {}) {
     const subscriber = by.subscriber()
     const endpoint = await subscriber.endpoint(`https://${host}:${port}${path}`)
     receiver.hook(path, { secret: endpoint.secret })
     await subscriber.summary()
+    return async () => (await deliveriesOf(by.db, subscriber.accountId))[0]
+  }
+
+  async function deliver(...delivery: Parameters<typeof publish>) {
+    const rowOf = await publish(...delivery)
     return waitFor(async () => {
-      const [row] = await deliveriesOf(by.db, subscriber.accountId)
+      const row = await rowOf()
       return row && row.status !== 0 && row
+    })
+  }
+
+  /** Resolves once the delivery is in the queue until the proxy works again. */
+  async function untilItWaits({ queues }: TestDispatcher, rowOf: Awaited<ReturnType<typeof publish>>) {
+    return waitFor(async () => {
+      const row = await rowOf()
+      const job = row && (await queues.deliveries.getJob(deliveryJobId(row.id as DeliveryId)))
+      return row && job?.opts.delay === 60_000 && row
     })
   }
 
@@ -145,10 +162,17 @@ describe('an egress proxy', () => {
     expect(await failuresOf(row.endpoint_id)).toBe(2)
   })
 
-  it('that does not accept our credentials is our failure, and disables no endpoint', async () => {
-    const row = await deliver('stranger.example.com', '/stranger')
-    expect(row).toMatchObject({ status: 2, last_error: 'internal_error' })
+  async function deferredFor(reason: string) {
+    const metric = await dispatcher.registry.getSingleMetric('signet_delivery_deferred_total')?.get()
+    return metric?.values.find(({ labels }) => labels['reason'] === reason)?.value
+  }
+
+  it('that does not accept our credentials uses up no attempt, and the log says why', async () => {
+    expect(await deferredFor('proxy_failed')).toBe(0)
+    const row = await untilItWaits(dispatcher, await publish('stranger.example.com', '/stranger'))
+    expect(row).toMatchObject({ status: 0, attempts: 0, last_error: '' })
     expect(await failuresOf(row.endpoint_id)).toBe(0)
+    expect(await deferredFor('proxy_failed')).toBe(1)
     expect(dispatcher.logLines).toContainEqual(
       expect.objectContaining({
         level: 'warning',
@@ -158,13 +182,30 @@ describe('an egress proxy', () => {
     )
   })
 
-  it('that cannot be reached is our failure, and disables no endpoint', async () => {
+  it('that refuses an address with 407 but asks for no credentials does not keep its delivery waiting', async () => {
+    expect(await deliver('private.example.com', '/private')).toMatchObject({
+      status: 2,
+      last_error: 'blocked_address',
+    })
+  })
+
+  it('that cannot be reached uses up no attempt, and the delivery goes on once it can', async () => {
     const port = await leasePort() // nobody listens on a port that is only leased
     const alone = await startBehind(`http://127.0.0.1:${port}`)
     try {
-      const row = await deliver('hook.example.com', '/unreached', { by: alone })
-      expect(row).toMatchObject({ status: 2, last_error: 'internal_error' })
+      const rowOf = await publish('hook.example.com', '/unreached', { by: alone })
+      const row = await untilItWaits(alone, rowOf)
+      expect(row).toMatchObject({ status: 0, attempts: 0, last_error: '' })
       expect(await failuresOf(row.endpoint_id, alone)).toBe(0)
+      const jobId = deliveryJobId(row.id as DeliveryId)
+      const repaired = await startProxy(port)
+      try {
+        await alone.queues.startDelayed('deliveries', [jobId])
+        await waitFor(async () => (await rowOf())?.status === 1)
+        expect(await rowOf()).toMatchObject({ attempts: 1 })
+      } finally {
+        repaired.close()
+      }
     } finally {
       await alone.stop()
     }

@@ -54,8 +54,11 @@ export type AttemptDeps = SendingDeps & {
   observer: Observer
 }
 
-/** Our own mistake must not use up a customer's attempts, so the delivery waits until an operator configures the key of its secret. */
-const KEY_MISSING: JobOutcome = { kind: 'defer', delayMs: 60_000 }
+/**
+ * Our own mistakes must not use up a customer's attempts, so the delivery waits until an operator has configured the key of its secret, or
+ * until the egress proxy works again.
+ */
+const WAITS_FOR_US: JobOutcome = { kind: 'defer', delayMs: 60_000 }
 
 /**
  * Makes one attempt of one delivery: acquires a permit, reads the row and the body, sends, records the result, and says what to do with
@@ -151,7 +154,7 @@ export class AttemptService {
     const { attempts, nextAttemptAt, endpoint } = snapshot
     const startedAt = this.deps.now()
     const outcome = await this.#attempt(snapshot, attempts + 1, request)
-    if (outcome === KEY_MISSING) return outcome
+    if (outcome === WAITS_FOR_US) return outcome
     this.deps.deferredJobs.attempted(endpoint.id, { dueAt: nextAttemptAt, startedAt })
     return outcome
   }
@@ -164,18 +167,23 @@ export class AttemptService {
     const { secrets, observer, now } = this.deps
     if (!secrets.hasKeysOf(snapshot.endpoint)) {
       observer.keyMissing(snapshot.id)
-      return KEY_MISSING
+      return WAITS_FOR_US
     }
     const startedAt = now()
     const onRecorded = requests?.add(snapshot.endpoint.id)
-    const sending = await sendAttempt(this.deps, {
+    const { sent, ...sending } = await sendAttempt(this.deps, {
       snapshot,
       body: lent.body,
       at: startedAt,
       lease,
     }).finally(() => lent.release())
+    if (sent.kind === 'unsent') {
+      onRecorded?.()
+      observer.deferred('proxy_failed')
+      return WAITS_FOR_US
+    }
     const withoutRow = unwritten && { snapshot, event: unwritten }
-    const outcome = await this.#conclude(snapshot, { number, startedAt, ...sending }, withoutRow)
+    const outcome = await this.#conclude(snapshot, { number, startedAt, sent, ...sending }, withoutRow)
     onRecorded?.()
     return outcome
   }

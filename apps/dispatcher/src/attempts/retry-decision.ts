@@ -1,6 +1,6 @@
 import type { FailureReason, RetrySchedule } from '@signet/webhook-core'
 import type { Outcome } from '../deliveries/attempt-store.js'
-import type { SendResult } from '../sending/attempt-failure.js'
+import type { SendResult, Sent } from '../sending/attempt-failure.js'
 
 // Every retry is decided here. The statement that records an attempt (deliveries/record-statement.ts) only applies the decision,
 // with one exception: if the endpoint is deleted or disabled by then, it turns a retry into a failed delivery.
@@ -10,7 +10,7 @@ export const isSuccess = (sent: SendResult): boolean =>
   sent.kind === 'answered' && sent.status >= 200 && sent.status <= 299
 
 /** Whether a failed attempt is retried, and when: while attempts are left, after the delay of the schedule. */
-export function decideRetry(sent: SendResult, attemptNumber: number, schedule: RetrySchedule): Outcome {
+export function decideRetry(sent: Sent, attemptNumber: number, schedule: RetrySchedule): Outcome {
   if (isSuccess(sent)) return { kind: 'delivered' }
   const error: FailureReason = sent.kind === 'answered' ? `http_${sent.status}` : sent.error
   const delayMs = schedule.delayAfter(attemptNumber)

@@ -2,7 +2,7 @@ import { signDelivery } from '@signet/webhook-core/signature'
 import pTimeout from 'p-timeout'
 import type { DeliverySnapshot } from '../deliveries/delivery-store.js'
 import type { Observer } from '../observers/observer.js'
-import type { SendResult } from '../sending/attempt-failure.js'
+import type { SendResult, Sent } from '../sending/attempt-failure.js'
 import type { Exchange, ExchangeFacts, Post } from '../sending/http-sender.js'
 import { isSuccess } from './retry-decision.js'
 import type { OpenSecrets } from './open-secrets.js'
@@ -16,7 +16,12 @@ export type SendingDeps = {
 }
 
 /** The result of a request. */
-export type Sending = { sent: SendResult; finishedAt: Date; facts?: ExchangeFacts; answer?: string }
+export type Sending<Result extends SendResult = Sent> = {
+  sent: Result
+  finishedAt: Date
+  facts?: ExchangeFacts
+  answer?: string
+}
 
 type Request = { snapshot: DeliverySnapshot; body: Buffer; at: Date; lease: PermitLease }
 
@@ -30,7 +35,7 @@ const FIXED_HEADERS = { 'user-agent': 'Service-Webhooks/1', accept: '*/*' }
 export async function sendAttempt(
   { secrets, send, observer, now }: SendingDeps,
   { snapshot, body, at, lease }: Request,
-): Promise<Sending> {
+): Promise<Sending<SendResult>> {
   const { endpoint } = snapshot
   try {
     const headers = await signDelivery({

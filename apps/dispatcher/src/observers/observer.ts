@@ -29,7 +29,7 @@ export function createObserver(log: Logger, registry: Registry) {
   // Prometheus sees no increase in a series that begins at 1.
   for (const reason of ['wrong', 'limited']) metrics.operatorRefusals.inc({ reason }, 0)
   for (const result of ['delivered', 'internal_error']) metrics.attempts.inc({ result }, 0)
-  metrics.deferred.inc({ reason: 'key_missing' }, 0)
+  for (const reason of ['key_missing', 'proxy_failed']) metrics.deferred.inc({ reason }, 0)
   for (const queue of Object.values(queueNames))
     for (const counter of [metrics.jobsDropped, metrics.jobFailures, metrics.queueErrors, metrics.stalled])
       counter.inc({ queue }, 0)
@@ -83,7 +83,7 @@ export function createObserver(log: Logger, registry: Registry) {
       log.error('attempt failed on our side', { delivery_id: deliveryId, error })
     },
 
-    /** Attempts end with `internal_error` because of it. */
+    /** Deliveries wait because of it. */
     proxyFailed(error: unknown): void {
       proxyWarnings.warn(error)
     },
@@ -250,7 +250,7 @@ function createMetrics(registry: Registry) {
     skipped: counter('skipped_total', 'Jobs that ended without an attempt', 'reason'),
     deferred: counter(
       'deferred_total',
-      'Jobs deferred because their endpoint had no permit, their account has enough events in the process, too many conversions wait, or the key of a signing secret is not configured',
+      'Jobs deferred because their endpoint had no permit, their account has enough events in the process, too many conversions wait, the key of a signing secret is not configured, or the egress proxy fails',
       'reason',
     ),
     endpointsDisabled: counter('endpoints_disabled_total', 'Endpoints disabled after consecutive failures'),

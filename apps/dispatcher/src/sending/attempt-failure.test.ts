@@ -2,7 +2,6 @@ import { describe, expect, it } from '@jest/globals'
 import { BlockedAddressError, NameNotResolvedError } from '@signet/address-guard'
 import { errors } from 'undici'
 import { attemptFailureOf } from './attempt-failure.js'
-import { ProxyFailedError } from './egress-proxy.js'
 
 const withCode = (code: string) => Object.assign(new Error('secret.example.com said no'), { code })
 
@@ -33,7 +32,6 @@ describe('attemptFailureOf', () => {
     [new AggregateError([withCode('ECONNREFUSED'), withCode('ENETUNREACH')]), 'connection_refused'],
     [new Error('wrapped', { cause: withCode('ECONNRESET') }), 'connection_reset'],
     // A receiver is not to blame for a proxy of ours that is away.
-    [new ProxyFailedError('x', { cause: withCode('ECONNREFUSED') }), 'internal_error'],
     [new TypeError('x is not a function'), 'internal_error'],
     ['thrown text', 'internal_error'],
     [null, 'internal_error'],

@@ -1,10 +1,11 @@
 import { BlockedAddressError, NameNotResolvedError } from '@signet/address-guard'
 import type { AttemptFailure } from '@signet/webhook-core'
-import { ProxyFailedError } from './egress-proxy.js'
 import { shapeOf, wrappedIn } from './error-shape.js'
 
 /** The result of sending one request. Failures are values. */
-export type SendResult = { kind: 'answered'; status: number } | { kind: 'failed'; error: AttemptFailure }
+export type Sent = { kind: 'answered'; status: number } | { kind: 'failed'; error: AttemptFailure }
+/** `unsent`: our egress proxy failed before it was asked for the receiver. */
+export type SendResult = Sent | { kind: 'unsent' }
 
 const FAILURE_BY_CODE: ReadonlyMap<string, AttemptFailure> = new Map(
   Object.entries({
@@ -32,13 +33,12 @@ const TLS_CODE =
   /^(ERR_TLS_|ERR_SSL_|ERR_OSSL_|CERT_|CRL_|UNABLE_TO_|SELF_SIGNED_|DEPTH_ZERO_|HOSTNAME_MISMATCH|INVALID_(CA|PURPOSE)|PATH_LENGTH_)/
 
 /**
- * The failure reason for an error from `undici`. A failure of our egress proxy and a programming error of ours, recognizable because it
- * has no code, are `internal_error` and do not count against the receiver.
+ * The failure reason for an error from `undici`. A programming error of ours, recognizable because it has no code, is `internal_error`
+ * and does not count against the receiver.
  */
 export function attemptFailureOf(error: unknown): AttemptFailure | 'http_101' {
   if (error instanceof BlockedAddressError) return 'blocked_address'
   if (error instanceof NameNotResolvedError) return 'dns_error'
-  if (error instanceof ProxyFailedError) return 'internal_error'
   const shape = shapeOf(error)
   const { name, message, code } = shape
   if (name === 'TimeoutError' || name === 'AbortError') return 'timeout'

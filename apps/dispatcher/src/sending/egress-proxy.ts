@@ -54,11 +54,14 @@ function tunnelsThrough(
     pool.connect.bind(pool)
   const tunnel = async (options: Dispatcher.ConnectOptions) => {
     const answer = await connect(options)
-    const { statusCode: status, socket } = answer
+    const { statusCode: status, headers, socket } = answer
     if (status === 200) return answer
     socket.on('error', () => undefined).destroy()
-    if (status === 407) throw failed(new Error('the egress proxy does not accept the credentials (407)'))
-    if (status === 403) throw new BlockedAddressError('the egress proxy refuses the address')
+    if (status === 407 && headers['proxy-authenticate'] !== undefined)
+      throw failed(new Error('the egress proxy does not accept the credentials (407)'))
+    // Smokescreen refuses addresses with a 407 that lacks the challenge of one about credentials (RFC 9110 section 15.5.8).
+    if (status === 403 || status === 407)
+      throw new BlockedAddressError('the egress proxy refuses the address')
     throw new NoTunnelError(status === 504 ? 'ETIMEDOUT' : 'EHOSTUNREACH')
   }
   return Object.assign(pool, { connect: tunnel })

@@ -4,6 +4,7 @@ import { observeConnection, peerOf, takeConnectionPhases, type ConnectionPhases 
 import type { TlsProblem } from '@signet/webhook-core'
 import type { Dispatcher } from 'undici'
 import { attemptFailureOf, type SendResult } from './attempt-failure.js'
+import { ProxyFailedError } from './egress-proxy.js'
 import { Excerpt } from './printable.js'
 import { expectResponse } from './response-bytes.js'
 import { observeRequestSocket } from './request-socket.js'
@@ -140,11 +141,16 @@ class ExchangeHandler implements Dispatcher.DispatchHandler, Exchange {
 
   fail(error: unknown): void {
     if (typeof error === 'object' && error !== null) Object.assign(this.#facts, takeConnectionPhases(error))
+    if (error instanceof ProxyFailedError) this.#answer({ kind: 'unsent' })
+    else this.#answerFailure(error)
+    this.#end()
+  }
+
+  #answerFailure(error: unknown): void {
     const failure = error instanceof DeadlineExceeded ? 'timeout' : attemptFailureOf(error)
     if (failure === 'tls_error') this.#facts.tls_problem = tlsProblemOf(error)
     if (failure === 'http_101') this.#onStatus(101)
     else this.#answer({ kind: 'failed', error: failure })
-    this.#end()
   }
 
   #onStatus(status: number): void {
