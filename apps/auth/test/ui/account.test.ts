@@ -216,7 +216,7 @@ describe('ways to sign in', () => {
     const [one, other] = [await home(browser), await home(browser)]
     expect(statusOf(await submitted(browser, one, '/ui/account/unlink', { identity }))).toBe('Disconnected.')
     const late = await browser.submit(other, '/ui/account/unlink', { identity })
-    expect([late.status, noticeOf(late)]).toEqual([404, 'This way to sign in was already disconnected.'])
+    expect([late.status, noticeOf(late)]).toEqual([404, 'This sign-in method was already disconnected.'])
   })
 })
 

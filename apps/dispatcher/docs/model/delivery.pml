@@ -1,11 +1,11 @@
 /*
- * The way of one event with one delivery, step by step as the services commit them, while any process is killed and Redis
- * loses everything at any moment. The event is published in a job with others, of which only this one matters here. What is checked: an acknowledged event is delivered or ends with a reason.
- *
+ * What happens to one event with one delivery, step by step as the services commit them, while any process is killed and
+ * Redis loses everything at any moment. The event shares its job with others, of which only this one matters here. What is
+ * checked: an acknowledged event is delivered, or ends with a reason.
  * `npm run model` checks it, and checks that it fails without the sweeper. docs/design.md explains the mechanisms.
  */
 
-/* How often each misfortune may happen. Without a bound nothing could be promised. */
+/* How often each fault may happen. Without a limit on faults, no event would be sure to end. */
 #ifndef KILLS
 #define KILLS 2
 #endif
@@ -53,7 +53,7 @@ inline addDeliveryJob() { if :: deliveryJob == absent -> deliveryJob = waiting :
 /* The statement that dispatches an event in rows. */
 inline writeRow() { event = dispatched; delivery = unscheduled; inFirstAttempts = true }
 
-/* The statement that writes a delivery with the result of its first attempt. Whoever comes second writes nothing. */
+/* The statement that writes a delivery with the result of its first attempt. The second one writes nothing. */
 inline recordFirst(result) {
   if
   :: event == queued -> event = dispatched; delivery = result; if :: result == due -> attempts++ :: else fi
@@ -139,7 +139,7 @@ idle:
       :: !unwritten
       fi
     }
-    /* The request is on its way here, and so are those of a worker killed from here on. */
+    /* The request is sent here. A worker that is killed from here on may have sent it, too. */
     atomic {
       mayBeKilled();
       if
@@ -153,7 +153,7 @@ idle:
       unwritten = false;
       created = false
     }
-    /* What is left of it continues in the deliveries queue. */
+    /* A delivery that is not over continues in the deliveries queue. */
     atomic { mayBeKilled(); if :: delivery == unscheduled -> delivery = due :: else fi }
     atomic { mayBeKilled(); if :: delivery == due -> addDeliveryJob() :: else fi }
 ended:
@@ -200,12 +200,12 @@ active proctype sweeper() {
 }
 #endif
 
-active proctype misfortune() {
+active proctype faults() {
   do
   :: atomic { losses < LOSSES -> losses++;
       release(listJob, listHolder, absent); release(eventJob, eventHolder, absent); release(deliveryJob, deliveryHolder, absent)
     }
-  /* A worker that only stalls: its job goes to another one while it carries on. */
+  /* A worker that only stalls: its job goes to another one while it continues. */
   :: atomic { expiries < EXPIRIES && listJob == running -> expiries++; release(listJob, listHolder, waiting) }
   :: atomic { expiries < EXPIRIES && eventJob == running -> expiries++; release(eventJob, eventHolder, waiting) }
   :: atomic { expiries < EXPIRIES && deliveryJob == running -> expiries++; release(deliveryJob, deliveryHolder, waiting) }
