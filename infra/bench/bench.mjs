@@ -47,9 +47,11 @@ const [name, ...args] = process.argv.slice(2)
 const isPage = name === undefined || name === 'quick' || /^[\w-]+=/.test(name)
 const asksForHelp = process.argv.includes('--help')
 if (!asksForHelp) {
-  const unknown = isPage ? process.argv.slice(2).find((word) => !PAGE_ARGUMENT.test(word)) : name
-  if (unknown !== undefined && !Object.hasOwn(PROGRAMS, unknown)) {
-    console.error(`no such bench or argument: ${unknown}\n\n${USAGE}`)
+  const isKnown = isPage || Object.hasOwn(PROGRAMS, name)
+  const unknown = isKnown ? unknownArgument() : name
+  if (unknown !== undefined) {
+    const usage = isKnown && !isPage ? commentOf(PROGRAMS[name]) : USAGE
+    console.error(`no such ${isKnown ? 'argument' : 'bench'}: ${unknown}\n\n${usage}`)
     process.exit(2)
   }
 }
@@ -79,6 +81,18 @@ try {
   await redis.stop()
   await postgres.stop()
   rmSync(folder, { recursive: true, force: true })
+}
+
+/** The first argument that the page, or the description of the program, does not name. The chaos suite checks its own. */
+function unknownArgument() {
+  if (isPage) return process.argv.slice(2).find((word) => !PAGE_ARGUMENT.test(word))
+  if (name === 'chaos') return undefined
+  const comment = commentOf(PROGRAMS[name]).replaceAll('\n', ' ')
+  const parts = /\bParts: ([^;]*);/.exec(comment)?.[1].split(', ') ?? []
+  const options = [...comment.matchAll(/[\w-]+=|--[\w-]+|(?<=`)list(?=`)/g)].map(([option]) => option)
+  const named = new Set([...parts, ...options])
+  const isValue = (index) => args[index - 1]?.startsWith('--')
+  return args.find((word, index) => !isValue(index) && !named.has(/^[\w-]+=/.exec(word)?.[0] ?? word))
 }
 
 /** The description of a program and its arguments, from the comment at its beginning. */

@@ -23,6 +23,17 @@ it.each(commands)('npm run %s does nothing with an option that it does not know'
   expect([status, stdout + stderr]).toEqual([2, expect.stringContaining('--nosuch')])
 })
 
+it.each([
+  ['auth', 'signin', 'sign-in'],
+  ['oauth', 'token=10', 'tokens=1000000'],
+  ['dispatch', 'profiles=x', 'profile='],
+  ['quick', 'folder=x', 'out=<folder>'],
+])('npm run bench -- %s does nothing with %s, and names what it knows', (name, word, known) => {
+  const { status, stdout, stderr } = run(scripts['bench'] ?? '', name, word)
+  expect([status, stdout, stderr]).toEqual([2, '', expect.stringContaining(known)])
+  expect(stderr).toContain(`no such argument: ${word}`)
+})
+
 it.each(commands)('npm run %s explains itself', (name, command) => {
   const { status, stdout } = run(command, '--help')
   expect([status, stdout]).toEqual([0, expect.stringMatching(new RegExp(`npm (run )?${name}`))])
