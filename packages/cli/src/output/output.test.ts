@@ -62,6 +62,12 @@ describe('renderTable', () => {
     expect(renderTable(columns, rows, { paint })).toContain('a'.repeat(40))
   })
 
+  it('has room for the whole of a long log', () => {
+    const rows = Array.from({ length: 200_000 }, (_, index) => ({ id: String(index), name: '' }))
+    const table = renderTable(columns, rows, { paint })
+    expect(table.slice(table.lastIndexOf('\n'))).toBe('\n199999        x')
+  })
+
   it('lets no cell start a new line', () => {
     expect(renderTable(columns, [{ id: '1', name: 'a\nb' }], { paint }).split('\n')).toHaveLength(2)
   })

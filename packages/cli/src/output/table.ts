@@ -27,8 +27,9 @@ export function renderTable<Row>(
 ): string {
   const cells = rows.map((row) => columns.map((column) => printable(String(column.value(row)))))
   const widths = fit(
+    // Not as arguments of one Math.max: a function takes only some hundred thousand.
     columns.map(({ header }, index) =>
-      Math.max(displayWidth(header), ...cells.map((line) => displayWidth(line[index] ?? ''))),
+      cells.reduce((widest, line) => Math.max(widest, displayWidth(line[index] ?? '')), displayWidth(header)),
     ),
     columns,
     terminalWidth,
