@@ -25,6 +25,8 @@ describe('the delivery log', () => {
     const only = await visit.open(`/endpoints/${id}/deliveries?status=2`)
     expect(only.text.match(/<tr /g)).toHaveLength(2)
     expect(only.text).toContain('it responded with 503')
+    const pasted = await visit.open(`/endpoints/${id}/deliveries?event_id=+${failed.eventId}%09+`)
+    expect([pasted.status, pasted.text.match(/<tr /g)?.length]).toEqual([200, 2])
     const page = await visit.open(`/endpoints/${id}/deliveries/${failed.id}`)
     for (const text of [
       'please retry',

@@ -66,10 +66,11 @@ async function showLog(
 function filledIn(query: Parameters, now: Date): Record<string, string> {
   const hours = RANGES.find(([name]) => name === query.get('range'))?.[1]
   const since = hours === undefined ? undefined : new Date(now.getTime() - hours * 3_600_000).toISOString()
-  const given = Object.fromEntries(FILTERS.map((name) => [name, query.get(name)]))
+  // Ids are pasted from logs and mails, often with a space.
+  const given = Object.fromEntries(FILTERS.map((name) => [name, query.get(name)?.trim()]))
   return Object.fromEntries(
     Object.entries({ ...given, ...(since === undefined ? {} : { since }) }).filter(
-      (entry): entry is [string, string] => entry[1] !== undefined,
+      (entry): entry is [string, string] => entry[1] !== undefined && entry[1] !== '',
     ),
   )
 }
