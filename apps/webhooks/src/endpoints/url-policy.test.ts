@@ -35,6 +35,7 @@ describe('UrlPolicy', () => {
     'https://[2606:4700::1111]/hook',
     'https://example.com/a@b',
     `https://example.com/${'a'.repeat(2048 - 20)}`,
+    `https://example.com/${'😀'.repeat(2048 - 20)}`,
   ])('accepts %s and keeps it as it was given', async (url) => {
     expect(await policy.accept(url)).toEqual({ url, href: new URL(url).href })
   })
@@ -42,6 +43,7 @@ describe('UrlPolicy', () => {
   it.each([
     ['', /1 to 2048/],
     [`https://example.com/${'a'.repeat(2048 - 19)}`, /1 to 2048/],
+    [`https://example.com/${'😀'.repeat(2048 - 19)}`, /1 to 2048/],
     ['http://example.com', /https/],
     ['ftp://example.com', /https/],
     ['https:example.com', /https/],

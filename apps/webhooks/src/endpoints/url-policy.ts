@@ -60,7 +60,9 @@ export class UrlPolicy {
   }
 
   #parse(raw: string): URL {
-    if (raw.length === 0 || raw.length > MAX_LENGTH) throw new UrlRefusedError('url.length')
+    // In code points, as the database and JSON Schema count.
+    const { length } = [...raw]
+    if (length === 0 || length > MAX_LENGTH) throw new UrlRefusedError('url.length')
     // Checked on the raw text: the parser accepts `https:example.com`, drops tabs and converts backslashes.
     const scheme = this.#guard.allowsPrivateTargets ? /^https?:\/\//i : /^https:\/\//i
     if (!scheme.test(raw)) throw new UrlRefusedError('url.scheme')
