@@ -247,6 +247,11 @@ describe('a hostile client name', () => {
     expect((await oauth.register({ client_name })).body).toMatchObject({ client_name: 'Editor .' })
   })
 
+  it('stacks no marks that could cover the rest of the consent page, but as many as words need', async () => {
+    const { body } = await oauth.register({ client_name: `Tie\u0302\u0301ng a${'\u0316'.repeat(300)}b` })
+    expect(body).toMatchObject({ client_name: `Tie\u0302\u0301ng a${'\u0316'.repeat(4)}b` })
+  })
+
   it('is harmless on the consent page and in the log', async () => {
     const user = harness.identity.addUser()
     const client = await oauth.client({ client_name: '<img src=x>"\u202e\u061c\n\u0000evil' })

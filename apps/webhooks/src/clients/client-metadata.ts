@@ -82,9 +82,10 @@ function readScope(value: unknown): string {
 function readClientName(value: unknown): string {
   if (value === undefined) return 'OAuth client'
   if (typeof value !== 'string') throw badMetadata('client_name must be a string')
-  // Lines of spaces would push what the consent page says about the application out of sight.
+  // Lines of spaces would push what the consent page says about the application out of sight, and stacks of marks would cover it.
   const name = withoutInvisible(value)
     .replace(/\p{Zs}+/gu, ' ')
+    .replace(/(\p{M}{4})\p{M}+/gu, '$1')
     .trim()
   if ([...name].length > 200) throw badMetadata('client_name must not be longer than 200 characters')
   return name === '' ? 'OAuth client' : name
