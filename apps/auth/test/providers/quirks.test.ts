@@ -111,6 +111,15 @@ describe('quirks of single providers (docs/specification.md#providers)', () => {
     expect(await metadata('github')).toMatchObject({ email: 'two@gh.example', provider_id: '77' })
   })
 
+  it.each([
+    ['profile', { id: { toString: 1, valueOf: 1 } }, []],
+    ['list of addresses', { id: 9 }, { 0: null, length: 1 }],
+  ])('github: a %s that the library cannot read is a failure', async (_, profile, emails) => {
+    provider.answer('GET /github/api/v3/user', { body: profile })
+    provider.answer('GET /github/api/v3/user/emails', { body: emails })
+    expect((await signInWith(server, 'github')).query['error_code']).toBe('unexpected_failure')
+  })
+
   it('bitbucket: the older place of the picture', async () => {
     provider.answer('GET /bitbucket/2.0/user', {
       body: { uuid: '{old}', avatar: { href: 'https://bb/old.png' } },

@@ -51,12 +51,9 @@ class OutboundOAuth2 extends OAuth2 {
 
   override get(url: string, accessToken: string, done: dataCallback): void {
     profileText(this.options.outbound, url, accessToken)
-      // Strategies parse the text without error handling, so anything but an object would crash the process.
-      .then((text) => (jsonObject(text), text))
-      .then(
-        (text) => void done(null as never, text),
-        (error: unknown) => void done(error as never),
-      )
+      .then((text) => void done(null as never, (jsonObject(text), text)))
+      // Strategies read the text without error handling. An error of theirs that nobody caught would end the process.
+      .catch((error: unknown) => void done(error as never))
   }
 }
 
