@@ -139,4 +139,4 @@ function authorizeParameters(
 }
 
 /** Some providers read `redirect_uri[]` as another `redirect_uri`. */
-const isReserved = (name: string): boolean => RESERVED.has(name.toLowerCase().replace(/\[.*$/, ''))
+const isReserved = (name: string): boolean => RESERVED.has(name.toLowerCase().split('[', 1)[0] ?? '')

@@ -15,7 +15,9 @@ export function errorPagesOf(method: string, path: string): 'everyone' | 'browse
 }
 
 function isOpenedByPerson(req: Request): boolean {
-  const readers = errorPagesOf(req.method, req.path.replace(/\/+$/, ''))
+  const { method, path } = req
+  // Express also takes paths with one slash at the end.
+  const readers = errorPagesOf(method, path.endsWith('/') ? path.slice(0, -1) : path)
   return readers === 'everyone' || (readers === 'browsers' && prefersHtml(req))
 }
 
