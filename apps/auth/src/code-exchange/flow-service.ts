@@ -3,9 +3,10 @@ import type { Db, Tx } from '@signet/db'
 import type { Audit, AuditLog } from '../audit/audit-log.js'
 import { authError, invalid, userBanned } from '../errors/auth-error.js'
 import type { OneTimeTokenStore } from '../one-time-tokens/one-time-token-store.js'
+import type { Observer } from '../observers/observer.js'
 import type { RequestMeta } from '../requests/request-meta.js'
 import { type DerivedKeys, sha256 } from '../secrets/derived-keys.js'
-import { unseal } from '../secrets/sealed-box.js'
+import { tryUnseal } from '../secrets/sealed-box.js'
 import type { SessionService } from '../sessions/session-service.js'
 import type { SessionGate } from '../sessions/session-gate.js'
 import type { Live, SignedIn } from '../sessions/session.js'
@@ -29,6 +30,7 @@ type Deps = {
   sessions: SessionService
   gate: SessionGate
   audit: AuditLog
+  observer: Pick<Observer, 'sealedElsewhere'>
   encryption: DerivedKeys['encryption']
   /** Lifetime of a code, from the time it was issued. */
   codeLifeMs: number
@@ -53,12 +55,11 @@ export class FlowService {
         if (!verifierMatches(flow.challenge, verifier)) return 'bad_verifier'
         if (user.deletedAt !== null) throw flowNotFound()
         if (isBanned(user, this.deps.now())) throw userBanned('invalid')
-        const signedIn = await this.#signIn(tx, audit, user, flow, meta)
-        return {
-          signedIn,
-          providerToken: this.#unsealed(flow, flow.providerAccessToken),
-          providerRefreshToken: this.#unsealed(flow, flow.providerRefreshToken),
+        const providerTokens = {
+          providerToken: this.#unsealed(flow, flow.providerAccessToken, meta),
+          providerRefreshToken: this.#unsealed(flow, flow.providerRefreshToken, meta),
         }
+        return { signedIn: await this.#signIn(tx, audit, user, flow, meta), ...providerTokens }
       },
     )
     if (outcome === 'bad_verifier') throw badVerifier()
@@ -126,8 +127,13 @@ export class FlowService {
     return authCodeIssuedAt === null || authCodeIssuedAt.getTime() + codeLifeMs <= now().getTime()
   }
 
-  #unsealed(flow: FlowState, sealed: string | null): string | undefined {
-    return sealed === null ? undefined : unseal(this.deps.encryption, flow.id, sealed)
+  /** A code from before a new AUTH_JWT_SECRET does not work, like the other codes of that time. */
+  #unsealed({ id }: FlowState, sealed: string | null, meta: RequestMeta): string | undefined {
+    if (sealed === null) return undefined
+    const token = tryUnseal(this.deps.encryption, id, sealed)
+    if (token !== null) return token
+    this.deps.observer.sealedElsewhere('the token of a provider', id, meta)
+    throw flowNotFound()
   }
 }
 

@@ -80,6 +80,8 @@ export const errorCodes = {
   mfa_ip_address_mismatch: 'The challenge was used before, or comes from another address.',
   mfa_challenge_expired: 'The challenge has expired.',
   mfa_verification_failed: 'The factor code or the response of the security key is wrong.',
+  mfa_verification_rejected:
+    'The secret of the factor cannot be read since AUTH_JWT_SECRET has changed: the factor has to be removed, then enrolled again.',
   mfa_recovery_codes_sole_factor: 'Recovery codes need a verified factor.',
   saml_provider_disabled: 'SAML is not available.',
   web3_provider_disabled: 'Web3 is not available.',

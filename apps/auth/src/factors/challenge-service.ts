@@ -2,15 +2,16 @@ import { randomUUID, type KeyObject } from 'node:crypto'
 import type { Db, Tx } from '@signet/db'
 import { isAppError, type AppError } from '@signet/errors'
 import type { Address } from '../addresses/address.js'
-import type { AuditLog } from '../audit/audit-log.js'
+import type { Audit, AuditLog } from '../audit/audit-log.js'
 import { authError, invalid, tooSoon } from '../errors/auth-error.js'
-import { TOO_MANY, type FailedProofs } from '../failed-proofs/failed-proofs.js'
+import type { FailedProofs } from '../failed-proofs/failed-proofs.js'
 import type { Mailer } from '../mail/mailer.js'
+import type { Observer } from '../observers/observer.js'
 import { randomDigits, sameHash } from '../one-time-tokens/one-time-token.js'
 import type { SendQuotas } from '../quotas/send-quotas.js'
 import type { RequestMeta } from '../requests/request-meta.js'
 import { keyedHash } from '../secrets/derived-keys.js'
-import { unseal } from '../secrets/sealed-box.js'
+import { tryUnseal } from '../secrets/sealed-box.js'
 import type { SessionEnds } from '../sessions/session-ends.js'
 import type { SessionGate } from '../sessions/session-gate.js'
 import type { SessionService } from '../sessions/session-service.js'
@@ -25,10 +26,12 @@ import type { FactorCodes } from './factor-codes.js'
 import {
   factorNotFound,
   factorTraits,
+  msLeft,
   needsFactorFirst,
   orRefusal,
   type FactorRules,
 } from './factor-rules.js'
+import { entryOf, factorFirst, isUnreadable, unreadableFactor, wrongAnswer } from './factor-refusals.js'
 import type { FactorStore, StoredFactor } from './factor-store.js'
 import { FACTOR_METHODS, type SessionLevelStore } from './session-level-store.js'
 import { matchingStep } from './totp.js'
@@ -45,6 +48,7 @@ type Deps = {
   levels: SessionLevelStore
   audit: AuditLog
   mailer: Mailer
+  observer: Pick<Observer, 'sealedElsewhere'>
   codes: FactorCodes
   webauthn: WebauthnFactors
   quotas: SendQuotas
@@ -121,16 +125,12 @@ export class ChallengeService {
     const outcome = await this.deps.audit.transaction(meta, async (tx, record) => {
       const locked = await this.#locked(tx, caller, factorId, answer.challenge_id ?? '', meta)
       const { held, factor, challenge } = locked
-      const traits = { ...factorTraits(factor), challenge_id: challenge.id }
       const accepted = await this.#accept(tx, locked, answer)
       if (isAppError(accepted)) {
-        const isRefusal = accepted.kind === 'limited'
-        const reason = isRefusal ? TOO_MANY : WRONG[factor.factorType].reason
-        if (!isRefusal || (await this.deps.failed.isFirstRefusal(tx, 'factor', factor.id)))
-          record('verification_attempted', held.user, { ...traits, accepted: false, reason })
+        await this.#recordRefusal(tx, record, locked, accepted, meta)
         return accepted
       }
-      record('verification_attempted', held.user, { ...traits, accepted: true })
+      record('verification_attempted', held.user, { ...traitsOf(locked), accepted: true })
       const signedIn = await this.#upgrade(tx, held, factor, challenge, accepted.usedStep)
       if (factor.status === 'unverified') {
         record('factor_added', signedIn.user, { factor_id: factor.id, factor_type: factor.factorType })
@@ -233,20 +233,32 @@ export class ChallengeService {
       const step = { held, factor, challengeId: challenge.id }
       return (await this.deps.webauthn.accept(tx, step, webauthn)) ? { usedStep: null } : wrongAnswer(factor)
     }
+    // Empty for a factor without one.
+    const secret =
+      factor.secret === null ? '' : tryUnseal(this.deps.keys.encryption, factor.id, factor.secret)
+    if (secret === null) return unreadableFactor(factor)
     const attempt = await orRefusal(this.deps.guesses.beginFactor(tx, factor.id))
     if (isAppError(attempt)) return attempt
-    const accepted = this.#acceptCode(factor, challenge, code)
+    const accepted = this.#acceptCode(locked, code, secret)
     if (accepted === null) return wrongAnswer(factor)
     await attempt.takeBack()
     return accepted
   }
 
-  #acceptCode(factor: StoredFactor, challenge: Challenge, code: string): Accepted | null {
+  #acceptCode({ factor, challenge }: Locked, code: string, secret: string): Accepted | null {
     if (challenge.otpHash !== null)
       return sameHash(challenge.otpHash, this.#hashOf(challenge.id, factor, code)) ? { usedStep: null } : null
-    const secret = unseal(this.deps.keys.encryption, factor.id, factor.secret ?? '')
     const usedStep = matchingStep(secret, code, this.deps.now(), factor.lastUsedStep)
     return usedStep === null ? null : { usedStep }
+  }
+
+  async #recordRefusal(tx: Tx, record: Audit, locked: Locked, refusal: AppError, meta: RequestMeta) {
+    const { failed, observer } = this.deps
+    const { held, factor } = locked
+    const { reason, once } = entryOf(factor, refusal)
+    if (once !== null && !(await failed.isFirstRefusal(tx, once, factor.id))) return
+    if (isUnreadable(refusal)) observer.sealedElsewhere('the secret of a second factor', factor.id, meta)
+    record('verification_attempted', held.user, { ...traitsOf(locked), accepted: false, reason })
   }
 
   async #upgrade(
@@ -283,17 +295,4 @@ export class ChallengeService {
   }
 }
 
-const msLeft = ({ lastChallengedAt }: StoredFactor, intervalMs: number, at: Date): number =>
-  // A faster request may have stamped a later challenge than the one read here.
-  (lastChallengedAt ?? at).getTime() + intervalMs - at.getTime()
-
-const factorFirst = () => authError('forbidden', 'insufficient_aal', 'AAL2 required to verify another factor')
-
-const WRONG = {
-  totp: { text: 'Invalid TOTP code entered', reason: 'wrong_code' },
-  phone: { text: 'Invalid MFA Phone code entered', reason: 'wrong_code' },
-  webauthn: { text: 'This security key could not be verified', reason: 'wrong_answer' },
-} as const
-
-const wrongAnswer = ({ factorType }: StoredFactor): AppError =>
-  authError('unprocessable', 'mfa_verification_failed', WRONG[factorType].text)
+const traitsOf = ({ factor, challenge }: Locked) => ({ ...factorTraits(factor), challenge_id: challenge.id })

@@ -62,6 +62,13 @@ export const orRefusal = <T>(attempt: Promise<T>): Promise<T | AppError> =>
     throw error
   })
 
+/** Until the next code may be sent. A faster request may have stamped a later challenge than the one read here. */
+export const msLeft = (
+  { lastChallengedAt }: { readonly lastChallengedAt: Date | null },
+  intervalMs: number,
+  at: Date,
+): number => (lastChallengedAt ?? at).getTime() + intervalMs - at.getTime()
+
 /** What audit entries say about a factor (docs/specification.md#audit-log). */
 export const factorTraits = ({ id, factorType, status }: Factor) => ({
   factor_id: id,

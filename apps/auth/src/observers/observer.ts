@@ -134,6 +134,13 @@ export function createObserver(log: Logger, registry: MetricsRegistry) {
     signingKeyUnreadable(kid: string) {
       log.warn('a signing key is not used: it was sealed with another AUTH_JWT_SECRET', { kid })
     },
+    /** `what` names the kind of value and `id` its row. Whoever needs it has to begin again. */
+    sealedElsewhere(what: string, id: string, { requestId }: RequestMeta) {
+      log.warn(`${what} cannot be read: it was sealed with another AUTH_JWT_SECRET`, {
+        request_id: requestId,
+        id,
+      })
+    },
     signingKeysUnavailable(error: unknown) {
       log.warn('the signing keys could not be read', { error })
     },

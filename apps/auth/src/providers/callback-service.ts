@@ -8,7 +8,7 @@ import { authError } from '../errors/auth-error.js'
 import type { OAuthFlow, OAuthFlowStore } from '../flows/oauth-flow-store.js'
 import type { RequestMeta } from '../requests/request-meta.js'
 import { sha256 } from '../secrets/derived-keys.js'
-import { seal, unseal } from '../secrets/sealed-box.js'
+import { seal, tryUnseal } from '../secrets/sealed-box.js'
 import type { SessionService } from '../sessions/session-service.js'
 import type { SignedIn } from '../sessions/session.js'
 import type { User } from '../users/user.js'
@@ -110,7 +110,9 @@ export class CallbackService {
     const answer = provider.definition.protocol === 'oauth1' ? parameters['oauth_token'] : parameters['code']
     if (answer === undefined || answer === '')
       throw authError('invalid', 'bad_oauth_callback', 'OAuth callback with missing authorization code')
-    const secret = flow.secret === null ? null : unseal(this.deps.encryption, flow.id, flow.secret)
+    const secret = flow.secret === null ? null : tryUnseal(this.deps.encryption, flow.id, flow.secret)
+    // The cookie of such a flow no longer counts either, so the person has to begin again.
+    if (flow.secret !== null && secret === null) throw badState('OAuth state was stored with another secret')
     const save = () => Promise.reject(new Error('the flow is stored already'))
     try {
       const query = { ...parameters, state: flow.id }

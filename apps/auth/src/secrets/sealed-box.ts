@@ -25,3 +25,12 @@ export function unseal(key: KeyObject, context: string, sealed: string): string 
     .setAuthTag(bytes.subarray(-TAG_BYTES))
   return decipher.update(bytes.subarray(NONCE_BYTES, -TAG_BYTES), undefined, 'utf8') + decipher.final('utf8')
 }
+
+/** The sealed text; null if it does not open. What was sealed before a new AUTH_JWT_SECRET never opens again. */
+export function tryUnseal(key: KeyObject, context: string, sealed: string): string | null {
+  try {
+    return unseal(key, context, sealed)
+  } catch {
+    return null
+  }
+}

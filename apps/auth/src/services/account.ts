@@ -21,7 +21,7 @@ export type AccountServices = ReturnType<typeof createAccountServices>
  * docs/specification.md#reauthentication and docs/specification.md#factors).
  */
 export function createAccountServices(parts: Parts, foundation: Foundation) {
-  const { config, db, hasher, now, databaseNow, quotas, stores } = parts
+  const { config, db, hasher, now, databaseNow, observer, quotas, stores } = parts
   const { users, factors, levels } = stores
   const {
     derived,
@@ -151,6 +151,7 @@ export function createAccountServices(parts: Parts, foundation: Foundation) {
       levels,
       audit,
       mailer,
+      observer,
       codes: foundation.factorCodes,
       webauthn: new WebauthnFactors({
         db,

@@ -117,6 +117,7 @@ export function createSignInServices(parts: Parts, foundation: Foundation) {
       sessions,
       gate,
       audit,
+      observer,
       encryption: derived.encryption,
       codeLifeMs: config.flowStateExpiryDuration,
       now,
