@@ -17,7 +17,7 @@ import { createObserver } from './observers/observer.js'
 import { PauseSwitch } from './operations/pause-switch.js'
 import type { Convert } from './preparing/conversion-scheduler.js'
 import { JobPresence } from './queues/job-presence.js'
-import { createAgent } from './sending/agent.js'
+import { createConnections } from './sending/connections.js'
 import { createAdministration } from './services/administration.js'
 import { createAttempts } from './services/attempts.js'
 import { createDispatching } from './services/dispatching.js'
@@ -66,7 +66,10 @@ export function createContext(config: DispatcherConfig, ports: Partial<Ports> = 
   producerRedis.on('ready', () => observer.redisConnected())
   const queues = new WebhookQueues({ connection: producerRedis, prefix: config.queuePrefix })
   registerBacklogGauges({ db, queues, registry, now })
-  const agent = createAgent(config, { ...ports, onProxyFailed: (error) => observer.proxyFailed(error) })
+  const connections = createConnections(config, {
+    ...ports,
+    onProxyFailed: (error) => observer.proxyFailed(error),
+  })
   const markdown = new MarkdownConverter()
   const convert: Convert = ports.convert ?? ((html, cpuLimitMs) => markdown.convert(html, cpuLimitMs))
 
@@ -84,7 +87,7 @@ export function createContext(config: DispatcherConfig, ports: Partial<Ports> = 
     now,
   }
   const pauseSwitch = new PauseSwitch(db, queues)
-  const attempts = createAttempts(parts, { agent, random: ports.random, freshMs: ports.freshMs })
+  const attempts = createAttempts(parts, { connections, random: ports.random, freshMs: ports.freshMs })
   const dispatching = createDispatching(parts, attempts, { ...ports, convert })
   const workers = createWorkers(
     parts,
@@ -125,7 +128,7 @@ export function createContext(config: DispatcherConfig, ports: Partial<Ports> = 
     drain: new Drain(0),
     async close() {
       await administration.history.stop()
-      await agent.destroy()
+      await connections.destroy()
       await queues.close()
       await markdown.close()
       workerRedis.disconnect()

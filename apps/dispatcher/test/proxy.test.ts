@@ -211,6 +211,13 @@ describe('an egress proxy', () => {
     }
   })
 
+  it('has a tunnel for each account, also to the same receiver', async () => {
+    const before = proxy.asked.length
+    await deliver('hook.example.com', '/one')
+    await deliver('hook.example.com', '/other')
+    expect(proxy.asked.slice(before)).toHaveLength(2)
+  })
+
   it('that says nothing keeps no connection after the attempt', async () => {
     const hasty = await startBehind(proxy.url, { DISPATCHER_TIMEOUT_MS: '200' })
     try {

@@ -13,6 +13,8 @@ export type GuardedAgentOptions = {
   maxConnectionLifeMs?: number
   /** How long idle connections are kept, in milliseconds. */
   keepAliveMs?: number
+  /** Creates the pool of connections to an origin. */
+  factory?: Agent.Options['factory']
   /** Certificate authorities to use instead of Node's, for receivers in tests. */
   ca?: string | Buffer | (string | Buffer)[]
 }
@@ -75,6 +77,7 @@ function guardedConnector({ guard, connectTimeoutMs = 5000, ca }: GuardedAgentOp
  */
 export function guardedAgent(options: GuardedAgentOptions): Agent {
   return new (library().Agent)({
+    ...(options.factory && { factory: options.factory }),
     connect: guardedConnector(options),
     clientTtl: options.maxConnectionLifeMs ?? 60_000,
     keepAliveTimeout: options.keepAliveMs ?? 10_000,

@@ -10,7 +10,7 @@ import type { PermitLease } from './permit-lease.js'
 
 export type SendingDeps = {
   secrets: OpenSecrets
-  send: (post: Post) => Exchange
+  send: (post: Post, accountId: string) => Exchange
   observer: Pick<Observer, 'attemptImpossible'>
   now: () => Date
 }
@@ -46,7 +46,10 @@ export async function sendAttempt(
       eventId: snapshot.eventId,
       eventType: snapshot.eventType,
     })
-    const exchange = send({ url: new URL(endpoint.url), headers: { ...FIXED_HEADERS, ...headers }, body })
+    const exchange = send(
+      { url: new URL(endpoint.url), headers: { ...FIXED_HEADERS, ...headers }, body },
+      endpoint.accountId,
+    )
     lease.extendUntil(exchange.closed)
     const sent = await exchange.answered
     const finishedAt = now()

@@ -4,7 +4,7 @@ import { connect, type AddressInfo, type Server, type Socket } from 'node:net'
 import { createServer as createTlsServer, type TlsOptions, type TLSSocket } from 'node:tls'
 import { afterEach, beforeAll, describe, expect, it } from '@jest/globals'
 import { createAuthority, issueCertificate, type Authority } from '@signet/local'
-import { createAgent } from './agent.js'
+import { createConnections } from './connections.js'
 import { post } from './http-sender.js'
 
 const HOST = 'hook.example.com'
@@ -40,11 +40,11 @@ async function startProxy() {
   })
   const { port } = await listen(proxy)
   const config = { proxyUrl: `http://127.0.0.1:${port}`, allowPrivateTargets: true, timeoutMs: 60_000 }
-  const agent = createAgent(config, { ca: authority.cert, onProxyFailed: () => undefined })
-  cleanups.push(() => agent.destroy())
+  const connections = createConnections(config, { ca: authority.cert, onProxyFailed: () => undefined })
+  cleanups.push(() => connections.destroy())
   return async (url: string) => {
     const request = { url: new URL(url), headers: {}, body: Buffer.from('{}') }
-    return post(agent, request, config.timeoutMs).answered
+    return post(connections.of('ada'), request, config.timeoutMs).answered
   }
 }
 

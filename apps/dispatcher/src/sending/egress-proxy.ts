@@ -1,5 +1,5 @@
 import { BlockedAddressError, TLS_WITH_STRANGERS } from '@signet/address-guard'
-import { buildConnector, Pool, ProxyAgent, type Dispatcher } from 'undici'
+import { buildConnector, Pool, ProxyAgent, type Agent, type Dispatcher } from 'undici'
 
 /** The egress proxy cannot be reached or does not accept us, which says nothing about the receiver. */
 export class ProxyFailedError extends Error {
@@ -15,8 +15,12 @@ class NoTunnelError extends Error {
 
 export type EgressProxyOptions = {
   url: string
+  /** Creates the pool of connections to a receiver. */
+  factory: NonNullable<Agent.Options['factory']>
   /** Connections are closed after this time. */
   maxConnectionLifeMs: number
+  /** How long idle connections are kept. */
+  keepAliveMs: number
   /** Time limit of an attempt, after which nobody waits for a tunnel. */
   timeoutMs: number
   ca: string | undefined
@@ -28,11 +32,21 @@ export type EgressProxyOptions = {
 const CONNECT_MS = 1000
 
 /** Sends requests through an egress proxy, which resolves and checks addresses itself. */
-export const egressProxy = ({ url, maxConnectionLifeMs, ca, ...options }: EgressProxyOptions): Dispatcher =>
+export const egressProxy = ({
+  url,
+  factory,
+  maxConnectionLifeMs,
+  keepAliveMs,
+  ca,
+  ...options
+}: EgressProxyOptions): Dispatcher =>
   new ProxyAgent({
     uri: url,
+    factory,
     clientTtl: maxConnectionLifeMs,
-    requestTls: { ...TLS_WITH_STRANGERS, ca },
+    keepAliveTimeout: keepAliveMs,
+    keepAliveMaxTimeout: maxConnectionLifeMs,
+    requestTls: { ...TLS_WITH_STRANGERS, ca, timeout: options.timeoutMs },
     clientFactory: (proxy) => tunnelsThrough(proxy, options),
   })
 

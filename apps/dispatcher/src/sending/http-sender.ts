@@ -42,7 +42,11 @@ export const MAX_ANSWER_BYTES = 16 * 1024
  * One POST with a single time limit over all of it: resolve, connect, TLS, send, status line and headers. The response body is drained,
  * within the same limit and 16 KiB, only to make the connection reusable. Nothing waits for it.
  */
-export function post(dispatcher: Dispatcher, { url, headers, body }: Post, timeoutMs: number): Exchange {
+export function post(
+  dispatcher: Pick<Dispatcher, 'dispatch'>,
+  { url, headers, body }: Post,
+  timeoutMs: number,
+): Exchange {
   const handler = new ExchangeHandler(timeoutMs)
   try {
     observeConnection(

@@ -1,5 +1,4 @@
 import { RetrySchedule, type EventId } from '@signet/webhook-core'
-import type { Dispatcher } from 'undici'
 import { AttemptService } from '../attempts/attempt-service.js'
 import { BacklogCanceller } from '../attempts/backlog-canceller.js'
 import { BodyCache } from '../attempts/body-cache.js'
@@ -13,12 +12,12 @@ import { createSnapshotLoader } from '../attempts/snapshot-loader.js'
 import { retryWhileUnavailable } from '../database/retry-while-unavailable.js'
 import { findBody } from '../events/event-store.js'
 import { EndpointLimiter } from '../fairness/endpoint-limiter.js'
+import type { Connections } from '../sending/connections.js'
 import { post } from '../sending/http-sender.js'
 import type { Parts } from './parts.js'
 
 type AttemptPorts = {
-  /** The connections to receivers. */
-  agent: Dispatcher
+  connections: Connections
   random?: (() => number) | undefined
   freshMs?: number | undefined
 }
@@ -26,7 +25,7 @@ type AttemptPorts = {
 export type Attempts = ReturnType<typeof createAttempts>
 
 /** Creates what makes attempts, records their results and decides what follows. */
-export function createAttempts(parts: Parts, { agent, random, freshMs }: AttemptPorts) {
+export function createAttempts(parts: Parts, { connections, random, freshMs }: AttemptPorts) {
   const { config, pools, queues, observer, retryWhileUnavailable: retry, now } = parts
   const { db } = pools
   const limiter = new EndpointLimiter({
@@ -58,7 +57,7 @@ export function createAttempts(parts: Parts, { agent, random, freshMs }: Attempt
     secrets: new OpenSecrets(config.secretBox),
     schedule,
     freshness: new SnapshotFreshness(freshMs),
-    send: (request) => post(agent, request, config.timeoutMs),
+    send: (request, accountId) => post(connections.of(accountId), request, config.timeoutMs),
   })
   return { limiter, bodies, canceller, lostRuns, deferredJobs, attempts }
 }
