@@ -6,7 +6,17 @@ import { seconds } from './run.mjs'
 import { ensureChromium, nameChromium } from './chromium.mjs'
 
 const LOCAL = 'infra/local/tsconfig.build.json'
+const USAGE = `npm test                                 every check and every test
+npm test -- <path> … [jest arguments]    the types and tests of these folders or files
+npm test -- apps/auth -t refresh         the tests of apps/auth whose names contain a word
+
+Arguments after the paths go to jest: https://jestjs.io/docs/cli`
+
 const words = process.argv.slice(2)
+if (words.includes('--help')) {
+  console.log(USAGE)
+  process.exit(0)
+}
 const paths = leadingPaths(words)
 
 if (paths.length > 0) await testPaths(paths, words.slice(paths.length))

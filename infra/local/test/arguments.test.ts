@@ -34,7 +34,7 @@ it.each([
   expect(stderr).toContain(`no such argument: ${word}`)
 })
 
-it.each(commands)('npm run %s explains itself', (name, command) => {
+it.each([...commands, ['test', scripts['test'] ?? '']])('npm run %s explains itself', (name, command) => {
   const { status, stdout } = run(command, '--help')
   expect([status, stdout]).toEqual([0, expect.stringMatching(new RegExp(`npm (run )?${name}`))])
 })
