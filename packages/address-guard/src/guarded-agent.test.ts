@@ -189,6 +189,15 @@ describe('guardedAgent', () => {
     expect(receiver.connections.length).toBeGreaterThanOrEqual(3)
   })
 
+  it('keeps an idle connection no longer than it is told to, whatever the receiver would like', async () => {
+    const receiver = await start(
+      createServer((req, res) => answer(req, res.setHeader('keep-alive', 'timeout=60'))),
+    )
+    await post(agent({ keepAliveMs: 10 }), `http://hook.example.com:${receiver.port}/`)
+    const [socket] = receiver.connections
+    if (!socket?.destroyed) await once(socket as Socket, 'close')
+  })
+
   describe('over TLS', () => {
     let pems: { private: string; cert: string }
     beforeAll(async () => {

@@ -76,12 +76,14 @@ function guardedConnector({ guard, connectTimeoutMs = 5000, ca }: GuardedAgentOp
  * after connecting: the caller has one deadline for the whole exchange.
  */
 export function guardedAgent(options: GuardedAgentOptions): Agent {
+  const { keepAliveMs = 10_000 } = options
   return new (library().Agent)({
     ...(options.factory && { factory: options.factory }),
     connect: guardedConnector(options),
     clientTtl: options.maxConnectionLifeMs ?? 60_000,
-    keepAliveTimeout: options.keepAliveMs ?? 10_000,
-    keepAliveMaxTimeout: options.maxConnectionLifeMs ?? 60_000,
+    keepAliveTimeout: keepAliveMs,
+    // What a server asks for in `Keep-Alive` does not make it longer.
+    keepAliveMaxTimeout: keepAliveMs,
     headersTimeout: 0,
     bodyTimeout: 0,
     pipelining: 1,

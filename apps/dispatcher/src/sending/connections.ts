@@ -52,7 +52,7 @@ function createAgent(
   { proxyUrl: url, allowPrivateTargets, timeoutMs }: Options,
   { resolver, ca, onProxyFailed }: Ports,
   factory: EgressProxyOptions['factory'],
-): Dispatcher {
+): Pick<Dispatcher, 'dispatch' | 'destroy'> {
   const keeping = { factory, maxConnectionLifeMs: CONNECTION_LIFE_MS, keepAliveMs: IDLE_MS, ca }
   if (url !== undefined) return egressProxy({ ...keeping, url, timeoutMs, onProxyFailed })
   const guard = new AddressGuard({ allowPrivateTargets, resolver })

@@ -1,13 +1,22 @@
 import { once } from 'node:events'
 import { createServer } from 'node:http'
-import { connect, type AddressInfo, type Server, type Socket } from 'node:net'
+import {
+  connect,
+  createServer as createTcpServer,
+  type AddressInfo,
+  type Server,
+  type Socket,
+} from 'node:net'
 import { createServer as createTlsServer, type TlsOptions, type TLSSocket } from 'node:tls'
 import { afterEach, beforeAll, describe, expect, it } from '@jest/globals'
 import { createAuthority, issueCertificate, type Authority } from '@signet/local'
-import { createConnections } from './connections.js'
+import { waitFor } from '@signet/testkit'
+import { Pool } from 'undici'
+import { egressProxy, type EgressProxyOptions } from './egress-proxy.js'
 import { post } from './http-sender.js'
 
 const HOST = 'hook.example.com'
+const LONG_MS = 60_000
 const cleanups: (() => unknown)[] = []
 afterEach(async () => {
   for (const cleanup of cleanups.splice(0).reverse()) await cleanup()
@@ -29,8 +38,8 @@ async function listen<Listener extends Server>(server: Listener) {
   return { port: (server.address() as AddressInfo).port, sockets }
 }
 
-/** A proxy that finds every host on this machine, and an agent behind it. */
-async function startProxy() {
+/** A proxy that finds every host on this machine. Returns what sends a request through it. */
+async function startProxy(options: Partial<EgressProxyOptions> = {}) {
   const proxy = createServer().on('connect', ({ url }, client: Socket) => {
     const upstream = connect(Number(url?.split(':').at(-1)), '127.0.0.1', () => {
       client.write('HTTP/1.1 200 Connection established\r\n\r\n')
@@ -39,12 +48,20 @@ async function startProxy() {
     upstream.on('error', () => client.destroy())
   })
   const { port } = await listen(proxy)
-  const config = { proxyUrl: `http://127.0.0.1:${port}`, allowPrivateTargets: true, timeoutMs: 60_000 }
-  const connections = createConnections(config, { ca: authority.cert, onProxyFailed: () => undefined })
-  cleanups.push(() => connections.destroy())
+  const { dispatch, destroy } = egressProxy({
+    url: `http://127.0.0.1:${port}`,
+    factory: (origin, options) => new Pool(origin, options),
+    maxConnectionLifeMs: 60_000,
+    keepAliveMs: 60_000,
+    timeoutMs: LONG_MS,
+    ca: authority.cert,
+    onProxyFailed: () => undefined,
+    ...options,
+  })
+  cleanups.push(destroy)
   return async (url: string) => {
     const request = { url: new URL(url), headers: {}, body: Buffer.from('{}') }
-    return post(connections.of('ada'), request, config.timeoutMs).answered
+    return post({ dispatch }, request, LONG_MS).answered
   }
 }
 
@@ -77,4 +94,33 @@ describe('TLS through an egress proxy', () => {
     void send(`https://${HOST}:${port}/`)
     expect(await outcome).toMatchObject({ code: 'ERR_SSL_NO_RENEGOTIATION' })
   })
+
+  it('names the receiver without the root dot, which is not allowed in SNI', async () => {
+    const names: string[] = []
+    const { port } = await startReceiver(answer, {
+      SNICallback: (name, done) => {
+        names.push(name)
+        done(null)
+      },
+    })
+    const send = await startProxy()
+    expect(await send(`https://${HOST}.:${port}/`)).toEqual({ kind: 'answered', status: 204 })
+    expect(names).toEqual([HOST])
+  })
+
+  it('is given up after the time of an attempt if the receiver never shakes hands', async () => {
+    const { port, sockets } = await listen(createTcpServer((socket) => socket.resume()))
+    const send = await startProxy({ timeoutMs: 100 })
+    expect(await send(`https://${HOST}:${port}/`)).toEqual({ kind: 'failed', error: 'timeout' })
+    await waitFor(() => sockets.every(({ destroyed }) => destroyed))
+  })
+})
+
+it('keeps no tunnel for as long as the receiver would like', async () => {
+  const { port, sockets } = await startReceiver((socket) => {
+    socket.write('HTTP/1.1 204 No Content\r\nKeep-Alive: timeout=600\r\n\r\n')
+  })
+  const send = await startProxy({ keepAliveMs: 10 })
+  expect(await send(`https://${HOST}:${port}/`)).toEqual({ kind: 'answered', status: 204 })
+  await waitFor(() => sockets.every(({ destroyed }) => destroyed))
 })

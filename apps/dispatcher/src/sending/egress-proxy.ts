@@ -1,5 +1,6 @@
+import type { Socket } from 'node:net'
 import { BlockedAddressError, TLS_WITH_STRANGERS } from '@signet/address-guard'
-import { buildConnector, Pool, ProxyAgent, type Agent, type Dispatcher } from 'undici'
+import { Agent, buildConnector, Pool } from 'undici'
 
 /** The egress proxy cannot be reached or does not accept us, which says nothing about the receiver. */
 export class ProxyFailedError extends Error {
@@ -31,52 +32,101 @@ export type EgressProxyOptions = {
 /** Longer than connecting to our own proxy takes, and shorter than an attempt: its failure must not be taken for the receiver's. */
 const CONNECT_MS = 1000
 
-/** Sends requests through an egress proxy, which resolves and checks addresses itself. */
-export const egressProxy = ({
+/**
+ * Sends requests through tunnels of an egress proxy, which resolves and checks addresses itself. `ProxyAgent` of `undici` would do so with
+ * the root dot of a name in SNI.
+ */
+export function egressProxy({
   url,
   factory,
   maxConnectionLifeMs,
   keepAliveMs,
-  ca,
   ...options
-}: EgressProxyOptions): Dispatcher =>
-  new ProxyAgent({
-    uri: url,
+}: EgressProxyOptions) {
+  const proxy = new TunnelProxy(new URL(url), options)
+  const agent = new Agent({
     factory,
+    connect: tunnelConnector(proxy, options),
     clientTtl: maxConnectionLifeMs,
     keepAliveTimeout: keepAliveMs,
-    keepAliveMaxTimeout: maxConnectionLifeMs,
-    requestTls: { ...TLS_WITH_STRANGERS, ca, timeout: options.timeoutMs },
-    clientFactory: (proxy) => tunnelsThrough(proxy, options),
+    // What a receiver asks for in `Keep-Alive` does not make it longer.
+    keepAliveMaxTimeout: keepAliveMs,
   })
-
-function tunnelsThrough(
-  proxy: URL,
-  { timeoutMs, onProxyFailed }: Pick<EgressProxyOptions, 'timeoutMs' | 'onProxyFailed'>,
-): Dispatcher {
-  const failed = (cause: unknown) => {
-    onProxyFailed(cause)
-    return new ProxyFailedError('the egress proxy failed', { cause })
+  return {
+    dispatch: agent.dispatch.bind(agent),
+    destroy: async () => void (await Promise.all([agent.destroy(), proxy.destroy()])),
   }
-  const open = buildConnector({ timeout: Math.min(CONNECT_MS, timeoutMs / 2) })
-  const pool = new Pool(proxy, {
-    headersTimeout: timeoutMs,
-    connect: (options, callback) =>
-      open(options, (...[error, socket]) => (error ? callback(failed(error), null) : callback(null, socket))),
-  })
-  const connect: (options: Dispatcher.ConnectOptions) => Promise<Dispatcher.ConnectData> =
-    pool.connect.bind(pool)
-  const tunnel = async (options: Dispatcher.ConnectOptions) => {
-    const answer = await connect(options)
-    const { statusCode: status, headers, socket } = answer
-    if (status === 200) return answer
+}
+
+function tunnelConnector(
+  proxy: TunnelProxy,
+  { ca, timeoutMs }: Pick<EgressProxyOptions, 'ca' | 'timeoutMs'>,
+): buildConnector.connector {
+  const secure = buildConnector({ ...TLS_WITH_STRANGERS, ca, timeout: timeoutMs })
+  return (options, callback) => {
+    const { protocol, hostname, host = hostname, port } = options
+    const isSecure = protocol === 'https:'
+    // SNI must not contain the root dot (RFC 6066 section 3).
+    const servername = hostname.endsWith('.') ? hostname.slice(0, -1) : options.servername
+    proxy.tunnelTo(port ? host : `${host}:${isSecure ? 443 : 80}`).then(
+      (httpSocket) => {
+        if (isSecure) secure({ ...options, servername, httpSocket }, callback)
+        else callback(null, httpSocket)
+      },
+      (error: Error) => callback(error, null),
+    )
+  }
+}
+
+class TunnelProxy {
+  readonly #pool: Pool
+  readonly #headers: Record<string, string>
+  readonly #failed: (cause: unknown) => ProxyFailedError
+
+  constructor(
+    private readonly url: URL,
+    { timeoutMs, onProxyFailed }: Pick<EgressProxyOptions, 'timeoutMs' | 'onProxyFailed'>,
+  ) {
+    this.#failed = (cause) => {
+      onProxyFailed(cause)
+      return new ProxyFailedError('the egress proxy failed', { cause })
+    }
+    const open = buildConnector({ timeout: Math.min(CONNECT_MS, timeoutMs / 2) })
+    this.#pool = new Pool(url.origin, {
+      headersTimeout: timeoutMs,
+      connect: (options, callback) =>
+        open(options, (...[error, socket]) =>
+          error ? callback(this.#failed(error), null) : callback(null, socket),
+        ),
+    })
+    this.#headers = authorizationOf(url)
+  }
+
+  /** Resolves with a connection to the receiver, which belongs to the caller. */
+  async tunnelTo(target: string): Promise<Socket> {
+    // For a proxy that is itself reached over TLS, whose name is not the one in Host.
+    const { hostname: servername } = this.url
+    const request = { path: target, headers: { ...this.#headers, host: target }, servername }
+    const answer = await this.#pool.connect(request)
+    const { statusCode: status, headers } = answer
+    const socket = answer.socket as Socket
+    if (status === 200) return socket
     socket.on('error', () => undefined).destroy()
     if (status === 407 && headers['proxy-authenticate'] !== undefined)
-      throw failed(new Error('the egress proxy does not accept the credentials (407)'))
+      throw this.#failed(new Error('the egress proxy does not accept the credentials (407)'))
     // Smokescreen refuses addresses with a 407 that lacks the challenge of one about credentials (RFC 9110 section 15.5.8).
     if (status === 403 || status === 407)
       throw new BlockedAddressError('the egress proxy refuses the address')
     throw new NoTunnelError(status === 504 ? 'ETIMEDOUT' : 'EHOSTUNREACH')
   }
-  return Object.assign(pool, { connect: tunnel })
+
+  async destroy(): Promise<void> {
+    await this.#pool.destroy()
+  }
+}
+
+function authorizationOf({ username, password }: URL): Record<string, string> {
+  if (!username) return {}
+  const credentials = `${decodeURIComponent(username)}:${decodeURIComponent(password)}`
+  return { 'proxy-authorization': `Basic ${Buffer.from(credentials).toString('base64')}` }
 }
