@@ -1,5 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { lockWaiters } from '@signet/testkit'
 import { anEmail, aUser, expectError, get, mailTo, PASSWORD, post, put, type Json } from './support/api.js'
 import { NO_EMAIL_GAPS, SITE, startServer, type TestServer } from './support/server.js'
 import { claimsOf } from './support/tokens.js'
@@ -48,6 +49,25 @@ describe('PKCE in email flows', () => {
       expectError(await exchange(code, verifier), 404, 'flow_state_not_found')
     },
   )
+
+  it('does not sign in the person for whom a code was issued first, once it is issued again for another', async () => {
+    const { verifier, request } = aFlow()
+    const { token } = await signUp(request)
+    const code = (await follow(token)).searchParams.get('code') ?? ''
+    const other = await aUser(server)
+    const { db } = server.context
+    const { answer } = await db.transaction(async (tx) => {
+      const hash = createHash('sha256').update(code).digest()
+      const where = 'where id = (select user_id from flow_state where auth_code_hash = $1)'
+      await tx.query(`select 1 from users ${where} for update`, [hash])
+      const sent = exchange(code, verifier)
+      await lockWaiters(db, 1)
+      await tx.query('update flow_state set user_id = $2 where auth_code_hash = $1', [hash, other.user.id])
+      return { answer: sent }
+    })
+    expectError(await answer, 404, 'flow_state_not_found')
+    expect((await exchange(code, verifier)).body).toMatchObject({ user: { id: other.user.id } })
+  })
 
   it('lets one of many parallel exchanges win', async () => {
     const { verifier, request } = aFlow()

@@ -118,7 +118,7 @@ export class FlowService {
     // Lock the user before the code, in the same order as every statement that ends the user's sessions and removes their codes.
     const user = flow.userId === null ? null : await users.lockById(tx, flow.userId)
     // Deleting the row redeems the code: of two concurrent requests, one deletes nothing.
-    if (user === null || !(await flows.remove(tx, flow.id))) throw flowNotFound()
+    if (user === null || !(await flows.remove(tx, flow.id, user.id))) throw flowNotFound()
     return { user, flow: { ...flow, challenge: flow.challenge } }
   }
 

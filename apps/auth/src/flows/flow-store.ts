@@ -117,9 +117,15 @@ export class FlowStore {
     )
   }
 
-  /** Ends the flow; false when another request was first. */
-  async remove(tx: Tx, id: string): Promise<boolean> {
-    const { rowCount } = await tx.query(`delete from ${this.t.flowState} where id = $1`, [id])
+  /**
+   * Ends the flow; false when another request was first. `userId` is the user for whom the code was found: a code that was issued again
+   * for another user meanwhile is no longer theirs.
+   */
+  async remove(tx: Tx, id: string, userId: string): Promise<boolean> {
+    const { rowCount } = await tx.query(`delete from ${this.t.flowState} where id = $1 and user_id = $2`, [
+      id,
+      userId,
+    ])
     return rowCount === 1
   }
 }
