@@ -1,5 +1,5 @@
 import type { Db } from '@signet/db'
-import type { AuditListStore } from '../admin/audit-list-store.js'
+import type { AuditEntry, AuditListStore } from '../admin/audit-list-store.js'
 import type { AuditLog } from '../audit/audit-log.js'
 import type { RecoveryCodeStore } from '../factors/recovery-code-store.js'
 import type { RequestMeta } from '../requests/request-meta.js'
@@ -9,6 +9,7 @@ import type { Listed, OpenSignIn, SessionListStore } from '../sessions/session-l
 import type { UserStore } from '../users/user-store.js'
 import { limitTimesAt, type Live, type SessionLimits } from '../sessions/session.js'
 import { userView } from '../users/user-view.js'
+import { NIL_UUID } from '../users/uuid.js'
 import type { CredentialStore } from '../webauthn/credential-store.js'
 import { activityOf, SHOWN_ACTIONS, type ShownActivity } from './shown-activity.js'
 
@@ -127,11 +128,18 @@ export class AccountOverviewService {
         ended_at: session.revokedAt?.toISOString() ?? null,
         ended_because: session.revokedReason,
       })),
-      audit_log: log.map((entry) => ({
-        ...entry.payload,
-        ip_address: entry.ip_address,
-        created_at: entry.created_at.toISOString(),
-      })),
+      audit_log: log.map((entry) => exportedEntry(entry, user.id)),
     }
   }
+}
+
+/** What the owner gets of an entry. As on the page, it neither names the administrator who acted nor says where they were. */
+function exportedEntry({ payload, ip_address: ip, created_at }: AuditEntry, userId: string) {
+  const { actor_id: actorId, actor_username, actor_name, ...rest } = payload
+  const isOwn = actorId === userId
+  const actor =
+    isOwn || actorId === NIL_UUID
+      ? { actor_id: actorId, actor_username, actor_name }
+      : { actor_id: NIL_UUID, actor_username: '' }
+  return { ...actor, ...rest, ip_address: isOwn ? ip : '', created_at: created_at.toISOString() }
 }

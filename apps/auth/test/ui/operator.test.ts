@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals'
 import { formOf, type Seen } from '@signet/testkit'
+import { NIL_UUID } from '../../src/users/uuid.js'
 import { uiCatalogues, type UiKey } from '../../src/ui/texts.js'
 import { aPhone, aUser, call, get, mailTo, post, UUID, type SignedUp } from '../support/api.js'
 import { anAdministrator, anOperator, changeUser, type OperatorInPerson } from '../support/operator.js'
@@ -105,6 +106,24 @@ describe('the operator page', () => {
     expect((await act({ action: 'sign-out' })).text).toContain('All sessions have ended')
     expect(await canRefresh()).toBe(false)
     expect(await newestEntry('session_revoked')).toEqual(byOperator())
+  })
+
+  it('is not named in what a person downloads about their account', async () => {
+    await act({ action: 'sign-out' })
+    const browser = aBrowser(server)
+    await settle(browser, await signIn(browser, user))
+    const { text } = await browser.get('/ui/account/export')
+    const { audit_log: log } = JSON.parse(text) as { audit_log: Record<string, unknown>[] }
+    expect(log.find(({ action }) => action === 'session_revoked')).toMatchObject({
+      actor_id: NIL_UUID,
+      actor_username: '',
+      ip_address: '',
+    })
+    expect(log.find(({ action }) => action === 'login')).toMatchObject({
+      actor_id: user.user.id,
+      ip_address: expect.stringMatching(/./) as unknown,
+    })
+    for (const hidden of [operator.user.id, operator.email]) expect(text).not.toContain(hidden)
   })
 
   it('removes a second factor', async () => {
