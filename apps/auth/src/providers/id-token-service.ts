@@ -60,6 +60,7 @@ type Expectation = {
   isIssuer: (issuer: string) => boolean
   audiences: readonly string[]
   keysUrl: string | undefined
+  discoveredAt: string | undefined
   checkNonce: boolean
   emailOptional: boolean
   profile: (claims: JwtClaims) => ProviderProfile
@@ -117,6 +118,7 @@ export class IdTokenService {
       isIssuer: (issuer) => openId.isIssuer(issuer, settings),
       audiences: isApp ? [...settings.clientIds, iosBundleId] : settings.clientIds,
       keysUrl: openId.keysUrl?.(endpointBelow(settings.baseUrl)),
+      discoveredAt: openId.discoveredAt?.(settings),
       checkNonce: comparesNonces({ openId }) && !settings.skipNonceCheck,
       emailOptional: settings.emailOptional,
       profile: (claims) => openId.profile(claims, settings),
@@ -135,6 +137,7 @@ export class IdTokenService {
       isIssuer: (claimed) => claimed === issuer,
       audiences: [clientId],
       keysUrl: undefined,
+      discoveredAt: undefined,
       checkNonce: true,
       emailOptional: false,
       profile: genericProfile,
@@ -145,9 +148,9 @@ export class IdTokenService {
     const issuer = claimedIssuer(token)
     if (issuer === undefined || !expected.isIssuer(issuer))
       throw new OAuthRefusal('invalid request', 'Unacceptable issuer in id_token')
-    const { audiences, keysUrl } = expected
+    const { audiences, keysUrl, discoveredAt } = expected
     try {
-      return await this.deps.idTokens.verify({ token, issuer, audiences, keysUrl, accessToken })
+      return await this.deps.idTokens.verify({ token, issuer, audiences, keysUrl, discoveredAt, accessToken })
     } catch (cause) {
       if (!(cause instanceof JwtError))
         throw authError('internal', 'unexpected_failure', 'The keys of the issuer could not be fetched', {

@@ -121,9 +121,15 @@ export class ProviderRegistry {
     const issuer = claimedIssuer(token)
     if (issuer === undefined || !definition.openId?.isIssuer(issuer, settings))
       throw new ProviderError('the id token has another issuer')
-    const keysUrl = definition.openId.keysUrl?.(endpointBelow(settings.baseUrl))
     const { accessToken } = tokens
-    return this.deps.idTokens.verify({ token, issuer, audiences: settings.clientIds, keysUrl, accessToken })
+    return this.deps.idTokens.verify({
+      token,
+      issuer,
+      audiences: settings.clientIds,
+      keysUrl: definition.openId.keysUrl?.(endpointBelow(settings.baseUrl)),
+      discoveredAt: definition.openId.discoveredAt?.(settings),
+      accessToken,
+    })
   }
 }
 

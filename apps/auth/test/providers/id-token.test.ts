@@ -30,6 +30,7 @@ let provider: FakeProvider
 let server: TestServer
 let key: CryptoKey
 let foreignKey: CryptoKey
+let edKey: CryptoKey
 const baseOf = (name: Name) => `${provider.url}/${name}`
 const issuerOf = (name: Name) => (name === 'azure' ? `${baseOf(name)}/v2.0` : baseOf(name))
 const customIssuer = () => `${provider.url}/custom`
@@ -39,7 +40,14 @@ beforeAll(async () => {
   key = pair.privateKey
   foreignKey = (await generateKeyPair('RS256')).privateKey
   provider = await startFakeProvider()
-  const keys = { keys: [{ ...(await exportJWK(pair.publicKey)), kid: 'k1', alg: 'RS256', use: 'sig' }] }
+  const ed = await generateKeyPair('EdDSA')
+  edKey = ed.privateKey
+  const keys = {
+    keys: [
+      { ...(await exportJWK(pair.publicKey)), kid: 'k1', alg: 'RS256', use: 'sig' },
+      { ...(await exportJWK(ed.publicKey)), kid: 'ed', alg: 'EdDSA', use: 'sig' },
+    ],
+  }
   provider.answer('GET /apple/auth/keys', { body: keys })
   provider.answer('GET /keys', { body: keys })
   for (const issuer of [...NAMES.map(issuerOf), customIssuer()])
@@ -64,11 +72,11 @@ afterAll(async () => {
 function idToken(
   issuer: string,
   claims: Json = {},
-  { audience = CLIENT_ID, by = key } = {},
+  { audience = CLIENT_ID, by = key, alg = 'RS256', kid = 'k1' } = {},
 ): Promise<string> {
   const seconds = Math.floor(server.clock.now().getTime() / 1000)
   return new SignJWT({ sub: randomUUID(), email: anEmail(), email_verified: true, name: 'Ann', ...claims })
-    .setProtectedHeader({ alg: 'RS256', kid: 'k1' })
+    .setProtectedHeader({ alg, kid })
     .setIssuer(issuer)
     .setAudience(audience)
     .setIssuedAt(seconds)
@@ -112,6 +120,24 @@ describe('id_token grant (docs/specification.md#tokens)', () => {
     },
   )
 
+  it('google: the issuer may stand without its scheme', async () => {
+    const id_token = await idToken(issuerOf('google').replace(/^http:\/\//, ''))
+    expect((await grant({ provider: 'google', id_token })).status).toBe(200)
+  })
+
+  it.each([
+    ['RS256', 'sha256'],
+    ['EdDSA', 'sha512'],
+  ] as const)('%s: an access token is hashed with %s', async (alg, hash) => {
+    const digest = createHash(hash).update('a').digest()
+    const at_hash = digest.subarray(0, digest.length / 2).toString('base64url')
+    const [by, kid] = alg === 'EdDSA' ? [edKey, 'ed'] : [key, 'k1']
+    const id_token = await idToken(issuerOf('google'), { at_hash }, { by, alg, kid })
+    expect((await grant({ provider: 'google', access_token: 'a', id_token })).status).toBe(200)
+    const other = await grant({ provider: 'google', access_token: 'b', id_token })
+    expect(other.body).toMatchObject({ error_description: 'Bad ID token' })
+  })
+
   it.each<[string, () => Promise<Json>]>([
     [
       'the issuer of another provider',
@@ -144,6 +170,13 @@ describe('id_token grant (docs/specification.md#tokens)', () => {
       async () => ({
         provider: 'google',
         id_token: await idToken(issuerOf('google'), { sub: randomBytes(3000).toString('hex') }),
+      }),
+    ],
+    [
+      'another issuer without its scheme',
+      async () => ({
+        provider: 'facebook',
+        id_token: await idToken(issuerOf('facebook').replace(/^http:\/\//, '')),
       }),
     ],
     [

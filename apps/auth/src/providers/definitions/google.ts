@@ -23,7 +23,9 @@ export const google: ProviderDefinition = {
     account: endpoint('https://www.googleapis.com/oauth2/v3/userinfo'),
   }),
   openId: {
-    isIssuer: (issuer, { baseUrl = ISSUER }) => issuer === baseUrl,
+    // Google documents both forms: with the scheme and without.
+    isIssuer: (issuer, { baseUrl = ISSUER }) => issuer === baseUrl || issuer === withoutScheme(baseUrl),
+    discoveredAt: ({ baseUrl = ISSUER }) => baseUrl,
     idTokenGrant: true,
     profile: profileOf,
   },
@@ -39,6 +41,8 @@ export const google: ProviderDefinition = {
     }
   },
 }
+
+const withoutScheme = (url: string): string => url.slice(url.indexOf('://') + '://'.length)
 
 function profileOf(claims: JwtClaims): ProviderProfile {
   return {

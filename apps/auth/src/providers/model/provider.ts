@@ -76,6 +76,8 @@ export type OpenIdRules = {
   readonly cannotPassNonce?: true
   /** The URL of the keys, for issuers without a discovery document of their own. */
   keysUrl?(endpoint: Endpoint): string
+  /** The issuer with the discovery document, if tokens may name it in more than one way. */
+  discoveredAt?(settings: ProviderSettings): string
   profile(claims: JwtClaims, settings: ProviderSettings): ProviderProfile
 }
 

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import { JwksClient, JwksUnavailableError, JwtError, verifyJwt, type JwtClaims } from '@signet/jwt'
+import { decodeProtectedHeader } from 'jose'
 import { LRUCache } from 'lru-cache'
 import type { Outbound } from '../../outbound/outbound.js'
 import { MAX_SUBJECT, textAt } from '../model/foreign-json.js'
@@ -13,6 +14,8 @@ export type IdTokenCheck = {
   audiences: readonly string[]
   /** The URL of the keys; by default from the issuer's discovery document. */
   keysUrl?: string | undefined
+  /** The issuer with the discovery document; by default the one of the token. */
+  discoveredAt?: string | undefined
   /** If the token contains a hash of an access token, it must match this one. */
   accessToken?: string | undefined
 }
@@ -30,8 +33,9 @@ export class IdTokenVerifier {
   constructor(private readonly deps: Deps) {}
 
   /** Returns the claims of a valid token. Throws {@link JwtError} for an invalid one, and ProviderError if the keys are unavailable. */
-  async verify({ token, issuer, audiences, keysUrl, accessToken }: IdTokenCheck): Promise<JwtClaims> {
-    const url = keysUrl ?? (await this.#discover(issuer))
+  async verify(check: IdTokenCheck): Promise<JwtClaims> {
+    const { token, issuer, audiences, accessToken } = check
+    const url = check.keysUrl ?? (await this.#discover(check.discoveredAt ?? issuer))
     const claims = await verifyJwt(this.#clientOf(url), token, {
       issuer,
       audience: audiences,
@@ -46,7 +50,7 @@ export class IdTokenVerifier {
     if (
       accessToken !== undefined &&
       claims['at_hash'] !== undefined &&
-      claims['at_hash'] !== hashOf(accessToken)
+      claims['at_hash'] !== hashOf(accessToken, token)
     )
       throw new JwtError('malformed')
     return claims
@@ -97,6 +101,11 @@ function parseJson(text: string): unknown {
   }
 }
 
-/** Left half of the hash, base64url (OpenID Connect Core section 3.1.3.6), for the 256-bit algorithms. */
-const hashOf = (accessToken: string) =>
-  createHash('sha256').update(accessToken).digest().subarray(0, 16).toString('base64url')
+/** Left half of the hash that the algorithm of the token uses, base64url (OpenID Connect Core section 3.1.3.6). Ed25519 uses SHA-512. */
+function hashOf(accessToken: string, token: string): string {
+  const { alg } = decodeProtectedHeader(token)
+  const hash = createHash(alg === 'EdDSA' ? 'sha512' : 'sha256')
+    .update(accessToken)
+    .digest()
+  return hash.subarray(0, hash.length / 2).toString('base64url')
+}
