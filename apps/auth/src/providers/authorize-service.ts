@@ -21,6 +21,8 @@ export type AuthorizeRequest = {
 
 /** Where to send the browser, and the state that it must bring back. */
 export type Departure = {
+  /** The provider's own name, even if the request used another one. */
+  readonly provider: string
   readonly url: string
   readonly state: string
   /** Whether the provider returns with a form post. */
@@ -96,7 +98,12 @@ export class AuthorizeService {
         throw authError('internal', 'unexpected_failure', 'The provider could not be reached', { cause })
       })
     if (outcome.kind !== 'redirect') throw new Error('a strategy without a redirect')
-    return { url: outcome.url, state: flow.id, posted: parameters['response_mode'] === 'form_post' }
+    return {
+      provider: provider.name,
+      url: outcome.url,
+      state: flow.id,
+      posted: parameters['response_mode'] === 'form_post',
+    }
   }
 
   async #save(flow: Parameters<OAuthFlowStore['insert']>[1]): Promise<void> {

@@ -61,7 +61,6 @@ export function identityRoutes({
         )
         const url = linkConfirmation.addressOf({
           ...departure,
-          provider: parameters['provider'] ?? '',
           account: caller.user.email ?? caller.user.phone,
         })
         return parameters['skip_http_redirect'] === 'true' ? { body: { url } } : redirect(302, url)

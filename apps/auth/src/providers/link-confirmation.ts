@@ -6,7 +6,6 @@ import type { Departure } from './authorize-service.js'
 
 /** A sign-in method that someone is about to add. The browser carries it. */
 export type PendingLink = Departure & {
-  readonly provider: string
   /** The address of the account, by which the person recognizes it; null for a guest. */
   readonly account: string | null
 }

@@ -61,6 +61,12 @@ describe('linking by hand (docs/specification.md#identities and docs/specificati
     expectError(await authorize(undefined, 'provider=figma'), 401, 'no_authorization')
   })
 
+  it('names the provider by its name, however the application wrote it', async () => {
+    const { access_token } = await aUser(site.server)
+    const { text } = await get(site.server, await linkAddress(site.server, access_token, 'FIGMA'))
+    expect(text).toContain('<h1>Sign in with Figma from now on?</h1>')
+  })
+
   it.each([
     ['de-AT, de;q=0.9', 'de', 'Von jetzt an mit Figma anmelden?', 'Weiter zu Figma'],
     ['fr, en;q=0.5', 'en', 'Sign in with Figma from now on?', 'Continue to Figma'],
