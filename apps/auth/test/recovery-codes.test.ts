@@ -118,9 +118,17 @@ describe('recovery codes', () => {
     const session = await signIn(user)
     const wrong = await many(12, (n) => use(session, `22222-2222${(n % 8) + 2}`, from(`203.0.113.${n}`)))
     expect(statuses(wrong).filter((status) => status === 422).length).toBeLessThanOrEqual(6)
-    expectError(await use(session, codes[0] ?? ''), 429, 'over_request_rate_limit')
+    expectError(await use(session, codes[0] ?? ''), 429, 'mfa_recovery_codes_locked')
     server.clock.advance(3_600_000)
     expect((await use(await signIn(user), codes[0] ?? '')).status).toBe(200)
+  })
+
+  it('can be used at once when they are new, however many guesses there were at the ones before', async () => {
+    const { user, strong } = await withCodes()
+    const session = await signIn(user)
+    await many(7, () => use(session, '22222-22222'))
+    const { body } = await make(strong)
+    expect((await use(session, (body['codes'] as string[])[0] ?? '')).status).toBe(200)
   })
 
   it('go with the last verified factor, and so does what they raised', async () => {

@@ -82,6 +82,7 @@ export const errorCodes = {
   mfa_verification_failed: 'The factor code or the response of the security key is wrong.',
   mfa_verification_rejected:
     'The secret of the factor cannot be read since AUTH_JWT_SECRET has changed: the factor has to be removed, then enrolled again.',
+  mfa_recovery_codes_locked: 'Too many wrong recovery codes; try again after the given time.',
   mfa_recovery_codes_sole_factor: 'Recovery codes need a verified factor.',
   saml_provider_disabled: 'SAML is not available.',
   web3_provider_disabled: 'Web3 is not available.',

@@ -1,6 +1,6 @@
 import type { KeyObject } from 'node:crypto'
 import type { Db, Tx } from '@signet/db'
-import { isAppError } from '@signet/errors'
+import { isAppError, type AppError } from '@signet/errors'
 import type { AuditLog } from '../audit/audit-log.js'
 import { authError, invalid } from '../errors/auth-error.js'
 import type { ErrorCode } from '../errors/error-codes.js'
@@ -48,7 +48,7 @@ export class RecoveryCodeService {
 
   /** Creates a new set, which replaces the previous one, if there may be one. The codes are returned only here. */
   async replace(caller: Live, meta: RequestMeta, set: MadeCodes = 'any'): Promise<string[]> {
-    const { gate, store, audit, now } = this.deps
+    const { gate, store, guesses, audit, now } = this.deps
     const codes = Array.from({ length: RECOVERY_CODES }, newRecoveryCode)
     await audit.transaction(meta, async (tx, record) => {
       const { user, session } = await gate.hold(tx, idsOf(caller))
@@ -61,6 +61,8 @@ export class RecoveryCodeService {
         codes.map((code) => this.#hashOf(user.id, code)),
         now(),
       )
+      // Guesses at the previous codes must not keep the owner from using the new ones.
+      await guesses.forgetFactor(tx, guessedAt(user))
       record('recovery_codes_created', user)
       await this.#notify(tx, 'mfa_recovery_codes_created_notification', user, codes.length, meta)
     })
@@ -89,11 +91,11 @@ export class RecoveryCodeService {
       const held = await gate.hold(tx, idsOf(caller), { whilePending: true })
       const { user } = held
       requireFactor(user)
-      const attempt = await orRefusal(guesses.beginFactor(tx, `recovery codes of ${user.id}`))
+      const attempt = await orRefusal(guesses.beginFactor(tx, guessedAt(user)))
       if (isAppError(attempt)) {
         if (await failed.isFirstRefusal(tx, 'recovery codes', user.id))
           record('recovery_code_attempted', user, { accepted: false, reason: TOO_MANY })
-        return attempt
+        return locked(attempt)
       }
       const left = await store.spend(tx, user.id, this.#hashOf(user.id, code), now())
       if (left === null) {
@@ -149,6 +151,14 @@ function requireSet(count: RecoveryCodeCount | null, set: 'first' | 'another'): 
       'There are recovery codes, replace them instead',
     )
 }
+
+const guessedAt = ({ id }: User): string => `recovery codes of ${id}`
+
+/** The same refusal with the code of the public client. */
+const locked = ({ kind, message, retryAfterSeconds }: AppError): AppError =>
+  authError(kind, 'mfa_recovery_codes_locked', message, {
+    ...(retryAfterSeconds !== undefined && { retryAfterSeconds }),
+  })
 
 const insufficientAal = (what: 'make' | 'remove') =>
   authError('forbidden', 'insufficient_aal', `AAL2 required to ${what} recovery codes`)

@@ -135,6 +135,11 @@ export class GuessStore {
     )
   }
 
+  /** Forgets all failures. */
+  async forget(db: Queryable, id: Buffer): Promise<void> {
+    await db.query(`delete from ${this.t.signInAttempts} where id = $1`, [id])
+  }
+
   #beginFor(kind: Guess['by'], account: string): string {
     const { t } = this
     const { counted, wait } = counting({

@@ -115,6 +115,11 @@ export class Guesses {
     return { takeBack: () => store.takeBack(tx, id) }
   }
 
+  /** Call this when what was guessed at no longer exists. */
+  forgetFactor(tx: Tx, factorId: string): Promise<void> {
+    return this.deps.store.forget(tx, keyedHash(this.deps.key, 'factor', factorId))
+  }
+
   get #limits() {
     const { freeAttempts, firstDelayMs, maxDelayMs, failureMs } = this.deps.rules
     return {
