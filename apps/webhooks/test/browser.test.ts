@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from '@jest/globals'
 import type { BrowserContext, Page } from 'playwright-core'
 import { waitFor } from '@signet/testkit'
-import { type Chromium, launchChromium } from '@signet/testkit/chromium'
+import { type Chromium, launchChromium, sidewaysScroll } from '@signet/testkit/chromium'
 import { describeInBrowser } from '@signet/testkit/browser'
 import { OAuthTester, type RegisteredClient } from './support/oauth.js'
 import { pkce } from './support/pkce.js'
@@ -85,6 +85,15 @@ describeInBrowser('the pages in Chromium', () => {
     const sentOn = page.waitForRequest(/^https:\/\/app\.example\/oauth\/callback\?code=svc_/)
     await page.click('text=Approve')
     await sentOn
+  })
+
+  it('stays as wide as the window, whatever an application is called', async () => {
+    await page.setViewportSize({ width: 360, height: 740 })
+    // Browsers break no line inside such a cluster.
+    await connect({ client_name: 'ก' + 'ำ'.repeat(190) })
+    expect(await sidewaysScroll(page)).toBe(0)
+    const { x, width } = (await page.locator('text=Approve').boundingBox())!
+    expect(x + width).toBeLessThanOrEqual(360)
   })
 
   it('denies', async () => {

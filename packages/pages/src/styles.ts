@@ -1,7 +1,7 @@
 /** The style sheet of all pages, after the tokens: no external resources. */
 export const styles = `
 *, *::before, *::after { box-sizing: border-box }
-body { margin: 0; min-height: 100vh; min-height: 100dvh; display: grid; place-items: center; padding: 1.5rem 1rem;
+body { margin: 0; min-height: 100vh; min-height: 100dvh; display: grid; grid-template-columns: minmax(0, 1fr); place-items: center; padding: 1.5rem 1rem;
   background: var(--bg); color: var(--text); font: 1rem/1.5 var(--font); overflow-wrap: anywhere }
 main { width: 100%; max-width: 26rem }
 .brand { display: flex; align-items: center; justify-content: center; gap: .6rem; margin: 0 0 1.25rem; font-weight: 650;
@@ -10,7 +10,7 @@ main { width: 100%; max-width: 26rem }
 .brand img { height: 2rem; max-width: 9rem; object-fit: contain }
 .legal { margin: 1.25rem 0 0; padding: 0; border: 0; display: flex; flex-wrap: wrap; gap: .35rem 1.1rem; justify-content: center; font-size: .85rem }
 .legal a { color: var(--soft) }
-.card { background: var(--card); border: 1px solid var(--line); border-radius: 1rem; padding: 1.75rem;
+.card { overflow-x: clip; background: var(--card); border: 1px solid var(--line); border-radius: 1rem; padding: 1.75rem;
   box-shadow: 0 1px 2px rgb(0 0 0 / .04), 0 8px 28px rgb(0 0 0 / .06) }
 h1 { margin: 0 0 .5rem; font-size: 1.375rem; line-height: 1.25; letter-spacing: -.01em; hyphens: auto }
 p { margin: 0 0 1rem }

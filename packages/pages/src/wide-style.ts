@@ -4,7 +4,7 @@
  */
 export const wideStyle = `
 main { max-width: 62rem }
-body { place-items: start center; grid-template-columns: minmax(0, 1fr) }
+body { place-items: start center }
 nav { display: flex; flex-wrap: wrap; gap: .35rem 1.1rem; margin: 0 0 1.25rem; padding-bottom: .9rem; border-bottom: 1px solid var(--line) }
 nav a { text-decoration: none }
 nav a[aria-current=page] { color: var(--text); font-weight: 650; text-decoration: underline }
