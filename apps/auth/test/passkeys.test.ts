@@ -4,7 +4,7 @@ import { anEmail, aUser, call, expectError, get, mailTo, post, put, UUID, type J
 import { FACTOR_ENVIRONMENT, factorSteps, methodsOf } from './support/factors.js'
 import { anAuthenticator, PASSKEY_ENVIRONMENT, passkeySteps } from './support/passkeys.js'
 import { SITE, startServer, type TestServer } from './support/server.js'
-import { serviceToken } from './support/tokens.js'
+import { claimsOf, serviceToken } from './support/tokens.js'
 
 let server: TestServer
 beforeAll(async () => {
@@ -266,6 +266,20 @@ describe('the passkeys of an account', () => {
     )
     for (const { access_token: token } of [here, user])
       expect((await get(server, '/passkeys', { token })).status).toBe(200)
+  })
+
+  it('leave the applications of the sign-in that deletes them signed in', async () => {
+    const authenticator = anAuthenticator()
+    const { id } = await register(await aUser(server), authenticator)
+    const [here, application] = [await signIn(authenticator), await signIn(authenticator)]
+    const sessionOf = ({ access_token: token }: { access_token: string }) => claimsOf(token)['session_id']
+    await server.context.db.query(
+      'update sessions set sign_in_id = (select coalesce(sign_in_id, id) from sessions where id = $1) where id = $2',
+      [sessionOf(here), sessionOf(application)],
+    )
+    expect((await remove(here, id)).status).toBe(204)
+    const { refresh_token } = application
+    expect((await post(server, '/token?grant_type=refresh_token', { refresh_token })).status).toBe(200)
   })
 
   it('take along, once deleted, the change of address that a session of theirs began', async () => {

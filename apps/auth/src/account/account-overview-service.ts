@@ -3,7 +3,7 @@ import type { AuditEntry, AuditListStore } from '../admin/audit-list-store.js'
 import type { AuditLog } from '../audit/audit-log.js'
 import type { RecoveryCodeStore } from '../factors/recovery-code-store.js'
 import type { RequestMeta } from '../requests/request-meta.js'
-import type { Ended, SessionEnds } from '../sessions/session-ends.js'
+import { NOTHING_ELSE, recordCancelled, type Ended, type SessionEnds } from '../sessions/session-ends.js'
 import type { SessionGate } from '../sessions/session-gate.js'
 import type { Listed, OpenSignIn, SessionListStore } from '../sessions/session-list-store.js'
 import type { UserStore } from '../users/user-store.js'
@@ -56,10 +56,11 @@ export class AccountOverviewService {
       const held = await gate.hold(tx, ids, { whilePending: true })
       const isOwn = signInId === held.session.signInId
       const ended = isOwn
-        ? (await ends.signIn(tx, held.user.id, signInId, 'logout')) && { changeCancelled: false }
+        ? (await ends.signIn(tx, held.user.id, signInId, 'logout')) && NOTHING_ELSE
         : await ends.otherSignIn(tx, held.user.id, signInId, 'logout')
       if (!ended) return null
       record('logout', held.user, isOwn ? undefined : { session_id: signInId })
+      recordCancelled(record, held.user, ended)
       return ended
     })
   }
@@ -88,6 +89,7 @@ export class AccountOverviewService {
       })
       const ended = await ends.otherSignIns(tx, user.id, session.signInId, 'logout')
       record('logout', user, { scope: 'others' })
+      recordCancelled(record, user, ended)
       return ended
     })
   }

@@ -9,7 +9,7 @@ import { notifyPhoneChanged } from '../mail/address-notices.js'
 import type { Mailer } from '../mail/mailer.js'
 import type { OneTimeTokenStore } from '../one-time-tokens/one-time-token-store.js'
 import type { RequestMeta } from '../requests/request-meta.js'
-import type { SessionEnds } from '../sessions/session-ends.js'
+import { recordCancelled, type SessionEnds } from '../sessions/session-ends.js'
 import { requireStrong, type SessionGate } from '../sessions/session-gate.js'
 import type { SessionStore } from '../sessions/session-store.js'
 import type { Held, Live } from '../sessions/session.js'
@@ -245,8 +245,10 @@ export class UserUpdateService {
     await tokens.removeAll(tx, user.id)
     const amr = await sessions.amrOf(tx, session.id)
     const recovered = amr.some(({ method }) => method === 'recovery')
-    await ends.others(tx, user.id, session.id, recovered ? 'password_recovered' : 'password_changed')
+    const reason = recovered ? 'password_recovered' : 'password_changed'
+    const ended = await ends.others(tx, user.id, session.id, reason)
     audit('user_updated_password', user)
+    recordCancelled(audit, user, ended)
   }
 }
 

@@ -12,12 +12,11 @@ import type { SendQuotas } from '../quotas/send-quotas.js'
 import type { RequestMeta } from '../requests/request-meta.js'
 import { keyedHash } from '../secrets/derived-keys.js'
 import { tryUnseal } from '../secrets/sealed-box.js'
-import type { SessionEnds } from '../sessions/session-ends.js'
+import { recordCancelled, type SessionEnds } from '../sessions/session-ends.js'
 import type { SessionGate } from '../sessions/session-gate.js'
 import type { SessionService } from '../sessions/session-service.js'
 import type { Held, Live, SignedIn } from '../sessions/session.js'
 import { smsChannelOf } from '../sign-up/sms-channel.js'
-import type { PendingChangeStore } from '../users/pending-change-store.js'
 import { hasVerifiedFactor, type User } from '../users/user.js'
 import type { Guesses } from '../sign-in/guesses.js'
 import { isUuid } from '../users/uuid.js'
@@ -39,7 +38,6 @@ import type { WebauthnAnswer, WebauthnFactors, WebauthnRequest } from './webauth
 
 type Deps = {
   db: Db
-  changes: PendingChangeStore
   sessions: SessionService
   gate: SessionGate
   ends: SessionEnds
@@ -131,6 +129,9 @@ export class ChallengeService {
         return accepted
       }
       record('verification_attempted', held.user, { ...traitsOf(locked), accepted: true })
+      // Changes of address need the factor from here on, so a pending change that began without it is dropped.
+      if (!hasVerifiedFactor(held.user))
+        recordCancelled(record, held.user, await this.deps.ends.cancelChanges(tx, held.user.id))
       const signedIn = await this.#upgrade(tx, held, factor, challenge, accepted.usedStep)
       if (factor.status === 'unverified') {
         record('factor_added', signedIn.user, { factor_id: factor.id, factor_type: factor.factorType })
@@ -268,11 +269,9 @@ export class ChallengeService {
     challenge: Challenge,
     usedStep: number | null,
   ): Promise<SignedIn> {
-    const { changes, sessions, ends, factors, challenges, levels, now } = this.deps
+    const { sessions, ends, factors, challenges, levels, now } = this.deps
     const { user, session } = held
     const at = now()
-    // Changes of address need the factor from here on, so a pending change that began without it is dropped.
-    if (!hasVerifiedFactor(user)) await changes.dropAll(tx, user.id, at)
     await challenges.consume(tx, challenge.id, at)
     await factors.markVerified(tx, factor.id, usedStep, at)
     await factors.removeOtherUnverified(tx, user.id, factor)

@@ -6,7 +6,7 @@ import type { AuditLog } from '../audit/audit-log.js'
 import { invalid } from '../errors/auth-error.js'
 import type { Mailer } from '../mail/mailer.js'
 import type { RequestMeta } from '../requests/request-meta.js'
-import type { SessionEnds } from '../sessions/session-ends.js'
+import { recordCancelled, type Ended, type SessionEnds } from '../sessions/session-ends.js'
 import { requireStrong, type SessionGate } from '../sessions/session-gate.js'
 import type { Live } from '../sessions/session.js'
 import type { UserStore } from '../users/user-store.js'
@@ -60,20 +60,22 @@ export class PasskeyService {
     })
   }
 
-  /** Removes a passkey and ends the other sessions that it opened, because it may be in the wrong hands. */
-  async remove({ user, session }: Live, id: string, meta: RequestMeta): Promise<void> {
+  /** Removes a passkey and ends the sessions that it opened in other sign-ins, because it may be in the wrong hands. */
+  async remove({ user, session }: Live, id: string, meta: RequestMeta): Promise<Ended> {
     const { gate, audit } = this.deps
-    await audit.transaction(meta, async (tx, record) => {
+    return audit.transaction(meta, async (tx, record) => {
       const held = await gate.hold(tx, { userId: user.id, sessionId: session.id })
       requireStrong(held)
-      await this.#remove(tx, held.user, { id, keptSession: session.id }, meta)
+      const ended = await this.#remove(tx, held.user, { id, keptSignIn: held.session.signInId }, meta)
       record('passkey_deleted', held.user, passkeyTraits({ id }))
+      recordCancelled(record, held.user, ended)
+      return ended
     })
   }
 
   async removeOf(admin: Admin, userId: string, id: string, meta: RequestMeta): Promise<void> {
     await this.deps.acts.onUser(admin, { id: userId }, meta, async ({ tx, record, user }) => {
-      await this.#remove(tx, user, { id, keptSession: null }, meta)
+      await this.#remove(tx, user, { id, keptSignIn: null }, meta)
       record('passkey_deleted', { ...traitsOf(user), ...passkeyTraits({ id }) })
     })
   }
@@ -81,14 +83,15 @@ export class PasskeyService {
   async #remove(
     tx: Tx,
     user: User,
-    { id, keptSession }: { id: string; keptSession: string | null },
+    { id, keptSignIn }: { id: string; keptSignIn: string | null },
     meta: RequestMeta,
-  ): Promise<void> {
+  ): Promise<Ended> {
     const { credentials, ends, mailer } = this.deps
     if (!(await credentials.remove(tx, user.id, id))) throw passkeyNotFound()
-    await ends.byPasskey(tx, user.id, id, keptSession)
+    const ended = await ends.byPasskey(tx, user.id, id, keptSignIn)
     const email = user.email ?? ''
     const variables = { email, provider: PASSKEY_PROVIDER, data: user.userMetadata }
     await mailer.notify(tx, { kind: 'identity_unlinked_notification', to: email, variables }, meta)
+    return ended
   }
 }

@@ -6,7 +6,7 @@ import type { OneTimeTokenStore } from '../one-time-tokens/one-time-token-store.
 import type { AddressProofs } from '../proofs/address-proofs.js'
 import type { RequestMeta } from '../requests/request-meta.js'
 import { requireStrong, type SessionGate } from '../sessions/session-gate.js'
-import type { SessionEnds } from '../sessions/session-ends.js'
+import { recordCancelled, type Ended, type SessionEnds } from '../sessions/session-ends.js'
 import type { Live } from '../sessions/session.js'
 import type { IdentityStore } from '../users/identity-store.js'
 import type { Identity, User } from '../users/user.js'
@@ -26,9 +26,9 @@ type Deps = {
 export class IdentityService {
   constructor(private readonly deps: Deps) {}
 
-  async unlink(caller: Live, identityId: string, meta: RequestMeta): Promise<void> {
+  async unlink(caller: Live, identityId: string, meta: RequestMeta): Promise<Ended> {
     const { gate, audit, mailer } = this.deps
-    await audit.transaction(meta, async (tx, record) => {
+    return audit.transaction(meta, async (tx, record) => {
       const held = await gate.hold(tx, { userId: caller.user.id, sessionId: caller.session.id })
       requireStrong(held)
       const { user: locked } = held
@@ -41,23 +41,25 @@ export class IdentityService {
       const found = locked.identities.find(({ id }) => id === identityId)
       if (found === undefined)
         throw authError('unprocessable', 'identity_not_found', "Identity doesn't exist")
-      await this.#remove(tx, locked, found, held.session.signInId)
+      const ended = await this.#remove(tx, locked, found, held.session.signInId)
       record('identity_unlinked', locked, {
         identity_id: found.id,
         provider: found.provider,
         provider_id: found.providerId,
       })
+      recordCancelled(record, locked, ended)
       // Goes to the previous address, because the person who lost a sign-in method must be notified.
       const email = locked.email ?? ''
       const variables = { email, provider: found.provider, data: locked.userMetadata }
       await mailer.notify(tx, { kind: 'identity_unlinked_notification', to: email, variables }, meta)
+      return ended
     })
   }
 
-  async #remove(tx: Tx, user: User, removed: Identity, keptSignInId: string): Promise<void> {
+  async #remove(tx: Tx, user: User, removed: Identity, keptSignInId: string): Promise<Ended> {
     const { identities, tokens, ends, proofs } = this.deps
     await identities.remove(tx, removed.id)
-    await ends.byProvider(tx, user.id, removed.provider, keptSignInId)
+    const ended = await ends.byProvider(tx, user.id, removed.provider, keptSignInId)
     const left = user.identities.filter(({ id }) => id !== removed.id)
     const isOrphaned = user.email !== null && !left.some(({ email }) => email === user.email)
     if (isOrphaned) await tokens.removeAll(tx, user.id)
@@ -74,6 +76,7 @@ export class IdentityService {
         'Unable to unlink identity due to email conflict',
       )
     })
+    return ended
   }
 
   /** The address of the oldest remaining identity that has a verified one. With autoconfirm, every address counts as verified. */

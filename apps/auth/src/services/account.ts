@@ -142,7 +142,6 @@ export function createAccountServices(parts: Parts, foundation: Foundation) {
     }),
     challenges: new ChallengeService({
       db,
-      changes: stores.pendingChanges,
       sessions,
       gate,
       ends,

@@ -1,12 +1,23 @@
 import type { Tx } from '@signet/db'
 import type { AccountEventStore } from '../account-events/account-event-store.js'
+import type { Audit } from '../audit/audit-log.js'
 import type { FlowStore } from '../flows/flow-store.js'
 import type { PendingChangeStore } from '../users/pending-change-store.js'
+import type { User } from '../users/user.js'
 import type { SessionEndStore } from './session-end-store.js'
 import type { EndReason } from './session.js'
 
 /** What else was cancelled when sessions ended. */
 export type Ended = { readonly changeCancelled: boolean }
+
+export const NOTHING_ELSE: Ended = { changeCancelled: false }
+
+/** Writes down which changes of address were cancelled. `user` is the user before that. */
+export function recordCancelled(record: Audit, user: User, { changeCancelled }: Ended): void {
+  if (!changeCancelled) return
+  if (user.newEmail !== null) record('user_modified', user, { cancelled: 'email' })
+  if (user.newPhone !== null) record('user_modified', user, { cancelled: 'phone' })
+}
 
 type Deps = {
   store: SessionEndStore
@@ -24,18 +35,19 @@ export class SessionEnds {
   constructor(private readonly deps: Deps) {}
 
   /** Ends all sessions of a user, and what other services granted because of them. */
-  async all(tx: Tx, userId: string, reason: EndReason): Promise<void> {
+  async all(tx: Tx, userId: string, reason: EndReason): Promise<Ended> {
     const { store, accountEvents, now } = this.deps
     // Other services know nothing about a user who has never signed in. They would also refuse the first sign-in if it came in the same
     // second as the message that everything before it has ended.
     const knownElsewhere = reason !== 'address_proved' || (await store.hasAny(tx, userId))
     await store.endAll(tx, userId, reason, now())
-    await this.voidUnfinished(tx, userId)
+    const ended = await this.voidUnfinished(tx, userId)
     // Most applications call logout with scope `global` by default. Keep the known networks, so that the same person can sign in
     // again from home.
     if (reason !== 'logout') await store.forgetNetworks(tx, userId, null)
     // Read the clock after the update: it waits for refreshes in progress, whose tokens must count as issued before the sign-out.
     if (!REPORTED_BY_TRIGGER.has(reason) && knownElsewhere) await accountEvents.signedOut(tx, userId, now())
+    return ended
   }
 
   /** Ends one session. Returns false if it is not the user's, or has already ended. */
@@ -71,13 +83,14 @@ export class SessionEnds {
   }
 
   /** Ends all sessions of a user except one. The user's row must be locked first, as for {@link all}. */
-  async others(tx: Tx, userId: string, keptId: string, reason: EndReason): Promise<void> {
+  async others(tx: Tx, userId: string, keptId: string, reason: EndReason): Promise<Ended> {
     const { store, now } = this.deps
     await store.end(tx, userId, reason, { except: keptId }, now())
     // A newer sign-in only replaces open sessions.
-    if (reason === 'single_session') return
-    await this.voidUnfinished(tx, userId)
+    if (reason === 'single_session') return NOTHING_ELSE
+    const ended = await this.voidUnfinished(tx, userId)
     await store.forgetNetworks(tx, userId, keptId)
+    return ended
   }
 
   /** Ends the other sessions of a user that have never shown a second factor. */
@@ -85,22 +98,26 @@ export class SessionEnds {
     await this.deps.store.end(tx, userId, reason, { except: keptId, aal: 'aal1' }, this.deps.now())
   }
 
-  /** Ends the sessions opened with this passkey, except `keptId` (null when an administrator removes it). The user's row must be locked. */
-  async byPasskey(tx: Tx, userId: string, passkeyId: string, keptId: string | null): Promise<void> {
+  /**
+   * Ends the sessions opened with this passkey, except those of one sign-in (null when an administrator removes it). The user's row must be
+   * locked.
+   */
+  async byPasskey(tx: Tx, userId: string, passkeyId: string, keptSignInId: string | null): Promise<Ended> {
     const { store, now } = this.deps
-    const kept = keptId === null ? {} : { except: keptId }
+    const kept = keptSignInId === null ? {} : { exceptSignIn: keptSignInId }
     const ended = await store.end(tx, userId, 'passkey_removed', { passkeyId, ...kept }, now())
-    if (ended > 0) await this.voidUnfinished(tx, userId)
+    return ended > 0 ? this.voidUnfinished(tx, userId) : NOTHING_ELSE
   }
 
   /** Ends the sessions that an account at this provider opened, except those of one sign-in. The user's row must be locked. */
-  async byProvider(tx: Tx, userId: string, provider: string, keptSignInId: string): Promise<void> {
+  async byProvider(tx: Tx, userId: string, provider: string, keptSignInId: string): Promise<Ended> {
     const { store, flows, now } = this.deps
     const scope = { provider, exceptSignIn: keptSignInId }
     const ended = await store.end(tx, userId, 'identity_removed', scope, now())
-    if (ended > 0) await this.voidUnfinished(tx, userId)
+    const cancelled = ended > 0 ? await this.voidUnfinished(tx, userId) : NOTHING_ELSE
     // A code from signing in with that account, or from linking it, could still open a session.
     await flows.removeCodes(tx, userId, provider)
+    return cancelled
   }
 
   /**
@@ -108,8 +125,12 @@ export class SessionEnds {
    * hand over the account once confirmed. Links for sign-in and recovery stay, because only the owner can read the mailbox they went to.
    */
   async voidUnfinished(tx: Tx, userId: string): Promise<Ended> {
-    const { flows, changes, now } = this.deps
-    await flows.removeCodes(tx, userId)
+    await this.deps.flows.removeCodes(tx, userId)
+    return this.cancelChanges(tx, userId)
+  }
+
+  async cancelChanges(tx: Tx, userId: string): Promise<Ended> {
+    const { changes, now } = this.deps
     return { changeCancelled: await changes.dropAll(tx, userId, now()) }
   }
 }

@@ -6,7 +6,7 @@ import type { RequestMeta } from '../requests/request-meta.js'
 import type { User } from '../users/user.js'
 import type { UserStore } from '../users/user-store.js'
 import type { RefreshTokens } from './refresh-token.js'
-import type { SessionEnds } from './session-ends.js'
+import { recordCancelled, type SessionEnds } from './session-ends.js'
 import { sessionNotFound, userNotFound, type SessionGate } from './session-gate.js'
 import type { SessionBoundsStore } from './session-bounds-store.js'
 import type { PageSignIn, SessionStore } from './session-store.js'
@@ -159,9 +159,12 @@ export class SessionService {
         // While this waited, the session may have ended because of a ban or a deletion.
         if (!ended) gate.admitUser(await users.findById(tx, user.id))
       } else {
-        await gate.hold(tx, { userId: user.id, sessionId: session.id })
-        if (scope === 'others') await ends.others(tx, user.id, session.id, 'logout')
-        else await ends.all(tx, user.id, 'logout')
+        const held = await gate.hold(tx, { userId: user.id, sessionId: session.id })
+        const ended =
+          scope === 'others'
+            ? await ends.others(tx, user.id, session.id, 'logout')
+            : await ends.all(tx, user.id, 'logout')
+        recordCancelled(record, held.user, ended)
       }
       record('logout', user, scope === 'local' ? undefined : { scope })
     })

@@ -72,6 +72,10 @@ export const isBanned = (user: User, now: Date): boolean =>
 export const isProven = (user: User): boolean =>
   user.emailConfirmedAt !== null || user.phoneConfirmedAt !== null
 
+/** Whether a new address waits to be confirmed. */
+export const hasPendingChange = ({ newEmail, newPhone }: User): boolean =>
+  newEmail !== null || newPhone !== null
+
 export const hasVerifiedFactor = (user: User): boolean =>
   user.factors.some(({ status }) => status === 'verified')
 

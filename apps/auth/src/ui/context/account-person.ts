@@ -1,4 +1,7 @@
 import type { Answer } from '@signet/http'
+import { NOTHING_ELSE, type Ended } from '../../sessions/session-ends.js'
+import { hasPendingChange, type User } from '../../users/user.js'
+import { isUiKey, type UiTexts } from '../texts.js'
 import { outcome } from './outcome.js'
 import type { Person } from './progress.js'
 import type { SignInContext } from './sign-in-context.js'
@@ -64,13 +67,38 @@ export const DONE = [
   'passkey-removed',
   'passkey-renamed',
   'session',
-  'session-change',
   'sessions',
-  'sessions-change',
   'unlinked',
   'kept',
 ] as const
 export type Done = (typeof DONE)[number]
 
-export const backToAccount = (deps: UiDeps, { browser, context }: Caller, done: Done): Answer =>
-  deps.pages.redirect(deps.pages.path('/account', { ...context, next: null }, outcome(deps, browser, done)))
+/** Marks a report that also says that a change of address was cancelled. */
+const CANCELLED = '+change-cancelled'
+
+/** What a page is to report: what was done, and what else was cancelled with it. */
+export const reportOf = (done: Done, { changeCancelled }: Ended): string =>
+  changeCancelled ? `${done}${CANCELLED}` : done
+
+/** The text of a report, if it is about one of these changes. */
+export function reportText(t: UiTexts, report: string, among: readonly Done[] = DONE): string | undefined {
+  const [known] = report.split('+', 1)
+  const key = `me.done.${among.find((done) => done === known) ?? ''}`
+  if (!isUiKey(key)) return undefined
+  return report.endsWith(CANCELLED) ? `${t(key)} ${t('me.done.change-cancelled')}` : t(key)
+}
+
+/** A change of address that waited before and no longer does was cancelled. */
+export const endedWith = (before: User, after: User): Ended => ({
+  changeCancelled: hasPendingChange(before) && !hasPendingChange(after),
+})
+
+export const backToAccount = (
+  deps: UiDeps,
+  { browser, context }: Caller,
+  done: Done,
+  ended: Ended = NOTHING_ELSE,
+): Answer => {
+  const said = outcome(deps, browser, reportOf(done, ended))
+  return deps.pages.redirect(deps.pages.path('/account', { ...context, next: null }, said))
+}

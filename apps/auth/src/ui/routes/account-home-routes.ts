@@ -1,7 +1,7 @@
 import { route, type Answer, type Route } from '@signet/http'
 import type { ShownActivity } from '../../account/shown-activity.js'
 import { isUuid } from '../../users/uuid.js'
-import { backToAccount, DONE, forPerson, onceProved } from '../context/account-person.js'
+import { backToAccount, forPerson, onceProved, reportText } from '../context/account-person.js'
 import { deviceOf } from '../../requests/device.js'
 import { deviceText } from '../context/device-name.js'
 import { nameOf } from '../context/name-of.js'
@@ -25,7 +25,7 @@ export const accountHomeRoutes = (deps: UiDeps): Route[] => [
     handle({ req, res }) {
       const caller = deps.pages.open(req, res)
       return forPerson(deps, caller, (person) =>
-        showHome(deps, caller, person, { done: doneOf(outcomeIn(deps, caller.browser, req)) }),
+        showHome(deps, caller, person, { done: reportText(caller.t, outcomeIn(deps, caller.browser, req)) }),
       )
     },
   }),
@@ -51,16 +51,10 @@ export const accountHomeRoutes = (deps: UiDeps): Route[] => [
     const id = sent.text('session')
     const ended = isUuid(id) ? await deps.overviews.endSignIn(person, id, meta) : null
     if (ended === null) throw new PageRefusal('not_found', 'me.session.over', 'not_found')
-    return backToAccount(deps, sent, ended.changeCancelled ? 'session-change' : 'session')
+    return backToAccount(deps, sent, 'session', ended)
   }),
-  homeForm(
-    deps,
-    '/ui/account/sessions/end',
-    'Sign out all other sessions',
-    async ({ sent, person, meta }) => {
-      const { changeCancelled } = await deps.overviews.endOtherSignIns(person, meta)
-      return backToAccount(deps, sent, changeCancelled ? 'sessions-change' : 'sessions')
-    },
+  homeForm(deps, '/ui/account/sessions/end', 'Sign out all other sessions', async ({ sent, person, meta }) =>
+    backToAccount(deps, sent, 'sessions', await deps.overviews.endOtherSignIns(person, meta)),
   ),
   ...(deps.account.linking ? linkingRoutes(deps) : []),
 ]
@@ -70,8 +64,7 @@ const linkingRoutes = (deps: UiDeps): Route[] => [
     const identity = sent.text('identity')
     if (!person.user.identities.some(({ id }) => id === identity))
       throw new PageRefusal('not_found', 'refusal.identity_not_found', 'identity_not_found')
-    await deps.identities.unlink(person, identity, meta)
-    return backToAccount(deps, sent, 'unlinked')
+    return backToAccount(deps, sent, 'unlinked', await deps.identities.unlink(person, identity, meta))
   }),
   homeForm(deps, '/ui/account/link', 'Add a sign-in method', ({ sent, person, meta, res }) =>
     onceProved(deps, sent, person, async () => {
@@ -101,7 +94,7 @@ export const homeForm = (
     refused: ({ sent, person }, refusal) => showHome(deps, sent, person, refusal),
   })
 
-type Shown = { done?: UiKey | undefined; notice?: string; status?: number; headers?: Record<string, string> }
+type Shown = { done?: string | undefined; notice?: string; status?: number; headers?: Record<string, string> }
 
 /** Shows the account page, also after a refusal. */
 export async function showHome(
@@ -123,7 +116,7 @@ export async function showHome(
   const factors = user.factors.filter(({ status }) => status === 'verified')
   const page = accountHomePage(t, {
     address: nameOf(t, user),
-    done: done && t(done),
+    done,
     notice,
     email: ways.email ? { address: user.email, pending: user.newEmail, href: path('/email') } : null,
     phone: ways.phone ? { address: user.phone, pending: user.newPhone, href: path('/phone') } : null,
@@ -201,9 +194,4 @@ function activityKey({ action, detail }: ShownActivity): UiKey | null {
   const key = detail === '' ? plain : `${plain}.${detail}`
   if (isUiKey(key)) return key
   return isUiKey(plain) ? plain : null
-}
-
-function doneOf(text: string): UiKey | undefined {
-  const key = `me.done.${DONE.find((known) => known === text) ?? ''}`
-  return isUiKey(key) ? key : undefined
 }

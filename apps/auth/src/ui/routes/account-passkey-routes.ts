@@ -43,8 +43,8 @@ export const accountPasskeyRoutes = (deps: UiDeps): Route[] => [
     return backToAccount(deps, sent, 'passkey-renamed')
   }),
   homeForm(deps, '/ui/account/passkey/remove', 'Remove a passkey', async ({ sent, person, meta }) => {
-    await deps.passkeys.remove(person, passkeyIdOf(sent), meta)
-    return backToAccount(deps, sent, 'passkey-removed')
+    const ended = await deps.passkeys.remove(person, passkeyIdOf(sent), meta)
+    return backToAccount(deps, sent, 'passkey-removed', ended)
   }),
 ]
 

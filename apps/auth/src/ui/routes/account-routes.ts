@@ -59,12 +59,12 @@ export function showAccount(
   { pages, siteUrl }: UiDeps,
   caller: Caller,
   { user }: Person,
-  { passwordChanged }: { passwordChanged: boolean },
+  { done = null }: { done: string | null | undefined },
 ): Answer {
   const fields = pages.fields(caller, 'account')
   const page = accountPage(caller.t, {
     address: nameOf(caller.t, user),
-    done: passwordChanged ? caller.t('me.done.password') : null,
+    done,
     site: siteOf(caller.t, caller.context),
     proceed: { action: pages.action('/continue'), fields },
     signOut: { action: pages.action('/sign-out'), fields },

@@ -3,7 +3,7 @@ import type { Request, Response } from 'express'
 import type { FactorType } from '../../factors/factor-rules.js'
 import type { KeyedLimit } from '../../rate-limits/rate-limits.js'
 import type { SignedIn } from '../../sessions/session.js'
-import { backToAccount, forPerson, onceProved, type Done } from '../context/account-person.js'
+import { backToAccount, endedWith, forPerson, onceProved, type Done } from '../context/account-person.js'
 import { openSetup, type Setup } from './factor-setup.js'
 import type { Person } from '../context/progress.js'
 import type { Refusal } from '../context/refusals.js'
@@ -65,7 +65,7 @@ export const setupRoutes = <More>(
       if (setup === null) return toAccount(deps, sent)
       const signedIn = await prove(step, setup)
       await deps.progress.signedIn(res, sent.browser, sent.context, signedIn)
-      return backToAccount(deps, sent, done)
+      return backToAccount(deps, sent, done, endedWith(person.user, signedIn.user))
     },
     refused({ sent: caller, person, req, res }, refusal) {
       const setup = openSetup<More>(deps, type, person, caller.text('setup'))

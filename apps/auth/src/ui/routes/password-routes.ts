@@ -2,7 +2,7 @@ import { route, type Answer, type RequestContext, type Route } from '@signet/htt
 import type { PasswordProof } from '../../account/password-change.js'
 import type { RequestMeta } from '../../requests/request-meta.js'
 import { pageDocs, pageForm, type Caller, type PageForm, type Sent } from '../context/sign-in-pages.js'
-import { backToAccount, onceProved } from '../context/account-person.js'
+import { backToAccount, endedWith, onceProved, reportOf } from '../context/account-person.js'
 import { outcome, outcomeIn } from '../context/outcome.js'
 import { passwordPage } from '../pages/password-page.js'
 import type { Person } from '../context/progress.js'
@@ -91,7 +91,7 @@ async function save(step: Step, deps: UiDeps): Promise<Answer> {
 }
 
 async function store({ sent, person, meta }: Step, deps: UiDeps): Promise<Answer> {
-  await deps.userUpdates.update(
+  const changed = await deps.userUpdates.update(
     { ...person, aud: deps.aud, redirectTo: deps.returnUrl, recentProof: true },
     {
       password: sent.text('password'),
@@ -100,11 +100,14 @@ async function store({ sent, person, meta }: Step, deps: UiDeps): Promise<Answer
     },
     meta,
   )
-  if (sent.context.next === 'account') return backToAccount(deps, sent, 'password')
+  const ended = endedWith(person.user, changed)
+  if (sent.context.next === 'account') return backToAccount(deps, sent, 'password', ended)
   const context = { ...sent.context, next: null }
   // If no application is waiting, the next page says that it worked.
   return context.target === null
-    ? deps.pages.redirect(deps.pages.path('', context, outcome(deps, sent.browser, 'password')))
+    ? deps.pages.redirect(
+        deps.pages.path('', context, outcome(deps, sent.browser, reportOf('password', ended))),
+      )
     : deps.progress.next(person, context)
 }
 

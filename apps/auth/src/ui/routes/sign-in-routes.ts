@@ -1,6 +1,6 @@
 import { invalid } from '../../errors/auth-error.js'
 import { route, type Answer, type Route } from '@signet/http'
-import { isAskedAgain } from '../context/account-person.js'
+import { isAskedAgain, reportText } from '../context/account-person.js'
 import { outcomeIn } from '../context/outcome.js'
 import { captchaAnswer } from '../context/captcha-answer.js'
 import { pageDocs, pageForm, type Caller, type PageForm } from '../context/sign-in-pages.js'
@@ -37,8 +37,8 @@ export const signInRoutes = (deps: UiDeps): Route[] => [
         return deps.pages.redirect(deps.pages.path('/factor', caller.context))
       if (person.user.deletionDueAt !== null || context.next === 'account')
         return deps.progress.next(person, context)
-      const passwordChanged = outcomeIn(deps, caller.browser, req) === 'password'
-      return showAccount(deps, caller, person, { passwordChanged })
+      const done = reportText(caller.t, outcomeIn(deps, caller.browser, req), ['password'])
+      return showAccount(deps, caller, person, { done })
     },
   }),
   route<undefined, PageForm>({
