@@ -72,8 +72,10 @@ describe('a link from elsewhere cannot make a page say that something happened',
   it('in a flow through a provider that did not begin here', async () => {
     const browser = await signedIn()
     for (const claim of await claims('left-for-provider')) {
-      const page = await browser.get(`/ui/return${claim}&error=access_denied&error_code=user_banned`)
-      expect(noticeOf(page)).toBe('Something went wrong. Please try again.')
+      for (const error of ['error=access_denied&error_code=user_banned', 'error=access_denied']) {
+        const page = await browser.get(`/ui/return${claim}&${error}`)
+        expect(noticeOf(page)).toBe('Something went wrong. Please try again.')
+      }
     }
     const own = outcomeQuery(server, browser, 'left-for-provider')
     const page = await browser.get(`/ui/return${own}&error=access_denied&error_code=user_banned`)

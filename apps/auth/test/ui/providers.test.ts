@@ -47,14 +47,20 @@ describe('providers', () => {
     expect((await victim.get('/ui')).text).not.toContain('You are signed in')
   })
 
-  it('that refuse lead back to the page, in our words', async () => {
-    const browser = aBrowser(server)
+  it.each([
+    ['access_denied', 'en', 'Signing in there was cancelled. You can try again or choose another way.'],
+    [
+      'access_denied',
+      'de',
+      'Die Anmeldung dort wurde abgebrochen. Sie können es noch einmal versuchen oder einen anderen Weg wählen.',
+    ],
+    ['server_error', 'en', 'Something went wrong. Please try again.'],
+  ])('that answer %s lead back to the page, in our words, in %s', async (error, language, notice) => {
+    const browser = aBrowser(server, { 'accept-language': language })
     const state = await goOut(browser)
-    const back = await browser.get(
-      `/callback?state=${state}&error=access_denied&error_description=Call+0800+EVIL`,
-    )
+    const back = await browser.get(`/callback?state=${state}&error=${error}&error_description=Call+0800+EVIL`)
     const seen = await settle(browser, back)
-    expect(noticeOf(seen)).toBe('Something went wrong. Please try again.')
+    expect(noticeOf(seen)).toBe(notice)
     expect(seen.text).not.toContain('EVIL')
   })
 

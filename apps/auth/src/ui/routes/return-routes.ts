@@ -46,7 +46,7 @@ export const returnRoutes = (deps: UiDeps): Route[] => [
       if (typeof error === 'string' || typeof errorCode === 'string') {
         // Never show the description, and show the code only if the flow began here: anyone can forge a link with them.
         const isOwn = outcomeIn(deps, caller.browser, req) === LEFT
-        const notice = textOfCode(caller.t, isOwn && typeof errorCode === 'string' ? errorCode : '')
+        const notice = textOfCode(caller.t, isOwn ? codeOf(error, errorCode) : '')
         // People who add a sign-in method are signed in already.
         if (caller.context.next === 'account' && (await deps.progress.personOf(caller.browser)) !== null)
           return forPerson(deps, caller, (person) => showHome(deps, caller, person, { status: 400, notice }))
@@ -71,3 +71,9 @@ export const returnRoutes = (deps: UiDeps): Route[] => [
     },
   }),
 ]
+
+/** Providers have no code of ours for a person who cancels there (RFC 6749 section 4.1.2.1). */
+function codeOf(error: unknown, code: unknown): string {
+  if (typeof code === 'string') return code
+  return error === 'access_denied' ? 'cancelled' : ''
+}
