@@ -64,6 +64,18 @@ describe('a security key on the account page', () => {
     expect(removed.text).not.toContain('on my key ring')
   })
 
+  it('is asked for in two tabs, either of which may be answered', async () => {
+    const { user, browser } = await inside()
+    const key = new SoftwareAuthenticator({ origin: site })
+    const asked = await named(browser)
+    await submitted(browser, asked, KEY, answer(key, asked))
+    const { browser: elsewhere, page: first } = await here(user)
+    await elsewhere.get('/ui/factor')
+    const assertion = JSON.stringify(key.get(optionsOn(first)))
+    const home = await submitted(elsewhere, first, '/ui/factor', { credential: assertion })
+    expect(new URL(home.url).pathname).toBe('/ui/account')
+  })
+
   it('reuses the name of a setup that was abandoned', async () => {
     const { browser } = await inside()
     const phone = { phone: `+${aPhone()}`, name: 'on my key ring' }

@@ -25,7 +25,7 @@ export const factorRoutes = (deps: UiDeps): Route[] => [
       const found = await findOpen(deps, caller, typeof factor === 'string' ? factor : '')
       return found === null
         ? deps.pages.redirect(deps.pages.path('', caller.context))
-        : show(deps, caller, found, { req, res })
+        : show(deps, caller, found, { req })
     },
   }),
   factorForm(deps, {
@@ -45,7 +45,7 @@ export const factorRoutes = (deps: UiDeps): Route[] => [
     limit: deps.limits.mfaVerify,
     async work({ req, res, sent, found }) {
       const { person, factor } = found
-      const challenge_id = await challengeOf(deps, req, found)
+      const challenge_id = await challengeOf(deps, req, sent, found)
       const answer =
         factor.factorType === 'webauthn'
           ? { challenge_id, webauthn: { type: 'request', credential_response: credentialOf(sent) } }
@@ -79,7 +79,7 @@ const factorForm = (deps: UiDeps, { path, summary, limit, work }: FactorForm): R
         sent.t,
         context,
         () => work({ req, res, sent, found }),
-        (refusal) => show(deps, sent, found, { req, res, refusal }),
+        (refusal) => show(deps, sent, found, { req, refusal }),
       )
     },
   })
@@ -94,13 +94,18 @@ async function findOpen({ progress }: UiDeps, { browser }: Caller, wanted: strin
   return person === null || factor === undefined ? null : { person, factor, all }
 }
 
-/** The challenge of an authenticator app is created when the code is submitted, because nothing has to be sent before. */
+/**
+ * The challenge of an authenticator app is created when the code is submitted, because nothing has to be sent before. That of a security
+ * key is in its page, so that a second tab does not change what the first one asked for.
+ */
 async function challengeOf(
   { challenges, guard, limits }: UiDeps,
   req: Request,
+  sent: Sent,
   { person, factor }: Open,
 ): Promise<string> {
-  if (factor.factorType !== 'totp')
+  if (factor.factorType === 'webauthn') return sent.text('challenge')
+  if (factor.factorType === 'phone')
     return person.mark.challenge?.factorId === factor.id ? person.mark.challenge.id : ''
   await guard.limit(limits.mfaChallenge)(req)
   const { id } = await challenges.challenge(person, factor.id, undefined, guard.metaOf(req))
@@ -108,34 +113,32 @@ async function challengeOf(
 }
 
 /** The page itself asks for a security key, so each page gets a new challenge: one works only once. */
-async function keyView(
-  { challenges, guard, limits, pages, state }: UiDeps,
-  { browser }: Caller,
-  { person, factor }: Open,
-  { req, res }: { req: Request; res: Response },
-) {
+async function keyView({ challenges, guard, limits, pages }: UiDeps, { person, factor }: Open, req: Request) {
   if (factor.factorType !== 'webauthn') return null
   await guard.limit(limits.mfaChallenge)(req)
   const { id, webauthn } = await challenges.challenge(person, factor.id, undefined, guard.metaOf(req))
-  state.remember(res, browser, { ...person.mark, challenge: { id, factorId: factor.id } })
   const options = webauthn?.credential_options.publicKey ?? {}
-  return { options, script: passkeyScript.at(pages.action('/passkey.js')) }
+  return { challenge: id, options, script: passkeyScript.at(pages.action('/passkey.js')) }
 }
 
 async function show(
   deps: UiDeps,
   caller: Caller,
   found: Open,
-  { refusal = {}, ...step }: { req: Request; res: Response; refusal?: Partial<Refusal> },
+  { req, refusal = {} }: { req: Request; refusal?: Partial<Refusal> },
 ): Promise<Answer> {
   const { pages } = deps
   const { person, factor, all } = found
   const isPhone = factor.factorType === 'phone'
-  const fields = pages.fields(caller, 'factor', { factor: factor.id })
+  const key = await keyView(deps, found, req)
+  const fields = pages.fields(caller, 'factor', {
+    factor: factor.id,
+    ...(key && { challenge: key.challenge }),
+  })
   const page = factorPage(caller.t, {
     factor,
     codeExpected: factor.factorType === 'totp' || (isPhone && person.mark.challenge?.factorId === factor.id),
-    key: await keyView(deps, caller, found, step),
+    key,
     others: all
       .filter(({ id }) => id !== factor.id)
       .map((other) => ({ factor: other, href: pages.path('/factor', caller.context, { factor: other.id }) })),
