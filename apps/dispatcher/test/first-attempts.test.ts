@@ -4,7 +4,7 @@ import { deleteEndpoint } from '@signet/webhook-core/stores'
 import { reply } from '@signet/testkit/receiver'
 import { waitFor } from '@signet/testkit'
 import { FRESH_MS } from '../src/attempts/snapshot-freshness.js'
-import { dispatchEvent } from './support/dispatcher.js'
+import { dispatchEvent, dispatchInRows } from './support/dispatcher.js'
 import { useFirstAttempts } from './support/first-attempts.js'
 import { gate } from './support/gate.js'
 
@@ -49,16 +49,18 @@ describe('first attempts, under the job of their event', () => {
     expect(await stateOf(eventId)).toEqual({ state: 'dispatched', deliveries: 1 })
   })
 
-  it('are made by one of two jobs that have the same event', async () => {
-    await rig.subscriber.endpoint(rig.receiver.url('/twice'))
+  it.each([
+    ['reads the event', '/twice', dispatchEvent],
+    ['writes its rows first', '/twice-in-rows', dispatchInRows],
+  ])('are made by one of two jobs that share the statement that %s', async (_, path, dispatch) => {
+    await rig.subscriber.endpoint(rig.receiver.url(path))
     const eventId = await rig.subscriber.summary()
-    // They share the statement that reads the event.
     const dispatched = await Promise.all([
-      dispatchEvent(rig.dispatcher, eventId),
-      dispatchEvent(rig.dispatcher, eventId),
+      dispatch(rig.dispatcher, eventId),
+      dispatch(rig.dispatcher, eventId),
     ])
     await Promise.all(dispatched.map((outcome) => rig.dispatcher.firstAttempts.run(eventId, outcome)))
-    expect(rig.receiver.deliveries({ path: '/twice' })).toHaveLength(1)
+    expect(rig.receiver.deliveries({ path })).toHaveLength(1)
     expect(await stateOf(eventId)).toEqual({ state: 'dispatched', deliveries: 1 })
   })
 

@@ -116,7 +116,11 @@ export class DispatchService {
   async #dispatchInRows(items: readonly DispatchItem[]): Promise<(DispatchOutcome | typeof LOCKED)[]> {
     const { db, retryWhileUnavailable, now } = this.deps
     const byId = new Map<EventId, DispatchItem>()
-    for (const item of items) if (item.prepared || !byId.has(item.id)) byId.set(item.id, item)
+    // The item with the body comes first, then the one that knows which attempts an earlier run may have made.
+    for (const item of items) {
+      const known = byId.get(item.id)
+      if (!known || item.prepared || (item.wasLost && !known.prepared)) byId.set(item.id, item)
+    }
     const rows = Array.from(byId.values(), ({ id, prepared }) => ({ id, ...prepared }))
     const { readAt, ...dispatched } = await retryWhileUnavailable(async () => {
       const readAt = performance.now()
@@ -130,7 +134,11 @@ export class DispatchService {
       outcomes.set(event.id, { created: [], unfinished: [], readAt, unprepared: event })
     this.#conclude(dispatched.events, byId, outcomes)
     const locked = new Set(dispatched.locked)
-    return items.map(({ id }) => (locked.has(id) ? LOCKED : (outcomes.get(id) ?? NOTHING)))
+    // As for snapshots, only one of two jobs of an event makes its attempts.
+    return items.map((item) => {
+      if (locked.has(item.id)) return LOCKED
+      return byId.get(item.id) === item ? (outcomes.get(item.id) ?? NOTHING) : NOTHING
+    })
   }
 
   /** Caches only bodies that this statement dispatched: another process may have been first, with different content. */
