@@ -1,4 +1,6 @@
+import { once } from 'node:events'
 import { mkdtempSync, writeFileSync } from 'node:fs'
+import { createServer, type AddressInfo, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, it } from '@jest/globals'
@@ -63,6 +65,19 @@ describe('migrate', () => {
     await expect(migrate({ ...options, databaseUrl: missing.href })).rejects.toThrow(
       `${cannot}database "missing" does not exist`,
     )
+  })
+
+  it('does not wait for a server that accepts connections and says nothing', async () => {
+    const sockets: Socket[] = []
+    const silent = createServer((socket) => void sockets.push(socket)).listen(0, '127.0.0.1')
+    await once(silent, 'listening')
+    const { port } = silent.address() as AddressInfo
+    const databaseUrl = `postgres://user@127.0.0.1:${port}/database`
+    await expect(migrate({ ...options, databaseUrl, connectTimeoutMs: 10 })).rejects.toThrow(
+      'cannot connect to the database (X_DATABASE_URL): no answer within 0.01 s',
+    )
+    for (const socket of sockets) socket.destroy()
+    silent.close()
   })
 
   it('has closed its connection when it ends, also when it fails', async () => {

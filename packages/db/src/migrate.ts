@@ -13,6 +13,8 @@ export type MigrateOptions = {
   table: string
   /** Values for `{{name}}` in the files. They are inserted into SQL unchanged, so they must be validated identifiers. */
   variables?: Readonly<Record<string, string>>
+  /** How long to wait for the server to accept the connection, in milliseconds; 10 seconds by default. */
+  connectTimeoutMs?: number
   log?: MigrationLog
 }
 
@@ -26,6 +28,10 @@ class ConnectError extends Error {
   override name = 'ConnectError'
 }
 
+const CONNECT_TIMEOUT_MS = 10_000
+/** After this much silence, TCP asks whether the server is still there. By default, Linux waits for two hours. */
+const QUIET_MS = 10_000
+
 const SILENT: MigrationLog = { info: () => undefined, warn: () => undefined, error: () => undefined }
 
 /**
@@ -34,7 +40,7 @@ const SILENT: MigrationLog = { info: () => undefined, warn: () => undefined, err
  * `ConnectError` if it cannot begin.
  */
 export async function migrate(options: MigrateOptions): Promise<string[]> {
-  const { variables = {}, log = SILENT } = options
+  const { variables = {}, log = SILENT, connectTimeoutMs = CONNECT_TIMEOUT_MS } = options
   // Loads the library on demand: it includes a compiler for migrations in TypeScript, and a service that is up to date needs none of
   // it.
   const { runner } = await import('node-pg-migrate')
@@ -44,10 +50,13 @@ export async function migrate(options: MigrateOptions): Promise<string[]> {
     application_name: 'migrate',
     // Other replicas wait for this session's lock, so it must not outlive a lost client.
     options: NOTICE_LOST_CLIENTS,
+    connectionTimeoutMillis: connectTimeoutMs,
+    keepAlive: true,
+    keepAliveInitialDelayMillis: QUIET_MS,
   })
   client.on('error', (error) => log.warn('the connection of the migrations was lost', { error }))
   await client.connect().catch((error: unknown) => {
-    const why = error instanceof Error ? error.message : String(error)
+    const why = whyOf(error, connectTimeoutMs)
     const setting = options.setting === undefined ? '' : ` (${options.setting})`
     throw new ConnectError(`cannot connect to the database${setting}: ${why}`, { cause: error })
   })
@@ -73,6 +82,12 @@ export async function migrate(options: MigrateOptions): Promise<string[]> {
   } finally {
     await client.end()
   }
+}
+
+function whyOf(error: unknown, timeoutMs: number): string {
+  const message = error instanceof Error ? error.message : String(error)
+  // The driver's words for it.
+  return message === 'timeout expired' ? `no answer within ${timeoutMs / 1000} s` : message
 }
 
 /** Drops the runner's progress messages, which are prose over several lines. One line at the end says what ran. */
