@@ -1,6 +1,7 @@
 import type { Logger } from '@signet/telemetry'
 import { runCommandLine, type Command } from './command-line.js'
 import type { Service } from './service.js'
+import { endOnSignals } from './stop-signals.js'
 
 export type { Command } from './command-line.js'
 
@@ -44,13 +45,15 @@ export async function runServiceCommands<Config>(options: ServiceCommands<Config
       program,
       commands: {
         serve: { summary, run: start },
-        ...(migrate && {
-          migrate: {
-            summary: 'Bring the database to the schema of this version.',
-            run: async () => (await processes()).runTask(component, migrate),
-          },
+        ...endedBySignals({
+          ...(migrate && {
+            migrate: {
+              summary: 'Bring the database to the schema of this version.',
+              run: async () => (await processes()).runTask(component, migrate),
+            },
+          }),
+          ...commands,
         }),
-        ...commands,
       },
       bare: migrate
         ? { summary: 'Migrate, then serve.', run: () => migrateAndStart(migrate) }
@@ -59,5 +62,16 @@ export async function runServiceCommands<Config>(options: ServiceCommands<Config
     process.argv.slice(2),
   )
 }
+
+const endedBySignals = (commands: Readonly<Record<string, Command>>): Record<string, Command> =>
+  Object.fromEntries(
+    Object.entries(commands).map(([name, command]) => {
+      const run = (args: readonly string[]) => {
+        endOnSignals()
+        return command.run(args)
+      }
+      return [name, { ...command, run }]
+    }),
+  )
 
 const processes = () => import('./service.js')
