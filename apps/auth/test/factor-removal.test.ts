@@ -15,13 +15,15 @@ import {
 } from './support/api.js'
 import { startServer, type TestServer } from './support/server.js'
 import { FACTOR_ENVIRONMENT, factorSteps, methodsOf } from './support/factors.js'
+import { anAuthenticator, PASSKEY_ENVIRONMENT, passkeySteps } from './support/passkeys.js'
 
 let server: TestServer
 beforeAll(async () => {
-  server = await startServer(FACTOR_ENVIRONMENT)
+  server = await startServer({ ...FACTOR_ENVIRONMENT, ...PASSKEY_ENVIRONMENT })
 })
 afterAll(() => server.close())
 const { enroll, raise, signIn, refresh, unenroll } = factorSteps(() => server)
+const { register, signIn: signInWithPasskey } = passkeySteps(() => server)
 
 describe('DELETE /factors/{id}', () => {
   it('requires aal2 for a verified factor, but not for an unverified one', async () => {
@@ -50,6 +52,23 @@ describe('DELETE /factors/{id}', () => {
       to: user.email,
       subject: 'A verification method was removed from your account.',
     })
+  })
+})
+
+describe('a session opened by a passkey', () => {
+  it.each([
+    [true, 'aal2'],
+    [false, 'aal1'],
+  ])('that verified its user (%s) is %s once a factor shown in it is removed', async (userVerified, aal) => {
+    const user = await aUser(server)
+    const authenticator = anAuthenticator({ userVerified })
+    await register(user, authenticator)
+    const factor = await enroll(user)
+    const strong = await raise(user, factor)
+    const session = await signInWithPasskey(authenticator)
+    const { refresh_token: token } = await raise(session, factor)
+    expect((await unenroll(strong, factor.id)).status).toBe(200)
+    expect(decodeJwt((await refresh(token)).body['access_token'] as string)).toMatchObject({ aal })
   })
 })
 

@@ -27,7 +27,8 @@ export class SessionLevelStore {
    */
   async upgrade(tx: Tx, { session }: Held, { factorId, method, isNew }: Upgrade, now: Date): Promise<void> {
     await tx.query(
-      `update ${this.t.sessions} set aal = 'aal2', factor_id = $2, updated_at = $3, refreshed_at = $3,
+      `update ${this.t.sessions} set aal = 'aal2', updated_at = $3, refreshed_at = $3,
+         factor_id = case when ${IS_AAL2_BY_PASSKEY} then null else $2::uuid end,
          refresh_counter = refresh_counter + 1,
          superseded_at = ($3::timestamptz || coalesce(superseded_at, array[refreshed_at]))[:${SUPERSEDED_TOKENS}],
          amr = jsonb_build_array($4::jsonb || jsonb_build_object('is_new',
@@ -57,6 +58,10 @@ export class SessionLevelStore {
     )
   }
 }
+
+/** A passkey with user verification made the session aal2. It owes that to no factor, so it keeps it when one is removed. */
+const IS_AAL2_BY_PASSKEY = `aal = 'aal2' and passkey_id is not null and factor_id is null
+  and not amr @> '[{"method": "${RECOVERY_CODE}"}]'`
 
 const amrWithout = (methods: string): string => `
   (select coalesce(jsonb_agg(entry order by place), '[]')
