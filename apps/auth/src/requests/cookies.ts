@@ -1,3 +1,4 @@
+import { readCookie } from '@signet/http/browsers'
 import type { Request, Response } from 'express'
 
 export type CookieOptions = {
@@ -19,12 +20,7 @@ export class Cookies {
   }
 
   read(req: Request, name: string): string | undefined {
-    for (const pair of (req.get('cookie') ?? '').split(';')) {
-      const separator = pair.indexOf('=')
-      if (pair.slice(0, separator).trim() === `${this.#prefix}${name}`)
-        return pair.slice(separator + 1).trim()
-    }
-    return undefined
+    return readCookie(req, `${this.#prefix}${name}`)
   }
 
   set(res: Response, name: string, value: string, options: CookieOptions = {}): void {

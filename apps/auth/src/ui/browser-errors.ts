@@ -1,4 +1,5 @@
 import type { ErrorRenderer } from '@signet/http'
+import { prefersHtml } from '@signet/http/browsers'
 import type { Request } from 'express'
 import { CONFIRM_PATH } from '../providers/link-confirmation.js'
 
@@ -20,5 +21,3 @@ function isOpenedByPerson(req: Request): boolean {
   const readers = errorPagesOf(method, path.endsWith('/') ? path.slice(0, -1) : path)
   return readers === 'everyone' || (readers === 'browsers' && prefersHtml(req))
 }
-
-export const prefersHtml = (req: Request): boolean => req.accepts(['json', 'html']) === 'html'

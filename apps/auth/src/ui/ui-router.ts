@@ -8,6 +8,7 @@ import {
   underOneLoopbackName,
   type Route,
 } from '@signet/http'
+import { prefersHtml } from '@signet/http/browsers'
 import { brandIcon } from '@signet/pages'
 import { Router, type RequestHandler } from 'express'
 import type { AuthConfig } from '../config/config.js'
@@ -16,7 +17,6 @@ import { factorRules, signUpRules } from '../services/part-settings.js'
 import { Redirects } from '../redirects/redirects.js'
 import { BrowserState } from './context/browser-state.js'
 import { SignInPages } from './context/sign-in-pages.js'
-import { prefersHtml } from './browser-errors.js'
 import { pageErrorRenderer } from './page-error-renderer.js'
 import { Progress } from './context/progress.js'
 import { accountAddressRoutes } from './routes/account-address-routes.js'

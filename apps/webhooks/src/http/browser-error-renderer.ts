@@ -1,8 +1,5 @@
 import type { ErrorRenderer } from '@signet/http'
-import type { Request } from 'express'
-
-/** Whether a request prefers HTML. Browsers name HTML explicitly; programs that accept anything get JSON. */
-export const prefersHtml = (req: Request): boolean => req.accepts(['json', 'html']) === 'html'
+import { prefersHtml } from '@signet/http/browsers'
 
 /** Renders errors of an API as pages for people who get them in a browser. */
 export const withPages = (api: ErrorRenderer, pages: ErrorRenderer): ErrorRenderer => ({

@@ -1,3 +1,4 @@
+import { readCookie } from '@signet/http/browsers'
 import type { Request } from 'express'
 
 /** The session cookie (docs/specification.md#page-protection). Lax, because the first visit comes from another site. */
@@ -13,11 +14,7 @@ export class SessionCookie {
   }
 
   read(req: Request): string | undefined {
-    for (const pair of (req.get('cookie') ?? '').split(';')) {
-      const separator = pair.indexOf('=')
-      if (pair.slice(0, separator).trim() === this.#name) return pair.slice(separator + 1).trim()
-    }
-    return undefined
+    return readCookie(req, this.#name)
   }
 
   /** Returns the header that sets a new id, or none if the browser already has it. */
