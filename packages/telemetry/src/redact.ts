@@ -1,7 +1,8 @@
 const SECRET_KEY =
   /^(authorization|cookie|set-cookie|x-api-key|apikey)$|password|passwd|secret|(^|_)token(s|_hash)?$|[a-z]Token$|^(code|otp|nonce|csrf|verifier|private_?key|auth_?code)$|code_?verifier|_nonce$|_otp$/i
+// In linear time: what begins like a JWT ends where it ends, whether or not all parts follow.
 const SECRET_TEXT =
-  /\b(?:sv[acrsp]_[0-9A-Za-z]{8,}|whsec_[0-9A-Za-z+/_-]{8,}=*|eyJ[0-9A-Za-z_-]{6,}\.[0-9A-Za-z_-]+\.[0-9A-Za-z_-]*)|\b(?:Bearer|Basic)\s+[0-9A-Za-z._~+/=-]{8,}|(?<=\b[a-z][a-z0-9+.-]*:\/\/[^\s:@/]*:)[^\s/]+(?=@)/gi
+  /\b(?:sv[acrsp]_[0-9A-Za-z]{8,}|whsec_[0-9A-Za-z+/_-]{8,}=*|eyJ[0-9A-Za-z_-]{6,}(?:\.[0-9A-Za-z_-]+\.[0-9A-Za-z_-]*)?)|\b(?:Bearer|Basic)\s+[0-9A-Za-z._~+/=-]{8,}|(?<=\b[a-z][a-z0-9+.-]*:\/\/[^\s:@/]*:)[^\s/]+(?=@)/gi
 /** Every alternative of SECRET_TEXT contains one of these. Most strings contain none and need no further check. */
 const SECRET_HINT = /sv[acrsp]_|whsec_|eyJ|bearer|basic|:\/\//i
 const HIDDEN = '[redacted]'

@@ -206,6 +206,7 @@ describe('redact', () => {
     ['from redis://:hunt@er:2@db:6379 to a@b', 'from redis://:[redacted]@db:6379 to a@b'],
     ['postgres://app:h@unter2@db/x?to=a@b', 'postgres://app:[redacted]@db/x?to=a@b'],
     ['eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.c2ln', '[redacted]'],
+    ['eyJhbGciOiJIUzI1NiJ9', '[redacted]'],
     ['token sva_0123456789abcdef refused', 'token [redacted] refused'],
   ])('cuts secrets out of %p', (input, expected) => {
     expect(redact({ note: input })).toEqual({ note: expected })
