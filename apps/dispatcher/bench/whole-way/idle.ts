@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { atMost, reporter } from '@signet/testkit/bench'
 import type { Audience, Contender, Stage } from './stage.js'
+import { warmUp } from './warm-up.js'
 
 const tell = reporter('pipeline')
 
@@ -16,7 +17,10 @@ export async function measureIdle(
 ): Promise<void> {
   const system = await stage.system(audience)
   const raw = await stage.raw()
-  for (const contender of [system, raw]) await contender.run({ bytes, events: 50 })
+  for (const contender of [system, raw]) {
+    await warmUp(contender)
+    await contender.run({ bytes, events: 500 })
+  }
   await sleep(idleSeconds * 1000)
   const [firstMs, secondMs] = await twoTimes(system, bytes)
   const [rawFirstMs, rawSecondMs] = await twoTimes(raw, bytes)

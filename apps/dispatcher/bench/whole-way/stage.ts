@@ -52,12 +52,13 @@ export type Contender = {
   stop(): Promise<void>
 }
 
+/** Where to publish other loads than those of `run`. */
+export type Ingest = Pick<System, 'ingestUrl' | 'token'>
+
 /** The product, whose processes and database the bench can inspect. */
 export type OwnContender = Contender &
-  Pick<
-    System,
-    'account' | 'addDispatcher' | 'attempts' | 'databaseUrl' | 'ingestUrl' | 'pids' | 'queuePrefix' | 'token'
-  >
+  Ingest &
+  Pick<System, 'account' | 'addDispatcher' | 'attempts' | 'databaseUrl' | 'pids' | 'queuePrefix'>
 
 type Measured = {
   endpoints: number
@@ -142,7 +143,7 @@ export class Stage {
     }
   }
 
-  async raw(): Promise<Contender> {
+  async raw(): Promise<Contender & Ingest> {
     const { ca, receiverUrl } = this.parts
     const database = `bench_raw_${Date.now()}`
     await createDatabase(this.options.databaseUrl, database)
@@ -153,9 +154,11 @@ export class Stage {
     await db.close()
     const child = new Child<RawAsk, RawTell>('whole-way/raw-process.ts')
     const { port } = await child.ask({ databaseUrl: url.href, receiverUrl: `${receiverUrl}/raw`, ca })
-    const to = { url: `http://127.0.0.1:${port}/`, token: '', accounts: [''] }
+    const ingest: Ingest = { ingestUrl: `http://127.0.0.1:${port}/`, token: '' }
+    const to = { url: ingest.ingestUrl, token: ingest.token, accounts: [''] }
     const spent = () => this.#spentWithServers({ raw: child.pid })
     return {
+      ...ingest,
       run: (load) => this.#run({ to, ...load }, { endpoints: 1, spent }),
       memoryMib: () => ({}),
       stop: () => Promise.resolve(child.stop()),

@@ -10,6 +10,7 @@ import { loadPeer } from './peer.js'
 import { measureOthers, OTHERS } from './others.js'
 import { measureScale, SCALE } from './scale.js'
 import { Stage, type Audience, type Contender, type Load, type Run } from './stage.js'
+import { warmUp } from './warm-up.js'
 
 const KIB = 1024
 const ONE_TO_ONE: Audience = { accounts: 10, endpoints: 1 }
@@ -27,7 +28,7 @@ type Case = { name: string; audience?: Audience; load: Load; goals: Goals }
 const cases: readonly Case[] = [
   {
     name: 'burst 2 KiB',
-    load: { bytes: 2 * KIB, events: 8000 },
+    load: { bytes: 2 * KIB, events: 20_000 },
     goals: { ofRaw: 0.6, ofBeside: 2.6, cpuOfBeside: 0.35 },
   },
   ...[200, 500, 1000].map((perSecond) => ({
@@ -68,13 +69,14 @@ const peers = await Promise.all(
 
 const tell = reporter('pipeline')
 
-/** Runs all contenders in turns; a first round warms up all of them and does not count. */
+/** Runs all contenders in turns. A warm-up and a first round of each do not count. */
 async function measure(stage: Stage, { name, audience = ONE_TO_ONE, goals, ...rest }: Case): Promise<void> {
   const load = { ...rest.load, events: Math.max(1, Math.round(rest.load.events * scale)) }
   const contenders: Record<string, Contender> = { signet: await stage.system(audience) }
   if (audience.endpoints === 1) contenders['raw limit'] = await stage.raw()
   if (beside !== undefined) contenders['beside'] = await stage.system(audience, beside)
   for (const { peer, file } of peers) contenders[peer.name] = await stage.peer(audience, peer, file)
+  for (const contender of Object.values(contenders)) await warmUp(contender, audience.endpoints)
   const runs = Object.values(contenders).map((contender) => () => contender.run(load))
   const seen = await inTurns(runs)
   const runsOf = (who: string): Run[] => seen[Object.keys(contenders).indexOf(who)] ?? []
