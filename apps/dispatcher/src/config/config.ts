@@ -64,7 +64,7 @@ export const settings = defineSettings({
     env: 'DISPATCHER_PROXY_URL',
     optional: true,
     secret: true,
-    doc: 'Egress proxy. When set, the proxy is responsible for checking target addresses, and answers 403 for those that it refuses, or 407 without `Proxy-Authenticate`. While it is away or refuses our credentials, deliveries wait.',
+    doc: 'Egress proxy. When set, the proxy is responsible for checking target addresses, and answers 403 for those that it refuses, or 407 without `Proxy-Authenticate`. While it is away, refuses our credentials or closes connections without an answer, deliveries wait.',
   }),
   bodyCacheMib: integer({
     env: 'DISPATCHER_BODY_CACHE_MIB',

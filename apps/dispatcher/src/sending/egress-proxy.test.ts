@@ -48,6 +48,10 @@ async function startProxy(options: Partial<EgressProxyOptions> = {}) {
     upstream.on('error', () => client.destroy())
   })
   const { port } = await listen(proxy)
+  return senderThrough(port, options)
+}
+
+function senderThrough(port: number, options: Partial<EgressProxyOptions> = {}) {
   const { dispatch, destroy } = egressProxy({
     url: `http://127.0.0.1:${port}`,
     factory: (origin, options) => new Pool(origin, options),
@@ -113,6 +117,46 @@ describe('TLS through an egress proxy', () => {
     const send = await startProxy({ timeoutMs: 100 })
     expect(await send(`https://${HOST}:${port}/`)).toEqual({ kind: 'failed', error: 'timeout' })
     await waitFor(() => sockets.every(({ destroyed }) => destroyed))
+  })
+})
+
+describe('an egress proxy that accepts a connection', () => {
+  it.each<[how: string, onAsked: (socket: Socket) => void]>([
+    ['closes it without an answer', (socket) => socket.end()],
+    ['resets it without an answer', (socket) => socket.resetAndDestroy()],
+    ['answers in another protocol', (socket) => socket.write('SSH-2.0-OpenSSH_9.9\r\n')],
+    ['breaks off its answer', (socket) => socket.end('HTTP/1.1 200 Conn')],
+  ])('and %s has failed, and not the receiver', async (_how, onAsked) => {
+    const { port, sockets } = await listen(
+      createTcpServer((socket) => socket.once('data', () => onAsked(socket))),
+    )
+    const reasons: unknown[] = []
+    const send = senderThrough(port, { onProxyFailed: (reason) => reasons.push(reason) })
+    expect(await send(`https://${HOST}/`)).toEqual({ kind: 'unsent' })
+    expect(reasons).toEqual([expect.any(Error)])
+    expect(sockets).toHaveLength(1)
+  })
+
+  it('and closes it at once, like a load balancer with nothing behind it, has failed', async () => {
+    const { port } = await listen(createTcpServer((socket) => socket.resetAndDestroy()))
+    const send = senderThrough(port)
+    expect(await send(`https://${HOST}/`)).toEqual({ kind: 'unsent' })
+  })
+
+  it('and has no answer in the time of an attempt may be waiting for the receiver, whose failure it is', async () => {
+    const { port } = await listen(createTcpServer((socket) => socket.resume()))
+    const reasons: unknown[] = []
+    const send = senderThrough(port, { timeoutMs: 100, onProxyFailed: (reason) => reasons.push(reason) })
+    expect(await send(`https://${HOST}/`)).toEqual({ kind: 'failed', error: 'timeout' })
+    expect(reasons).toEqual([])
+  })
+
+  it('and closes it after its answer has done its part', async () => {
+    const { port } = await listen(
+      createTcpServer((socket) => socket.once('data', () => socket.end('HTTP/1.1 200 OK\r\n\r\n'))),
+    )
+    const send = senderThrough(port)
+    expect(await send(`https://${HOST}/`)).toEqual({ kind: 'failed', error: 'connection_reset' })
   })
 })
 

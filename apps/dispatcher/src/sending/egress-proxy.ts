@@ -1,8 +1,8 @@
 import type { Socket } from 'node:net'
 import { BlockedAddressError, TLS_WITH_STRANGERS } from '@signet/address-guard'
-import { Agent, buildConnector, Pool } from 'undici'
+import { Agent, buildConnector, errors, Pool } from 'undici'
 
-/** The egress proxy cannot be reached or does not accept us, which says nothing about the receiver. */
+/** The egress proxy cannot be reached, does not accept us or does not answer, which says nothing about the receiver. */
 export class ProxyFailedError extends Error {
   override name = 'ProxyFailedError'
 }
@@ -107,7 +107,9 @@ class TunnelProxy {
     // For a proxy that is itself reached over TLS, whose name is not the one in Host.
     const { hostname: servername } = this.url
     const request = { path: target, headers: { ...this.#headers, host: target }, servername }
-    const answer = await this.#pool.connect(request)
+    const answer = await this.#pool.connect(request).catch((error: unknown) => {
+      throw this.#unanswered(error)
+    })
     const { statusCode: status, headers } = answer
     const socket = answer.socket as Socket
     if (status === 200) return socket
@@ -118,6 +120,17 @@ class TunnelProxy {
     if (status === 403 || status === 407)
       throw new BlockedAddressError('the egress proxy refuses the address')
     throw new NoTunnelError(status === 504 ? 'ETIMEDOUT' : 'EHOSTUNREACH')
+  }
+
+  /**
+   * A proxy that reaches no receiver says so: one that breaks off the connection instead, or answers with something else, has failed. While
+   * it is silent, it may be waiting for the receiver.
+   */
+  #unanswered(error: unknown): unknown {
+    const isKnown = error instanceof ProxyFailedError
+    const mayBeTheReceiver = error instanceof errors.HeadersTimeoutError
+    const isOurs = error instanceof errors.ClientDestroyedError
+    return isKnown || mayBeTheReceiver || isOurs ? error : this.#failed(error)
   }
 
   async destroy(): Promise<void> {
