@@ -1,12 +1,13 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals'
 import { EventEmitter, once } from 'node:events'
+import { setImmediate } from 'node:timers/promises'
 import type { Queryable } from '@signet/db'
 import { newEventId } from '@signet/webhook-core'
 import { DispatchService, type DispatchItem } from './dispatch-service.js'
 
 /** Makes a service whose statements find nothing once the test answers them, and lists the events that each statement is about. */
 function heldService() {
-  const statements: { reads: boolean; ids: unknown; answer: () => void }[] = []
+  const statements: { reads: boolean; ids: unknown; answer: (rows?: object[]) => void }[] = []
   const sent = new EventEmitter()
   const db: Queryable = {
     // The writing statement takes the time before the ids.
@@ -14,7 +15,11 @@ function heldService() {
       new Promise((resolve) => {
         const ids = Array.isArray(first) ? first : second
         const reads = typeof statement !== 'string' && statement.name === 'find-event-snapshots'
-        statements.push({ reads, ids, answer: () => resolve({ rows: [], rowCount: 0 }) })
+        statements.push({
+          reads,
+          ids,
+          answer: (rows = []) => resolve({ rows: rows as never[], rowCount: rows.length }),
+        })
         sent.emit('statement')
       }),
   }
@@ -79,6 +84,44 @@ it('dispatches in rows what it found nothing to read for', async () => {
     statements[position]?.answer()
   }
   await expect(dispatched).resolves.toMatchObject({ created: [], unfinished: [] })
+})
+
+const PLAIN = 'an ordinary job'
+const LOST = 'the job of a lost run'
+const PREPARED = 'the job with the body'
+const MORE: Record<string, Partial<DispatchItem>> = {
+  [PLAIN]: {},
+  [LOST]: { wasLost: true },
+  [PREPARED]: { prepared: { body: Buffer.alloc(100), unconverted: null } },
+}
+
+it.each<[best: string, jobs: string[]]>([
+  [PREPARED, [PREPARED, LOST, PLAIN]],
+  [PREPARED, [PLAIN, LOST, PREPARED]],
+  [PREPARED, [LOST, PREPARED]],
+  [PREPARED, [PREPARED, LOST]],
+  [LOST, [LOST, PLAIN]],
+  [LOST, [PLAIN, LOST]],
+])('lets %s make the attempts of an event if one statement writes its rows for %j', async (best, jobs) => {
+  const { service, statements, untilSent } = heldService()
+  const event = anEvent()
+  // Holds the next statement back until each job waits for it.
+  void service.run({ ...anEvent(), wasLost: true })
+  await untilSent(1)
+  const dispatched: Promise<unknown>[] = []
+  for (const job of jobs) {
+    dispatched.push(service.run({ ...event, ...MORE[job] }))
+    if (job !== PLAIN) continue
+    await untilSent(2)
+    statements[1]?.answer()
+    await setImmediate()
+  }
+  statements[0]?.answer()
+  const count = jobs.includes(PLAIN) ? 3 : 2
+  await untilSent(count)
+  statements.at(-1)?.answer([{ kind: 'created', event_id: event.id }])
+  const attempts = jobs.map((job) => (job === best ? [expect.objectContaining({ eventId: event.id })] : []))
+  expect(await Promise.all(dispatched)).toMatchObject(attempts.map((created) => ({ created })))
 })
 
 describe('a statement', () => {
