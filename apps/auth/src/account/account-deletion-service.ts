@@ -2,7 +2,7 @@ import { isUnavailable, type DatabaseClock, type Db, type Tx } from '@signet/db'
 import { isAppError, type AppError } from '@signet/errors'
 import type { Address } from '../addresses/address.js'
 import { traitsOf } from '../administrators/admin-acts.js'
-import type { AuditLog } from '../audit/audit-log.js'
+import type { Audit, AuditLog } from '../audit/audit-log.js'
 import { authError } from '../errors/auth-error.js'
 import type { Mailer } from '../mail/mailer.js'
 import type { OneTimeTokenStore } from '../one-time-tokens/one-time-token-store.js'
@@ -11,7 +11,7 @@ import { authorized } from '../hash-callers/known-callers.js'
 import type { PasswordHasher } from '../passwords/password-hasher.js'
 import type { RequestMeta } from '../requests/request-meta.js'
 import type { SessionBoundsStore } from '../sessions/session-bounds-store.js'
-import type { SessionEnds } from '../sessions/session-ends.js'
+import { recordCancelled, type SessionEnds } from '../sessions/session-ends.js'
 import { requireStrong, type SessionGate } from '../sessions/session-gate.js'
 import type { Live } from '../sessions/session.js'
 import type { Guesses } from '../sign-in/guesses.js'
@@ -89,7 +89,7 @@ export class AccountDeletionService {
       if (kind === 'nonce' && !(await this.deps.passwords.isRightNonce(tx, record, user, proof.nonce)))
         return badNonce()
       record('user_deletion_requested', user)
-      return this.#begin(tx, user, meta)
+      return this.#begin(tx, record, user, meta)
     })
     if (isAppError(outcome)) throw outcome
     return outcome
@@ -105,8 +105,9 @@ export class AccountDeletionService {
       requireStrong(held)
       if (held.user.deletionDueAt === null) return
       await users.update(tx, user.id, { deletionDueAt: null }, now())
-      await ends.others(tx, user.id, session.id, 'deletion_requested')
+      const ended = await ends.others(tx, user.id, session.id, 'deletion_requested')
       record('user_deletion_cancelled', held.user)
+      recordCancelled(record, held.user, ended)
     })
   }
 
@@ -146,7 +147,7 @@ export class AccountDeletionService {
     })
   }
 
-  async #begin(tx: Tx, user: User, meta: RequestMeta): Promise<Date | null> {
+  async #begin(tx: Tx, record: Audit, user: User, meta: RequestMeta): Promise<Date | null> {
     const { users, tokens, ends, mailer, rules, now, databaseNow } = this.deps
     if (rules.graceMs === 0) {
       await this.#remove(tx, user, meta)
@@ -156,7 +157,7 @@ export class AccountDeletionService {
     await users.update(tx, user.id, { deletionDueAt: dueAt }, now())
     // Spends the nonce, and voids links that were sent before.
     await tokens.removeAll(tx, user.id)
-    await ends.all(tx, user.id, 'deletion_requested')
+    recordCancelled(record, user, await ends.all(tx, user.id, 'deletion_requested'))
     const to = user.email ?? ''
     const deletionDate = dueAt.toISOString()
     const variables = { email: to, deletionDate, confirmationUrl: rules.keepUrl, data: user.userMetadata }

@@ -10,7 +10,7 @@ import type { PasswordRules } from '../passwords/password-rules.js'
 import type { AddressHolders } from '../proofs/address-holders.js'
 import type { AddressProofs } from '../proofs/address-proofs.js'
 import type { RequestMeta } from '../requests/request-meta.js'
-import type { SessionEnds } from '../sessions/session-ends.js'
+import { NOTHING_ELSE, type SessionEnds } from '../sessions/session-ends.js'
 import type { VouchedSignUps } from '../sign-up/vouched-sign-ups.js'
 import type { IdentityStore } from '../users/identity-store.js'
 import { refuseEmpty, refusePassword, refuseTooLong } from '../users/new-password.js'
@@ -18,7 +18,7 @@ import type { UserStore } from '../users/user-store.js'
 import { isProven, mergeMetadata, type User } from '../users/user.js'
 import { isUuid, NIL_UUID } from '../users/uuid.js'
 import { StorableMetadata } from '../users/storable-metadata.js'
-import { traitsOf, userNotFound, type AdminActs } from '../administrators/admin-acts.js'
+import { recordCancelledBy, traitsOf, userNotFound, type AdminActs } from '../administrators/admin-acts.js'
 import type { Admin } from '../administrators/admin.js'
 import type { Page } from './paging.js'
 import { checkAttributes, type CheckedAttributes, type UserAttributes } from './user-attributes.js'
@@ -126,11 +126,14 @@ export class AdminUserService {
       const changes = changesOf(user, checked)
       await users.update(tx, id, changes, now())
       await this.#vouch(tx, admin, user, checked, passwordHash)
-      if (checked.bannedUntil != null && checked.bannedUntil > now()) await ends.all(tx, id, 'ban')
-      if (passwordHash !== undefined) await ends.all(tx, id, 'admin')
+      const isBanned = checked.bannedUntil != null && checked.bannedUntil > now()
+      const byBan = isBanned ? await ends.all(tx, id, 'ban') : NOTHING_ELSE
+      const byPassword = passwordHash === undefined ? NOTHING_ELSE : await ends.all(tx, id, 'admin')
       await this.#setAddresses(tx, id, checked)
       const changed = await this.#confirm(tx, id, checked)
       record('user_modified', traitsOf(changed))
+      recordCancelledBy({ record, user }, byBan)
+      recordCancelledBy({ record, user }, byPassword)
       return changed
     })
   }

@@ -4,6 +4,7 @@ import type { AuditAction, HeldAdmin } from '../audit/audit.js'
 import type { AuditLog } from '../audit/audit-log.js'
 import { authError } from '../errors/auth-error.js'
 import type { RequestMeta } from '../requests/request-meta.js'
+import { cancelledChanges, type Ended } from '../sessions/session-ends.js'
 import type { SessionGate } from '../sessions/session-gate.js'
 import type { UserStore } from '../users/user-store.js'
 import type { JsonObject, User } from '../users/user.js'
@@ -21,6 +22,9 @@ export type AdminAct = {
 type Concerned = { users?: readonly string[]; addresses?: readonly Address[] }
 
 type Subject = { id: string; addresses?: readonly Address[]; evenDeleted?: boolean }
+
+/** What an act on one user works with: the user before it, whose row is locked. */
+type UserAct = AdminAct & { readonly user: User }
 
 type Deps = { users: UserStore; gate: SessionGate; audit: AuditLog }
 
@@ -53,7 +57,7 @@ export class AdminActs {
     admin: Admin,
     { id, addresses = [], evenDeleted = false }: Subject,
     meta: RequestMeta,
-    work: (act: AdminAct & { readonly user: User }) => Promise<T>,
+    work: (act: UserAct) => Promise<T>,
   ): Promise<T> {
     return this.transaction(admin, { users: [id], addresses }, meta, async (act) => {
       const user = await this.deps.users.lockById(act.tx, id)
@@ -97,5 +101,11 @@ export const traitsOf = (user: User) => ({
   user_email: user.email ?? '',
   user_phone: user.phone ?? '',
 })
+
+/** Writes down, in the name of the administrator, which changes of address were cancelled. */
+export function recordCancelledBy({ record, user }: Pick<UserAct, 'record' | 'user'>, ended: Ended): void {
+  for (const traits of cancelledChanges(user, ended))
+    record('user_modified', { ...traitsOf(user), ...traits })
+}
 
 export const userNotFound = () => authError('not_found', 'user_not_found', 'User not found')

@@ -2,7 +2,7 @@ import type { Db } from '@signet/db'
 import { AppError } from '@signet/errors'
 import { phoneOf } from '../addresses/phone.js'
 import type { Transact } from '../account-requests/account-requests.js'
-import { traitsOf, userNotFound, type AdminActs } from '../administrators/admin-acts.js'
+import { recordCancelledBy, traitsOf, userNotFound, type AdminActs } from '../administrators/admin-acts.js'
 import type { AdminUserService } from '../admin/admin-user-service.js'
 import type { AdminPerson } from '../administrators/admin.js'
 import type { AuditListService } from '../admin/audit-list-service.js'
@@ -122,8 +122,9 @@ export class OperatorService {
   async signOutEverywhere(operator: Operator, id: string, meta: RequestMeta): Promise<void> {
     const { acts, ends } = this.deps
     await acts.onUser(operator, { id }, meta, async ({ tx, record, user }) => {
-      await ends.all(tx, id, 'admin')
+      const ended = await ends.all(tx, id, 'admin')
       record('session_revoked', traitsOf(user))
+      recordCancelledBy({ record, user }, ended)
     })
   }
 

@@ -1,6 +1,6 @@
 import type { Db, Tx } from '@signet/db'
 import { withoutInvisible } from '@signet/pages/visible'
-import { traitsOf, userNotFound, type AdminActs } from '../administrators/admin-acts.js'
+import { recordCancelledBy, traitsOf, userNotFound, type AdminActs } from '../administrators/admin-acts.js'
 import type { Admin } from '../administrators/admin.js'
 import type { AuditLog } from '../audit/audit-log.js'
 import { invalid } from '../errors/auth-error.js'
@@ -75,8 +75,9 @@ export class PasskeyService {
 
   async removeOf(admin: Admin, userId: string, id: string, meta: RequestMeta): Promise<void> {
     await this.deps.acts.onUser(admin, { id: userId }, meta, async ({ tx, record, user }) => {
-      await this.#remove(tx, user, { id, keptSignIn: null }, meta)
+      const ended = await this.#remove(tx, user, { id, keptSignIn: null }, meta)
       record('passkey_deleted', { ...traitsOf(user), ...passkeyTraits({ id }) })
+      recordCancelledBy({ record, user }, ended)
     })
   }
 

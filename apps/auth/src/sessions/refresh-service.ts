@@ -6,7 +6,7 @@ import type { Observer } from '../observers/observer.js'
 import type { RequestMeta } from '../requests/request-meta.js'
 import type { RefreshStore } from './refresh-store.js'
 import type { PresentedToken, RefreshTokens } from './refresh-token.js'
-import type { SessionEnds } from './session-ends.js'
+import { recordCancelled, type SessionEnds } from './session-ends.js'
 import { limitTimesAt, type SessionLimits, type SignedIn, type StoredSession } from './session.js'
 import { signedIn } from './stored-session.js'
 import type { UserStore } from '../users/user-store.js'
@@ -174,10 +174,11 @@ export class RefreshService {
    */
   #endForReuse(request: Request, { user }: StoredSession) {
     const { audit, users, ends } = this.deps
-    return audit.transaction(request.meta, async (tx) => {
-      await users.lockById(tx, user.id)
+    return audit.transaction(request.meta, async (tx, record) => {
+      const locked = await users.lockById(tx, user.id)
       const checked = await this.#verdictOn(tx, request, { ends: true })
-      if (checked?.verdict === 'reuse') await ends.voidUnfinished(tx, user.id)
+      if (checked?.verdict === 'reuse' && locked !== null)
+        recordCancelled(record, locked, await ends.voidUnfinished(tx, user.id))
       return checked
     })
   }

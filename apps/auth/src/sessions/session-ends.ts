@@ -12,11 +12,18 @@ export type Ended = { readonly changeCancelled: boolean }
 
 export const NOTHING_ELSE: Ended = { changeCancelled: false }
 
+/** What audit entries say about the changes of address that were cancelled. `user` is the user before that. */
+export function cancelledChanges(user: User, { changeCancelled }: Ended): { cancelled: string }[] {
+  if (!changeCancelled) return []
+  return [
+    ...(user.newEmail === null ? [] : [{ cancelled: 'email' }]),
+    ...(user.newPhone === null ? [] : [{ cancelled: 'phone' }]),
+  ]
+}
+
 /** Writes down which changes of address were cancelled. `user` is the user before that. */
-export function recordCancelled(record: Audit, user: User, { changeCancelled }: Ended): void {
-  if (!changeCancelled) return
-  if (user.newEmail !== null) record('user_modified', user, { cancelled: 'email' })
-  if (user.newPhone !== null) record('user_modified', user, { cancelled: 'phone' })
+export function recordCancelled(record: Audit, user: User, ended: Ended): void {
+  for (const traits of cancelledChanges(user, ended)) record('user_modified', user, traits)
 }
 
 type Deps = {

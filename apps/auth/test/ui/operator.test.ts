@@ -2,7 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/glo
 import { formOf, type Seen } from '@signet/testkit'
 import { NIL_UUID } from '../../src/users/uuid.js'
 import { uiCatalogues, type UiKey } from '../../src/ui/texts.js'
-import { aPhone, aUser, call, get, mailTo, post, UUID, type SignedUp } from '../support/api.js'
+import { anEmail, aPhone, aUser, call, get, mailTo, post, put, UUID, type SignedUp } from '../support/api.js'
 import { anAdministrator, anOperator, changeUser, type OperatorInPerson } from '../support/operator.js'
 import { NO_EMAIL_GAPS, type TestServer } from '../support/server.js'
 import { serviceToken } from '../support/tokens.js'
@@ -106,6 +106,15 @@ describe('the operator page', () => {
     expect((await act({ action: 'sign-out' })).text).toContain('All sessions have ended')
     expect(await canRefresh()).toBe(false)
     expect(await newestEntry('session_revoked')).toEqual(byOperator())
+  })
+
+  it('says who cancelled the change of address that a session may have asked for', async () => {
+    await put(server, '/user', { email: anEmail() }, { token: user.access_token })
+    await act({ action: 'sign-out' })
+    expect(await newestEntry('user_modified')).toMatchObject({
+      actor_id: operator.user.id,
+      traits: { user_id: user.user.id, cancelled: 'email' },
+    })
   })
 
   it('is not named in what a person downloads about their account', async () => {
