@@ -4,7 +4,7 @@ import { isAppError } from '@signet/errors'
 import type { Request, Response } from 'express'
 import type { BodyProblem, ErrorRenderer } from './error-renderer.js'
 import type { BodySpec } from './route.js'
-import { isPercentEncodedUtf8 } from './percent-encoding.js'
+import { formPairs, NotUtf8Error } from './form.js'
 import { failure, readBytes } from './read-bytes.js'
 import { contextOf } from './request-context.js'
 import { compileSchema } from './schema.js'
@@ -116,9 +116,8 @@ const MAX_PARAMETERS = 200
 /** A repeated parameter becomes an array, which none of our schemas accepts. */
 function parseForm(text: string): Record<string, unknown> {
   if (text.split('&', MAX_PARAMETERS + 1).length > MAX_PARAMETERS) throw failure('parameters.too.many')
-  if (!isPercentEncodedUtf8(text)) throw failure(NOT_UTF8)
   const values = new Map<string, string | string[]>()
-  for (const [name, value] of new URLSearchParams(text)) {
+  for (const [name, value] of formPairs(text)) {
     const before = values.get(name)
     values.set(name, before === undefined ? value : [before, value].flat())
   }
@@ -154,6 +153,7 @@ function parserProblem(error: unknown): BodyProblem {
   if (type === EMPTY) return MISSING
   if (type === 'charset.unsupported' || type === 'encoding.unsupported')
     return { kind: 'content_type', message: 'The encoding of the body is not supported' }
-  if (type === NOT_UTF8) return { kind: 'malformed', message: 'The body is not valid UTF-8' }
+  if (type === NOT_UTF8 || error instanceof NotUtf8Error)
+    return { kind: 'malformed', message: 'The body is not valid UTF-8' }
   return { kind: 'malformed', message: 'The body could not be parsed' }
 }
