@@ -68,8 +68,35 @@ describe('a session opened by a passkey', () => {
     const session = await signInWithPasskey(authenticator)
     const { refresh_token: token } = await raise(session, factor)
     expect((await unenroll(strong, factor.id)).status).toBe(200)
-    expect(decodeJwt((await refresh(token)).body['access_token'] as string)).toMatchObject({ aal })
+    const { access_token: jwt } = (await refresh(token)).body as Session
+    expect(decodeJwt(jwt)).toMatchObject({ aal })
+    expect(methodsOf(jwt)).toEqual(['passkey'])
   })
+
+  it.each([
+    [true, 'aal2'],
+    [false, 'aal1'],
+  ])(
+    'that verified its user (%s) is %s once a recovery code used in it is void',
+    async (userVerified, aal) => {
+      const user = await aUser(server)
+      const authenticator = anAuthenticator({ userVerified })
+      await register(user, authenticator)
+      const factor = await enroll(user)
+      const strong = await raise(user, factor)
+      const { body } = await post(server, '/recovery-codes', {}, { token: strong.access_token })
+      const [code] = body['codes'] as string[]
+      const session = await signInWithPasskey(authenticator)
+      await post(server, '/recovery-codes/verify', { code }, { token: session.access_token })
+      // A factor that is shown after the code does not change what the session owes to its passkey.
+      const { refresh_token: token, access_token: before } = await raise(session, factor)
+      expect(methodsOf(before)).toEqual(['totp', 'mfa/recovery_code', 'passkey'])
+      expect((await unenroll(strong, factor.id)).status).toBe(200)
+      const { access_token: jwt } = (await refresh(token)).body as Session
+      expect(decodeJwt(jwt)).toMatchObject({ aal })
+      expect(methodsOf(jwt)).toEqual(['passkey'])
+    },
+  )
 })
 
 describe('factors of users, for administrators', () => {

@@ -19,7 +19,7 @@ beforeAll(async () => {
   server = await startServer({ ...FACTOR_ENVIRONMENT, ...PASSKEY_ENVIRONMENT })
 })
 afterAll(() => server.close())
-const { unenroll, factorsOf, signIn } = factorSteps(() => server)
+const { unenroll, factorsOf, signIn, refresh, raise, enroll: enrollTotp } = factorSteps(() => server)
 const passkeys = passkeySteps(() => server)
 
 async function enroll({ access_token: token }: Bearer, friendly_name = ''): Promise<string> {
@@ -237,5 +237,22 @@ describe('attacks on a security key', () => {
     expectError(await answerTo(thief, id, key), ...FAILED)
     const owner = await answerTo(thief, id, key, { userVerified: true })
     expect(decodeJwt(owner.body['access_token'] as string)).toMatchObject({ aal: 'aal2' })
+  })
+})
+
+describe('a session that showed several factors', () => {
+  it('loses the proof with the removed one, and keeps the other and its level', async () => {
+    const user = await aUser(server)
+    const key = anAuthenticator()
+    const { id, session } = await aFactor(user, key)
+    const totp = await enrollTotp(session, { friendly_name: 'app' })
+    const strong = await raise(session, totp)
+    const { body } = await answerTo(await signIn(user), id, key)
+    const both = await raise(body as Session, totp)
+    expect(methodsOf(both.access_token)).toEqual(['totp', 'mfa/webauthn', 'password'])
+    expect((await unenroll(strong, id)).status).toBe(200)
+    const { access_token: jwt } = (await refresh(both.refresh_token)).body as Session
+    expect(decodeJwt(jwt)).toMatchObject({ aal: 'aal2' })
+    expect(methodsOf(jwt)).toEqual(['totp', 'password'])
   })
 })

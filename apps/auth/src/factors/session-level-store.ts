@@ -28,42 +28,54 @@ export class SessionLevelStore {
   async upgrade(tx: Tx, { session }: Held, { factorId, method, isNew }: Upgrade, now: Date): Promise<void> {
     await tx.query(
       `update ${this.t.sessions} set aal = 'aal2', updated_at = $3, refreshed_at = $3,
-         factor_id = case when ${IS_AAL2_BY_PASSKEY} then null else $2::uuid end,
+         factor_id = $2,
          refresh_counter = refresh_counter + 1,
          superseded_at = ($3::timestamptz || coalesce(superseded_at, array[refreshed_at]))[:${SUPERSEDED_TOKENS}],
          amr = jsonb_build_array($4::jsonb || jsonb_build_object('is_new',
            $6 or amr @> jsonb_build_array(jsonb_build_object('method', $7::text, 'is_new', true))))
            || ${amrWithout('$5::text[]')}
        where id = $1`,
-      [session.id, factorId, now, JSON.stringify({ method, at: now }), [method], isNew, method],
+      [
+        session.id,
+        factorId,
+        now,
+        JSON.stringify({ method, at: now, factor_id: factorId ?? undefined }),
+        [method],
+        isNew,
+        method,
+      ],
     )
   }
 
   /**
    * Before a factor is removed, the sessions that it raised fall back to aal1. With the last verified factor, so do those that a recovery
-   * code raised.
+   * code raised. The others, and those whose sign-in made them aal2 without a factor, only lose these proofs.
    */
   async downgrade(tx: Tx, factorId: string, now: Date): Promise<void> {
+    const isLast = `not exists (
+      select from ${this.t.mfaFactors} o where o.user_id = f.user_id and o.status = 'verified' and o.id <> f.id)`
+    const lostRecovery = `s.amr @> $3::jsonb and ${isLast}`
+    const recovery = JSON.stringify([{ method: RECOVERY_CODE }])
     await tx.query(
-      `update ${this.t.sessions} s set aal = 'aal1', factor_id = null, updated_at = $2, amr = ${amrWithout('$3::text[]')}
+      `update ${this.t.sessions} s set aal = 'aal1', factor_id = null, updated_at = $2, amr = ${amrWithout('$4::text[]')}
        from ${this.t.mfaFactors} f
-       where f.id = $1 and s.user_id = f.user_id and (s.factor_id = f.id or s.amr @> $4::jsonb and not exists (
-         select from ${this.t.mfaFactors} o where o.user_id = f.user_id and o.status = 'verified' and o.id <> f.id))`,
-      [
-        factorId,
-        now,
-        [...Object.values(FACTOR_METHODS), RECOVERY_CODE],
-        JSON.stringify([{ method: RECOVERY_CODE }]),
-      ],
+       where f.id = $1 and s.user_id = f.user_id and not s.amr @> '[{"aal": "aal2"}]' and (s.factor_id = f.id or ${lostRecovery})`,
+      [factorId, now, recovery, [...Object.values(FACTOR_METHODS), RECOVERY_CODE]],
+    )
+    const isLost = `entry ->> 'factor_id' = f.id::text or entry ->> 'method' = $4 and ${isLast}`
+    await tx.query(
+      `update ${this.t.sessions} s set factor_id = nullif(s.factor_id, f.id), updated_at = $2, amr = ${amrWhere(`(${isLost}) is not true`)}
+       from ${this.t.mfaFactors} f
+       where f.id = $1 and s.user_id = f.user_id and (
+         s.amr @> jsonb_build_array(jsonb_build_object('factor_id', f.id)) or ${lostRecovery})`,
+      [factorId, now, recovery, RECOVERY_CODE],
     )
   }
 }
 
-/** A passkey with user verification made the session aal2. It owes that to no factor, so it keeps it when one is removed. */
-const IS_AAL2_BY_PASSKEY = `aal = 'aal2' and passkey_id is not null and factor_id is null
-  and not amr @> '[{"method": "${RECOVERY_CODE}"}]'`
-
-const amrWithout = (methods: string): string => `
+const amrWhere = (condition: string): string => `
   (select coalesce(jsonb_agg(entry order by place), '[]')
    from jsonb_array_elements(amr) with ordinality entries (entry, place)
-   where entry ->> 'method' <> all(${methods}))`
+   where ${condition})`
+
+const amrWithout = (methods: string): string => amrWhere(`entry ->> 'method' <> all(${methods})`)

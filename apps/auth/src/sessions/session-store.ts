@@ -140,7 +140,7 @@ export class SessionStore {
         session.ip,
         session.notAfter,
         now,
-        JSON.stringify([{ method: session.method, at: now, provider: session.provider ?? undefined }]),
+        proofsOf(session, now),
         session.refreshSalt,
         session.passwordHash,
         session.auditRows,
@@ -222,6 +222,10 @@ export class SessionStore {
     return rows[0] ? toAmr(rows[0].amr) : []
   }
 }
+
+/** The column `amr` of a new session. A sign-in that needs no factor for `aal2` is stored with that level, which it keeps. */
+const proofsOf = ({ method, provider, aal }: NewSession, at: Date): string =>
+  JSON.stringify([{ method, at, ...(provider !== null && { provider }), ...(aal === 'aal2' && { aal }) }])
 
 export function toSession(row: SessionRow<Date | string>): Session {
   const date = (time: Date | string | null) => (time === null ? null : new Date(time))
