@@ -1,8 +1,9 @@
 import { describe, expect, it } from '@jest/globals'
 import { reply } from '@signet/testkit/receiver'
-import { waitFor } from '@signet/testkit'
+import { testRedis, waitFor } from '@signet/testkit'
 import { deliveriesOf, startAnother } from './support/dispatcher.js'
 import { gate } from './support/gate.js'
+import { startMuteRedis } from './support/mute-redis.js'
 import { useOperator } from './support/operator.js'
 
 const operator = useOperator()
@@ -61,6 +62,21 @@ describe('pause, resume and drain', () => {
     expect(await operator.dispatcher.queues.deliveries.isPaused()).toBe(false)
     operator.dispatcher.sweeper.redisRecovered({ since: undefined, wasEmptied: true })
     await waitFor(() => operator.dispatcher.queues.deliveries.isPaused())
+  })
+
+  it('says that it has paused if Redis goes away before it is drained', async () => {
+    const leaving = await startMuteRedis(testRedis().url, /active/)
+    try {
+      const drain = operator.withRedis(leaving.url, () =>
+        operator.run('drain', '--why', 'deploy', '--timeout', '0'),
+      )
+      expect(await drain).toMatchObject({
+        code: 1,
+        err: expect.stringContaining('Paused, but Redis is unavailable'),
+      })
+    } finally {
+      leaving.close()
+    }
   })
 
   it('drains: waits for attempts in flight, and starts none', async () => {

@@ -127,11 +127,14 @@ export class Operations {
     )
   }
 
-  /** Waits until nothing is in flight, up to `timeoutMs`. Returns the number of jobs still in flight. */
-  async drained(timeoutMs: number): Promise<number> {
+  /**
+   * Waits until nothing is in flight, up to `timeoutMs`, also while Redis restarts. Returns the number of jobs still in flight, null if
+   * Redis does not respond.
+   */
+  async drained(timeoutMs: number): Promise<number | null> {
     const deadline = performance.now() + timeoutMs
     for (;;) {
-      const active = await this.#active()
+      const active = await this.#active().catch(() => null)
       if (active === 0 || performance.now() >= deadline) return active
       await sleep(POLL_MS)
     }

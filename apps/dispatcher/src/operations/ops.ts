@@ -162,20 +162,20 @@ async function flip(operations: Operations, paused: boolean, author: Author): Pr
 
 async function drain(operations: Operations, author: Author, timeoutMs: number): Promise<Report> {
   const applied = await operations.pause(author)
-  const active = applied ? await operations.drained(timeoutMs) : Number.NaN
+  const active = applied ? await operations.drained(timeoutMs) : null
   if (active === 0)
     return {
       text: 'Drained: nothing is in flight, and nothing starts until `ops resume`.',
       json: { paused: true, active },
     }
-  throw applied
+  throw active === null
     ? new OpsError(
-        exitCode.timeout,
-        `Paused, but ${active} jobs are still in flight. Run drain again to keep waiting.`,
-      )
-    : new OpsError(
         exitCode.failed,
         'Paused, but Redis is unavailable, so the number of jobs in flight is unknown.',
+      )
+    : new OpsError(
+        exitCode.timeout,
+        `Paused, but ${active} jobs are still in flight. Run drain again to keep waiting.`,
       )
 }
 

@@ -70,16 +70,20 @@ export function useOperator() {
     },
 
     /** Runs commands that look for Redis where nothing listens. */
-    async withoutRedis<T>(work: () => Promise<T>): Promise<T> {
-      const { env } = there(dispatcher)
-      const real = env['WEBHOOKS_REDIS_URL'] ?? ''
-      env['WEBHOOKS_REDIS_URL'] = 'redis://127.0.0.1:1'
-      try {
-        return await work()
-      } finally {
-        env['WEBHOOKS_REDIS_URL'] = real
-      }
-    },
+    withoutRedis: <T>(work: () => Promise<T>) => withRedis('redis://127.0.0.1:1', work),
+    withRedis,
+  }
+
+  /** Runs commands that look for Redis at another address. */
+  async function withRedis<T>(url: string, work: () => Promise<T>): Promise<T> {
+    const { env } = there(dispatcher)
+    const real = env['WEBHOOKS_REDIS_URL'] ?? ''
+    env['WEBHOOKS_REDIS_URL'] = url
+    try {
+      return await work()
+    } finally {
+      env['WEBHOOKS_REDIS_URL'] = real
+    }
   }
 }
 
