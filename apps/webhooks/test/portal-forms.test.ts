@@ -255,6 +255,33 @@ describe('every form of the portal', () => {
   })
 })
 
+describe('a text of as many characters as /v1 takes', () => {
+  const longest = (start: string, length: number) => start + '😀'.repeat(length - start.length)
+
+  it('can be the URL of an endpoint, when it is created and when it is changed', async () => {
+    const visit = await visitor()
+    const url = longest('https://127.0.0.1/', 2048)
+    const { id } = await anEndpoint(visit, url)
+    const own = `/endpoints/${id}`
+    expect((await visit.open(own)).text).toContain(`value="${url}"`)
+    const changed = longest('https://127.0.0.1/changed', 2048)
+    const fields = { url: changed, events: 'summary.completed' }
+    await sent(visit.browser, await visit.open(own), own, fields)
+    const { text } = await visit.open(own)
+    expect([text.includes(`value="${changed}"`), /<input[^>]*maxlength/.test(text)]).toEqual([true, false])
+  })
+
+  it('can be the name of a token, and one more is refused', async () => {
+    const visit = await visitor()
+    const send = async (name: string) =>
+      sent(visit.browser, await visit.open('/tokens'), '/tokens', { name, days: '30' })
+    expect(/<input[^>]*maxlength/.test((await visit.open('/tokens')).text)).toBe(false)
+    expect((await send(longest('a', 100))).text).toMatch(/svp_\w{30,}/)
+    expect((await send(longest('a', 101))).text).toContain('role="alert"')
+    expect(await countOf('personal_tokens', visit)).toBe(1)
+  })
+})
+
 describe('a refusal', () => {
   it.each([
     ['/endpoints/new', '/portal/endpoints', 'url', { url: 'ftp://x.example/', events: 'webhook.ping' }],

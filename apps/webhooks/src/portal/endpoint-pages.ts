@@ -142,6 +142,7 @@ function stateOf(
   return html`<p class="soft">${t('portal.endpoint.active')}</p>`
 }
 
+// Without `maxlength`: browsers count UTF-16 units where the service counts characters, and cut off a URL that is pasted.
 function endpointForm(portal: PortalContext, action: string, label: string, start: Entered): Html {
   const { t } = portal
   const { url, events } = enteredOf(portal, start)
@@ -156,7 +157,6 @@ function endpointForm(portal: PortalContext, action: string, label: string, star
         autocapitalize="none"
         spellcheck="false"
         required
-        maxlength="2048"
         placeholder="https://example.com/webhooks"
         ${faultAt(portal, 'url')}
         value="${url}"

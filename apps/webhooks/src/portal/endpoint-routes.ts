@@ -23,6 +23,9 @@ export type EndpointDeps = PortalDeps & {
 /** The hours after which a pending secret may take effect. */
 const ROTATIONS = [0, 24, 168] as const
 
+/** Has room for the longest URL that `/v1` takes: 2048 characters, each of up to 12 percent-encoded bytes. */
+const MAX_BYTES = 32 * 1024
+
 /** Pages for endpoints. They call the services of `/v1/webhooks`, so the same rules apply. */
 export const endpointRoutes = (deps: EndpointDeps): Route[] => [
   portalGet(deps, '', 'Endpoints of the account', async (portal) =>
@@ -44,19 +47,26 @@ export const endpointRoutes = (deps: EndpointDeps): Route[] => [
       )
       return { to: `/endpoints/${endpoint.id}/new-secret`, shown: { secret } }
     },
+    MAX_BYTES,
   ),
   portalGet(deps, '/endpoints/:endpoint_id', 'An endpoint', async (portal) => {
     const endpoint = await deps.endpoints.get(portal.accountId, endpointIdOf(portal.req))
     const health = await deps.endpointHealth.ofAccount(portal.accountId)
     return endpointPage(portal, endpoint, health.get(endpoint.id))
   }),
-  onEndpoint(deps, '', 'Change an endpoint', async (portal, fields) => {
-    const id = endpointIdOf(portal.req)
-    await inField('url', () =>
-      deps.endpoints.update(portal.accountId, id, inputOf(portal, fields), portal.meta),
-    )
-    return { to: `/endpoints/${id}?done=saved` }
-  }),
+  onEndpoint(
+    deps,
+    '',
+    'Change an endpoint',
+    async (portal, fields) => {
+      const id = endpointIdOf(portal.req)
+      await inField('url', () =>
+        deps.endpoints.update(portal.accountId, id, inputOf(portal, fields), portal.meta),
+      )
+      return { to: `/endpoints/${id}?done=saved` }
+    },
+    MAX_BYTES,
+  ),
   onEndpoint(deps, '/enable', 'Enable an endpoint', async (portal) => {
     const { id } = await deps.endpoints.enable(portal.accountId, endpointIdOf(portal.req), portal.meta)
     return { to: `/endpoints/${id}?done=enabled` }
@@ -104,6 +114,7 @@ const onEndpoint = (
   below: string,
   summary: string,
   handle: (portal: PortalContext, fields: Parameters) => Promise<Next>,
+  maxBytes?: number,
 ): Route =>
   portalPost(
     deps,
@@ -111,6 +122,7 @@ const onEndpoint = (
     summary,
     (req) => `/endpoints/${endpointIdOf(req)}`,
     handle,
+    maxBytes,
   )
 
 const inputOf = ({ t }: PortalContext, fields: Parameters) => ({

@@ -84,6 +84,7 @@ const lastUse = (t: Texts, at: Date | null): Html =>
 async function showTokens(deps: Deps, portal: PortalContext): Promise<Answer> {
   const { t } = portal
   const tokens = await deps.personalTokens.list(portal.accountId)
+  // Without `maxlength`: browsers count UTF-16 units where the service counts characters, and cut off a name that is pasted.
   const create = isRecent(deps, portal)
     ? portal.form(
         '/tokens',
@@ -91,7 +92,6 @@ async function showTokens(deps: Deps, portal: PortalContext): Promise<Answer> {
           <input
             id="name"
             name="name"
-            maxlength="100"
             required
             ${faultAt(portal, 'name')}
             value="${portal.typed.get('name') ?? ''}"
