@@ -4,6 +4,7 @@ import type { Language } from '@signet/language'
 import { SecretUnreadableError, type SecretBox } from '@signet/webhook-core'
 import type { Session } from '../sessions/session-store.js'
 import { insertHandover, takeHandover } from './handover-store.js'
+import { isUuid } from '../text/uuid.js'
 
 /** Why a form was refused. */
 export type Refusal = {
@@ -47,7 +48,7 @@ export class HandoverService {
 
   /** Returns null if it was already opened, has expired, or belongs to another person. */
   async take(session: Session, id: string): Promise<Handover | null> {
-    if (!UUID.test(id)) return null
+    if (!isUuid(id)) return null
     const sealed = await takeHandover(this.deps.db, { id, sessionHash: session.idHash })
     if (sealed === null) return null
     try {
@@ -59,7 +60,5 @@ export class HandoverService {
     }
   }
 }
-
-const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
 
 const contextOf = ({ accountId }: Session, id: string): string => `page-handover:${accountId ?? ''}:${id}`

@@ -1,4 +1,5 @@
 import { JwtError, verifyJwt, type JwtClaims, type KeySource } from '@signet/jwt'
+import { isUuid } from '../text/uuid.js'
 
 /** An ordinary signed-in user of the identity server. */
 export type IdentityUser = {
@@ -14,7 +15,6 @@ export type IdentityUser = {
 }
 
 const CLOCK_SKEW_SECONDS = 30
-const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
 
 type Options = {
   keys: KeySource
@@ -52,11 +52,11 @@ export class UserJwtVerifier {
       typeof claims['role'] === 'string' &&
       this.options.roles.includes(claims['role']) &&
       claims['is_anonymous'] !== true
-    if (!UUID.test(sub) || iat === undefined || !isOrdinary) return null
+    if (!isUuid(sub) || iat === undefined || !isOrdinary) return null
     return {
       accountId: sub.toLowerCase(),
       email: typeof claims['email'] === 'string' ? claims['email'] : '',
-      sessionId: typeof sessionId === 'string' && UUID.test(sessionId) ? sessionId : null,
+      sessionId: typeof sessionId === 'string' && isUuid(sessionId) ? sessionId : null,
       issuedAt: new Date(iat * 1000),
       provedAt: new Date(firstProof(claims['amr'], iat) * 1000),
       secondFactor: claims['aal'] === 'aal2',
