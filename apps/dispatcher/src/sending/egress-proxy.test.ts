@@ -160,6 +160,23 @@ describe('an egress proxy that accepts a connection', () => {
   })
 })
 
+it('asks for one tunnel to a receiver without TLS that sends a response before the request', async () => {
+  const { port, sockets } = await listen(
+    createTcpServer((socket) => socket.resume().write('HTTP/1.1 200 OK\r\n\r\n')),
+  )
+  // The response arrives together with the answer of the proxy.
+  const proxy = createServer().on('connect', (_, client: Socket) => {
+    const upstream = connect(port, '127.0.0.1').once('data', (early) => {
+      client.write(`HTTP/1.1 200 Connection established\r\n\r\n${String(early)}`)
+      upstream.pipe(client).pipe(upstream)
+    })
+  })
+  const send = senderThrough((await listen(proxy)).port, { timeoutMs: 1000 })
+  expect(await send(`http://${HOST}:${port}/`)).toEqual({ kind: 'failed', error: 'invalid_response' })
+  expect(sockets).toHaveLength(1)
+  await waitFor(() => sockets.every(({ destroyed }) => destroyed))
+})
+
 it('keeps no tunnel for as long as the receiver would like', async () => {
   const { port, sockets } = await startReceiver((socket) => {
     socket.write('HTTP/1.1 204 No Content\r\nKeep-Alive: timeout=600\r\n\r\n')

@@ -71,7 +71,12 @@ function tunnelConnector(
     proxy.tunnelTo(port ? host : `${host}:${isSecure ? 443 : 80}`).then(
       (httpSocket) => {
         if (isSecure) secure({ ...options, servername, httpSocket }, callback)
-        else callback(null, httpSocket)
+        else if (httpSocket.readableLength === 0) callback(null, httpSocket)
+        else {
+          // `undici` would take this for a response, drop the connection and open another one, again and again.
+          httpSocket.on('error', () => undefined).destroy()
+          callback(new Error('bad response'), null)
+        }
       },
       (error: Error) => callback(error, null),
     )
