@@ -3,7 +3,8 @@ import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from '@jest/globals'
-import { createTestDatabase, jsonLines, testRedis } from '@signet/testkit'
+import { Db } from '@signet/db'
+import { createTestDatabase, jsonLines, lockWaiters, testRedis, waitFor } from '@signet/testkit'
 
 /** The built program: compiling it for each run would take longer than the run itself. */
 const main = fileURLToPath(new URL('../dist/main.js', import.meta.url))
@@ -71,6 +72,45 @@ describe('the webhooks process', () => {
         ],
       },
     ])
+  })
+
+  it('leaves no lock and no part of a migration behind when a signal ends it', async () => {
+    const database = await createTestDatabase({ key: 'webhooks:empty', migrate: () => Promise.resolve() })
+    const db = new Db({ connectionString: database.url, max: 3 })
+    const env = { WEBHOOKS_DATABASE_URL: database.url }
+    try {
+      // The first migration has to wait for a table of the same name, in a transaction that is not over.
+      const ended = await db
+        .transaction(async (tx) => {
+          await tx.query('create table oauth_clients ()')
+          const child = spawn(process.execPath, [main, 'migrate'], {
+            env: { PATH: process.env['PATH'], ...env },
+            stdio: 'ignore',
+          })
+          const exit = once(child, 'exit')
+          await lockWaiters(db, 1)
+          child.kill('SIGTERM')
+          throw new Error(String(await exit))
+        })
+        .catch((error: Error) => error.message)
+      expect(ended).toBe('143,')
+      await waitFor(async () => {
+        const { rowCount } = await db.query(
+          `select from pg_stat_activity where datname = current_database() and application_name = 'migrate'`,
+        )
+        return rowCount === 0
+      })
+      const { rows } = await db.query(
+        `select (select count(*)::int from pg_locks where locktype = 'advisory'
+                   and database = (select oid from pg_database where datname = current_database())) as locks,
+                to_regclass('oauth_clients') as table`,
+      )
+      expect(rows).toEqual([{ locks: 0, table: null }])
+      expect(jsonLines((await run(['migrate'], env)).out)).toMatchObject([{ msg: 'migrated' }])
+    } finally {
+      await db.close()
+      await database.drop()
+    }
   })
 
   it('migrates and serves without a command, but changes nothing while the configuration has problems', async () => {
