@@ -39,7 +39,9 @@ const MAX_KEPT_BYTES = 32 * 1024
 
 /** Replaces the texts that are too long to be kept with the names of their fields, in `long`. */
 function shortOf(fields: PageForm): PageForm {
-  const isShort = ([, text]: [string, unknown]) => Buffer.byteLength(JSON.stringify(text)) <= MAX_KEPT_BYTES
+  const isShort = ([, text]: [string, unknown]) =>
+    // The JSON of a text is longer than the text, and takes long to write.
+    String(text).length <= MAX_KEPT_BYTES && Buffer.byteLength(JSON.stringify(text)) <= MAX_KEPT_BYTES
   const all = Object.entries(fields)
   return {
     ...Object.fromEntries(all.filter(isShort)),
