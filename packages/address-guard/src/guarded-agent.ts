@@ -1,7 +1,8 @@
 import { createRequire } from 'node:module'
 import type { Socket } from 'node:net'
-import type { Agent, buildConnector } from 'undici'
+import type { Agent, buildConnector, Pool } from 'undici'
 import type { AddressGuard } from './address-guard.js'
+import { droppedWhenUnused } from './agent-factory.js'
 import { timeConnection } from './connection-timing.js'
 import { TLS_WITH_STRANGERS } from './tls-options.js'
 
@@ -14,7 +15,7 @@ export type GuardedAgentOptions = {
   /** How long idle connections are kept, in milliseconds. */
   keepAliveMs?: number
   /** Creates the pool of connections to an origin. */
-  factory?: Agent.Options['factory']
+  factory?: (origin: string | URL, options: object) => Pool
   /** Certificate authorities to use instead of Node's, for receivers in tests. */
   ca?: string | Buffer | (string | Buffer)[]
 }
@@ -77,8 +78,10 @@ function guardedConnector({ guard, connectTimeoutMs = 5000, ca }: GuardedAgentOp
  */
 export function guardedAgent(options: GuardedAgentOptions): Agent {
   const { keepAliveMs = 10_000 } = options
-  return new (library().Agent)({
-    ...(options.factory && { factory: options.factory }),
+  const undici = library()
+  const { factory = (origin, poolOptions) => new undici.Pool(origin, poolOptions) } = options
+  return new undici.Agent({
+    factory: droppedWhenUnused(factory),
     connect: guardedConnector(options),
     clientTtl: options.maxConnectionLifeMs ?? 60_000,
     keepAliveTimeout: keepAliveMs,

@@ -10,6 +10,7 @@ export {
   type ConnectionPhases,
 } from './connection-timing.js'
 export type { Resolver } from './resolver.js'
+export { droppedWhenUnused } from './agent-factory.js'
 export { guardedAgent } from './guarded-agent.js'
 export { isPublicAddress } from './ip-ranges.js'
 export { TLS_WITH_STRANGERS } from './tls-options.js'

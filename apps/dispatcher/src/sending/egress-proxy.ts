@@ -1,5 +1,5 @@
 import type { Socket } from 'node:net'
-import { BlockedAddressError, TLS_WITH_STRANGERS } from '@signet/address-guard'
+import { BlockedAddressError, droppedWhenUnused, TLS_WITH_STRANGERS } from '@signet/address-guard'
 import { Agent, buildConnector, errors, Pool } from 'undici'
 
 /** The egress proxy cannot be reached, does not accept us or does not answer, which says nothing about the receiver. */
@@ -17,7 +17,7 @@ class NoTunnelError extends Error {
 export type EgressProxyOptions = {
   url: string
   /** Creates the pool of connections to a receiver. */
-  factory: NonNullable<Agent.Options['factory']>
+  factory: (origin: string | URL, options: object) => Pool
   /** Connections are closed after this time. */
   maxConnectionLifeMs: number
   /** How long idle connections are kept. */
@@ -45,7 +45,7 @@ export function egressProxy({
 }: EgressProxyOptions) {
   const proxy = new TunnelProxy(new URL(url), options)
   const agent = new Agent({
-    factory,
+    factory: droppedWhenUnused(factory),
     connect: tunnelConnector(proxy, options),
     clientTtl: maxConnectionLifeMs,
     keepAliveTimeout: keepAliveMs,
