@@ -80,25 +80,24 @@ describe('the webhooks process', () => {
     const env = { WEBHOOKS_DATABASE_URL: database.url }
     try {
       // The first migration has to wait for a table of the same name, in a transaction that is not over.
-      const ended = await db
-        .transaction(async (tx) => {
-          await tx.query('create table oauth_clients ()')
-          const child = spawn(process.execPath, [main, 'migrate'], {
-            env: { PATH: process.env['PATH'], ...env },
-            stdio: 'ignore',
-          })
-          const exit = once(child, 'exit')
-          await lockWaiters(db, 1)
-          child.kill('SIGTERM')
-          throw new Error(String(await exit))
+      await db.transaction(async (tx) => {
+        await tx.query('create table oauth_clients ()')
+        const child = spawn(process.execPath, [main, 'migrate'], {
+          env: { PATH: process.env['PATH'], ...env },
+          stdio: 'ignore',
         })
-        .catch((error: Error) => error.message)
-      expect(ended).toBe('143,')
-      await waitFor(async () => {
-        const { rowCount } = await db.query(
-          `select from pg_stat_activity where datname = current_database() and application_name = 'migrate'`,
-        )
-        return rowCount === 0
+        const exit = once(child, 'exit')
+        await lockWaiters(db, 1)
+        child.kill('SIGTERM')
+        expect(await exit).toEqual([143, null])
+        // Also while the other transaction is not over, because others wait behind the lock that the migration waits for.
+        await waitFor(async () => {
+          const { rowCount } = await db.query(
+            `select from pg_stat_activity where datname = current_database() and application_name = 'migrate'`,
+          )
+          return rowCount === 0
+        })
+        await tx.query('drop table oauth_clients')
       })
       const { rows } = await db.query(
         `select (select count(*)::int from pg_locks where locktype = 'advisory'

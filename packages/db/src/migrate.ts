@@ -61,6 +61,7 @@ export async function migrate(options: MigrateOptions): Promise<string[]> {
     throw new ConnectError(`cannot connect to the database${setting}: ${why}`, { cause: error })
   })
   try {
+    await noticeOurEnd(client)
     const applied = await runner({
       dbClient: client,
       dir: options.directory,
@@ -83,6 +84,13 @@ export async function migrate(options: MigrateOptions): Promise<string[]> {
     await client.end()
   }
 }
+
+/**
+ * A server whose statement waits for a lock does not look whether its client is still there, unless told to. Until it looks, it keeps its
+ * place in the queue for the lock, in which everybody else then waits. A server on Windows cannot look, and says so.
+ */
+const noticeOurEnd = (client: pg.Client): Promise<unknown> =>
+  client.query(`set client_connection_check_interval = '1s'`).catch(() => undefined)
 
 function whyOf(error: unknown, timeoutMs: number): string {
   const message = error instanceof Error ? error.message : String(error)
