@@ -54,6 +54,19 @@ it('knows a certificate of an unknown issuer, with and without that of the issue
   expect(found).toEqual(found.map(() => failed('certificate_of_unknown_issuer')))
 })
 
+it.each<[string, TlsOptions]>([
+  ['over a finite field', { maxVersion: 'TLSv1.2', ciphers: 'DHE-RSA-AES128-GCM-SHA256', dhparam: 'auto' }],
+  ['over a finite field, with TLS 1.3', { minVersion: 'TLSv1.3', ecdhCurve: 'ffdhe2048' }],
+  [
+    'over another curve',
+    { maxVersion: 'TLSv1.2', ciphers: 'ECDHE-RSA-AES128-GCM-SHA256', ecdhCurve: 'secp256k1' },
+  ],
+  ['with a client certificate', { requestCert: true, maxVersion: 'TLSv1.2' }],
+])('knows a server that shakes hands only %s', async (_, options) => {
+  const server = tlsServer({ ...(await issueCertificate(authority, HOSTS)), ...options })
+  expect(await attemptAt(server, authority.cert)).toEqual(failed('handshake_refused'))
+})
+
 it('knows a server without TLS', async () => {
   const server = createServer((socket) =>
     socket.on('error', () => {}).end('HTTP/1.1 400 Bad Request\r\n\r\n'),
@@ -68,6 +81,8 @@ it('finds the code of an error that others wrap, and leaves out what it does not
   const wrapped = new Error('failed', { cause: new AggregateError([expired]) })
   expect(tlsProblemOf(wrapped)).toBe('certificate_expired')
   expect(tlsProblemOf(withCode('DEPTH_ZERO_SELF_SIGNED_CERT'))).toBe('certificate_self_signed')
+  expect(tlsProblemOf(withCode('ERR_SSL_TLSV13_ALERT_CERTIFICATE_REQUIRED'))).toBe('handshake_refused')
+  expect(tlsProblemOf(withCode('ERR_SSL_SSL/TLS_ALERT_HANDSHAKE_FAILURE'))).toBe('handshake_refused')
   expect(tlsProblemOf(withCode('ERR_SSL_BAD_SIGNATURE'))).toBeUndefined()
   expect(tlsProblemOf(null)).toBeUndefined()
 })

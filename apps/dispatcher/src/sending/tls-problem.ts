@@ -18,6 +18,11 @@ const PROBLEM_BY_CODE: ReadonlyMap<string, TlsProblem> = new Map(
     ERR_SSL_HTTP_REQUEST: 'no_tls',
     ERR_SSL_UNSUPPORTED_PROTOCOL: 'old_tls_version',
     ERR_SSL_TLSV1_ALERT_PROTOCOL_VERSION: 'old_tls_version',
+    ERR_SSL_SSLV3_ALERT_HANDSHAKE_FAILURE: 'handshake_refused',
+    // The same, as OpenSSL has called it since version 3.2.
+    'ERR_SSL_SSL/TLS_ALERT_HANDSHAKE_FAILURE': 'handshake_refused',
+    ERR_SSL_TLSV1_ALERT_INSUFFICIENT_SECURITY: 'handshake_refused',
+    ERR_SSL_TLSV13_ALERT_CERTIFICATE_REQUIRED: 'handshake_refused',
   }),
 )
 

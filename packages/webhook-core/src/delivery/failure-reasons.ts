@@ -20,6 +20,7 @@ export const tlsProblems = [
   'certificate_of_unknown_issuer',
   'old_tls_version',
   'no_tls',
+  'handshake_refused',
 ] as const
 export type TlsProblem = (typeof tlsProblems)[number]
 
