@@ -5,7 +5,6 @@ import type { SecretBox } from '@signet/webhook-core'
 import { PageError } from '../errors/page-error.js'
 import type { Handover } from '../handovers/handover-service.js'
 import type { Session } from '../sessions/session-store.js'
-import type { PageForm } from './page-form.js'
 import {
   claimSubmission,
   endSubmission,
@@ -19,8 +18,10 @@ export type Next = Handover & { to: string }
 
 type Deps = { db: Db; secretBox: Pick<SecretBox, 'seal' | 'open'> }
 
+type Fields = Readonly<Record<string, unknown>>
+
 /** A form as it was rendered, and the data that was sent with it. */
-type Sent = { form: string; path: string; fields: PageForm }
+type Sent = { form: string; path: string; fields: Fields }
 
 /**
  * Within this time, a second press of a button gets the same result as the first one. Later, it only gets the page, without one-time
@@ -76,7 +77,7 @@ const keyOf = ({ csrfKey }: Session, { form, path, fields }: Sent): Buffer =>
  * Different for different fields. Digests each text, because the JSON of megabytes of control characters is six times as long, and
  * everybody else would wait for it.
  */
-const summaryOf = (fields: PageForm): string =>
+const summaryOf = (fields: Fields): string =>
   JSON.stringify(
     Object.entries(fields).map(([name, value]) => [name, value].flat().map((text) => digestOf(String(text)))),
   )
